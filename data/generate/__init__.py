@@ -1,0 +1,1 @@
+"""Generator of the demo data: fictional documents, tables, headings and questions."""

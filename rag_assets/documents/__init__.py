@@ -1,0 +1,1 @@
+"""Documents become elements, elements become chunks."""

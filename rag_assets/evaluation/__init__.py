@@ -1,0 +1,1 @@
+"""Questions with gold evidence, metrics, intervals and reports."""

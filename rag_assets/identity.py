@@ -1,0 +1,93 @@
+"""Ids (UUIDv5) and fingerprints (SHA-256): the same content gets the same name on any machine.
+
+An id says *which* thing this is and never depends on when or in which order it was built. A
+fingerprint says *what it was made from*: equal fingerprints mean equal output, so nothing is done.
+"""
+
+import hashlib
+import json
+import math
+import unicodedata
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TypeAlias
+
+NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
+"""The project's own UUID namespace: ids never collide with those of another system."""
+
+Canonical: TypeAlias = (
+    str | int | float | bool | Sequence["Canonical"] | Mapping[str, "Canonical"] | None
+)
+
+
+def canonical_json(value: Canonical) -> str:
+    """`value` as JSON with sorted keys and no spare blanks: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def fingerprint(*parts: Canonical) -> str:
+    """SHA-256 (64 hex characters) over `parts`, their order included."""
+    return hashlib.sha256(canonical_json(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 (64 hex characters) of exactly the text that enters a model."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def document_id(source: str, uri: str) -> str:
+    """Id of the document at `uri`, relative to the root of the source named `source`."""
+    return _uuid5("document", source, unicodedata.normalize("NFC", uri))
+
+
+def element_id(document: str, parser: str, index: int) -> str:
+    """Id of the `index`-th element (from 0) that `parser` found in `document`."""
+    return _uuid5("element", document, parser, index)
+
+
+def chunk_id(document: str, chunking: str, text: str, occurrence: int) -> str:
+    """Id of a chunk; `occurrence` (from 0) tells equal texts of one document apart."""
+    return _uuid5("chunk", document, chunking, text_hash(text), occurrence)
+
+
+def row_id(
+    source: str, table: str, pairs: Sequence[tuple[str, str | None]], occurrence: int
+) -> str:
+    """Id of a table row from its canonical pairs, whatever serializer shows it.
+
+    `pairs` are (column, canonical value or None) in column order; `occurrence` (from 0) tells
+    identical rows of one table apart.
+    """
+    return _uuid5("row", source, table, [list(pair) for pair in pairs], occurrence)
+
+
+def occurrences(keys: Iterable[str]) -> list[int]:
+    """For each key, how many equal keys came before it: `a b a` gives `0 0 1`."""
+    seen: defaultdict[str, int] = defaultdict(int)
+    counts = []
+    for key in keys:
+        counts.append(seen[key])
+        seen[key] += 1
+    return counts
+
+
+def canonical_number(value: float | Decimal) -> str | None:
+    """The one spelling of a number: `1`, `1.0` and `Decimal("1.00")` are all `1`; NaN is None."""
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return None if value.is_nan() else str(float(value))
+        text = format(value.normalize(), "f")
+        return "0" if text in ("-0", "0") else text
+    if isinstance(value, int):
+        return str(value)
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return str(value)
+    return canonical_number(Decimal(repr(value)))
+
+
+def _uuid5(*parts: Canonical) -> str:
+    return str(uuid.uuid5(NAMESPACE, canonical_json(parts).encode("utf-8", "replace").decode()))

@@ -1,0 +1,1 @@
+"""Units get vectors and become searchable tables."""

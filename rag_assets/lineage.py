@@ -1,0 +1,123 @@
+"""What all assets have in common: partitions, owners, retries, and how a pass is shown.
+
+Assets are thin: they read their inputs, call the pure code of their room and hand its `Report` to
+`materialized`. Everything that the Dagster UI and `rag-assets refresh --json` show of a pass is
+decided here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import dagster as dg
+import pyarrow as pa
+
+from rag_assets.config import Config
+from rag_assets.store import Store
+from rag_assets.sync import Report
+
+COUNTS = ("added", "changed", "removed", "unchanged", "failed")
+PREVIEW_ROWS = 8
+PREVIEW_CHARACTERS = 160
+FAILURES_SHOWN = 50
+
+CRASH_RETRY = dg.RetryPolicy(max_retries=1, delay=2, backoff=dg.Backoff.EXPONENTIAL)
+"""For steps that talk to a database, a bucket or a worker process."""
+
+Metadata: TypeAlias = Mapping[str, dg.MetadataValue]
+
+
+class RefreshConfig(dg.Config):
+    """What a person may ask of one run."""
+
+    allow_shrink: bool = False
+    """Accept that a source lost more than half of its items."""
+    retry_failed: bool = False
+    """Try again what failed on its own content."""
+
+
+def variants(config: Config) -> dg.StaticPartitionsDefinition:
+    """One partition for each variant of the config."""
+    return dg.StaticPartitionsDefinition(list(config.variants))
+
+
+def store_of(config: Config) -> Store:
+    """The state that belongs to `config`."""
+    return Store(config.state_dir)
+
+
+def materialized(
+    report: Report,
+    *,
+    schema: pa.Schema,
+    preview: pa.Table | None = None,
+    extra: Metadata | None = None,
+    asset_key: dg.AssetKey | None = None,
+) -> dg.MaterializeResult[None]:
+    """One pass over a table as the result of its asset."""
+    metadata: dict[str, dg.MetadataValue] = {
+        **{name: dg.MetadataValue.int(getattr(report, name)) for name in COUNTS},
+        "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
+        "table": dg.MetadataValue.text(report.target),
+        "dagster/row_count": dg.MetadataValue.int(report.rows),
+        "dagster/column_schema": dg.MetadataValue.table_schema(table_schema(schema)),
+    }
+    if preview is not None and preview.num_rows:
+        metadata["preview"] = preview_of(preview)
+    if report.failures:
+        metadata["quarantine"] = records_of(
+            {"what": failure.label, "reason": failure.reason, "kind": failure.kind}
+            for failure in report.failures[:FAILURES_SHOWN]
+        )
+    return dg.MaterializeResult(
+        asset_key=asset_key,
+        metadata={**metadata, **(extra or {})},
+        data_version=dg.DataVersion(report.data_version),
+    )
+
+
+def table_schema(schema: pa.Schema) -> dg.TableSchema:
+    """An Arrow schema with its comments, as Dagster shows it."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                field.name,
+                type=str(field.type),
+                description=(field.metadata or {}).get(b"comment", b"").decode(),
+                constraints=dg.TableColumnConstraints(nullable=field.nullable),
+            )
+            for field in schema
+        ]
+    )
+
+
+def preview_of(rows: pa.Table) -> dg.MetadataValue:
+    """The first rows as a table; long texts are shortened."""
+    return records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())
+
+
+def records_of(records: Iterable[Mapping[str, object]]) -> dg.MetadataValue:
+    """`records`, all with the same keys, as a table in the Dagster UI."""
+    shown = [dg.TableRecord({name: _cell(value) for name, value in row.items()}) for row in records]
+    columns: Sequence[str] = list(shown[0].data) if shown else []
+    schema = dg.TableSchema(columns=[dg.TableColumn(name, type="string") for name in columns])
+    return dg.MetadataValue.table(records=shown, schema=schema)
+
+
+def svg_of(svg: str) -> dg.MetadataValue:
+    """A plot, shown inside the metadata."""
+    import base64
+
+    encoded = base64.b64encode(svg.encode()).decode()
+    return dg.MetadataValue.md(f"![plot](data:image/svg+xml;base64,{encoded})")
+
+
+def logger_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
+    """Progress lines go to the run's log."""
+    return context.log.info
+
+
+def _cell(value: object) -> str | int | float | bool | None:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = str(value)
+    return text if len(text) <= PREVIEW_CHARACTERS else f"{text[: PREVIEW_CHARACTERS - 1]}…"

@@ -1,0 +1,227 @@
+"""The Arrow schema of every table: the data model on one page.
+
+Each column carries its meaning as field metadata (`comment`), which the Dagster UI shows. Derived
+tables end with two system columns that `sync` keeps: `fingerprint` (what the row was made from)
+and `row_fingerprint` (what the row says), see DESIGN "the rule of change".
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+def _column(name: str, kind: pa.DataType, comment: str, *, nullable: bool = True) -> pa.Field:
+    return pa.field(name, kind, nullable=nullable, metadata={"comment": comment})
+
+
+def _required(name: str, kind: pa.DataType, comment: str) -> pa.Field:
+    return _column(name, kind, comment, nullable=False)
+
+
+FINGERPRINT = _required(
+    "fingerprint", pa.string(), "what this was made from: input content, transform, parameters"
+)
+ROW_FINGERPRINT = _required(
+    "row_fingerprint", pa.string(), "hash over all content columns of this row"
+)
+SYSTEM_COLUMNS = (FINGERPRINT.name, ROW_FINGERPRINT.name)
+
+
+def derived(*fields: pa.Field) -> pa.Schema:
+    """`fields` followed by the system columns of a derived table."""
+    return pa.schema([*fields, FINGERPRINT, ROW_FINGERPRINT])
+
+
+DOCUMENT_FILES = derived(
+    _required("document_id", pa.string(), "UUIDv5 of source and URI"),
+    _required("source", pa.string(), "name of the document source in the config"),
+    _required("uri", pa.string(), "path relative to the source root, with forward slashes"),
+    _column("media_type", pa.string(), "type by content, not by name; NULL if unknown"),
+    _required("size", pa.int64(), "bytes"),
+    _column("sha256", pa.string(), "hash of the bytes; NULL if they were not read"),
+    _required("modified", pa.timestamp("us", tz="UTC"), "modification time at the source"),
+    _required("status", pa.string(), "ok, or why it is not parsed: see FILE_STATUSES"),
+    _column("reason", pa.string(), "one sentence on what is wrong and what to do; NULL if ok"),
+)
+"""The manifest of source files. Key: `document_id`."""
+
+FILE_STATUSES = (
+    "ok",
+    "empty",
+    "mislabelled",
+    "encrypted",
+    "too_large",
+    "unsupported",
+    "unreadable",
+)
+
+BOX = pa.list_(pa.float32(), 4)
+
+ELEMENTS = derived(
+    _required("element_id", pa.string(), "UUIDv5 of document, parser and index"),
+    _required("document_id", pa.string(), "the document it belongs to"),
+    _required("index", pa.int32(), "position in reading order, from 0"),
+    _required("type", pa.string(), "one of ELEMENT_TYPES"),
+    _column("page", pa.int32(), "physical page or slide from 1; NULL where there are no pages"),
+    _column("level", pa.int32(), "heading level from 1; NULL for other elements"),
+    _required("section_path", pa.list_(pa.string()), "headings above it, outermost first"),
+    _column("box", BOX, "x0, y0, x1, y1 in points from the top left; NULL if unknown"),
+    _required("text", pa.string(), "Markdown of the element; a heading has no leading #"),
+    _column("cells", pa.string(), "JSON list of rows of a table; NULL for other elements"),
+)
+"""Parsed blocks, one table for each parser. Key: `element_id`, group: `document_id`."""
+
+ELEMENT_TYPES = (
+    "heading",
+    "text",
+    "list",
+    "table",
+    "figure",
+    "formula",
+    "caption",
+    "code",
+    "footnote",
+    "page_header",
+    "page_footer",
+)
+
+CHUNKS = derived(
+    _required("chunk_id", pa.string(), "UUIDv5 of document, chunking, text hash and occurrence"),
+    _required("document_id", pa.string(), "the document it was cut from"),
+    _required("source", pa.string(), "name of the document source"),
+    _required("uri", pa.string(), "the document's URI below the source root"),
+    _required("index", pa.int32(), "position in the document, from 0; neighbours are index +- 1"),
+    _required("text", pa.string(), "exact slice of the document's text (elements joined)"),
+    _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
+    _required("tokens", pa.int32(), "length under its tokenizer, special tokens counted"),
+    _required("char_start", pa.int64(), "first character in the document's text"),
+    _required("char_end", pa.int64(), "one past the last character"),
+    _required("element_start", pa.int32(), "index of the first element"),
+    _required("element_end", pa.int32(), "index of the last element"),
+    _required("pages", pa.list_(pa.int32()), "all pages it touches; empty where there are none"),
+    _required("section_path", pa.list_(pa.string()), "section of its first character"),
+)
+"""Units cut from documents, one table for each parser + chunking. Group: `document_id`."""
+
+PAIR = pa.struct(
+    [
+        _required("column", pa.string(), "column name at the source"),
+        _required("heading", pa.string(), "the name in plain words, unit included"),
+        _column("value", pa.string(), "canonical value; NULL is an empty cell"),
+        _required("numeric", pa.bool_(), "whether the value is a number"),
+        _required("hidden", pa.bool_(), "kept out of the text (keys, ids)"),
+    ]
+)
+
+TABLE_ROWS = derived(
+    _required("row_id", pa.string(), "UUIDv5 of source, table, canonical pairs and occurrence"),
+    _required("source", pa.string(), "name of the table source in the config"),
+    _required("table", pa.string(), "table name at the source"),
+    _required("title", pa.string(), "the table's name in plain words"),
+    _required("row_key", pa.string(), "key at the source; gold evidence is anchored on it"),
+    _required("pairs", pa.list_(PAIR), "the row as ordered key-value pairs"),
+)
+"""Rows of all source tables. Key: `row_id`."""
+
+SERIALIZED_ROWS = derived(
+    _required("row_id", pa.string(), "the row"),
+    _required("source", pa.string(), "name of the table source"),
+    _required("table", pa.string(), "table name"),
+    _required("title", pa.string(), "the table's name in plain words"),
+    _required("row_key", pa.string(), "key at the source"),
+    _required("text", pa.string(), "the row as text"),
+    _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
+)
+"""Rows as text, one table for each serializer. Key: `row_id`."""
+
+
+def units(dimension: int) -> pa.Schema:
+    """Units with their vectors: the tables that are searched. Key: `unit_id`.
+
+    `documents`, `rows` and the joint table share this schema, so that a retriever needs to know
+    only one. `dimension` is the length of the model's vectors.
+    """
+    return derived(
+        _required("unit_id", pa.string(), "chunk_id or row_id"),
+        _required("domain", pa.string(), "document or table"),
+        _required("source", pa.string(), "name of the source in the config"),
+        _required("uri", pa.string(), "document URI, or source/table of a row"),
+        _column("document_id", pa.string(), "the document; NULL for rows"),
+        _column("table", pa.string(), "the table; NULL for chunks"),
+        _column("row_key", pa.string(), "key at the source; NULL for chunks"),
+        _required("title", pa.string(), "file name or table title, to show"),
+        _required("section", pa.string(), "section path joined by ' > '; empty for rows"),
+        _required("pages", pa.list_(pa.int32()), "pages of the chunk; empty for rows"),
+        _column("index", pa.int32(), "position of the chunk in its document; NULL for rows"),
+        _column("char_start", pa.int64(), "first character in the document's text; NULL for rows"),
+        _column("char_end", pa.int64(), "one past the last character; NULL for rows"),
+        _required("text", pa.string(), "the unit's text"),
+        _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
+        _required("encoder_id", pa.string(), "model and path that computed the vector"),
+        _required("windows", pa.int32(), "windows that were pooled; 1 if the text fits"),
+        _required("vector", pa.list_(pa.float32(), dimension), "unit vector (L2 norm 1)"),
+    )
+
+
+DOMAINS = ("document", "table")
+
+QUARANTINE = pa.schema(
+    [
+        _required("target", pa.string(), "the table that lacks this input's output"),
+        _required("key", pa.string(), "key of the input"),
+        _required("fingerprint", pa.string(), "the input's fingerprint when it failed"),
+        _required("kind", pa.string(), "input: waits for a change; environment: tried again"),
+        _required("reason", pa.string(), "what happened and what to do"),
+        _required("label", pa.string(), "the file or row, as a person knows it"),
+        _required("failed_at", pa.timestamp("us", tz="UTC"), "when it last failed"),
+    ]
+)
+"""Inputs that could not be transformed. Key: `target`, `key`."""
+
+QUESTIONS = derived(
+    _required("question_id", pa.string(), "unique within its set"),
+    _required("question_set", pa.string(), "name of the set in the config"),
+    _required("question", pa.string(), "the query"),
+    _required("domain", pa.string(), "where the gold lies: document, table or combined"),
+    _required("language", pa.string(), "language code; en unless given"),
+    _required("split", pa.string(), "dev or test"),
+    _required("gold", pa.string(), "JSON list of what must be found, anchored to the source"),
+    _required("support", pa.string(), "JSON list of bridging evidence"),
+    _column("answer", pa.string(), "for reading, not for retrieval"),
+)
+"""Questions with gold evidence anchored to the source. Key: `question_id` within its set."""
+
+
+DOCUMENT_FILES_TABLE = "document_files"
+TABLE_ROWS_TABLE = "table_rows"
+QUESTIONS_TABLE = "questions"
+
+
+@dataclass(frozen=True, slots=True)
+class VariantTables:
+    """Names of the tables that one variant reads: a table is addressed by what made it.
+
+    Two variants that share a parser share the table of its elements, and so on.
+    """
+
+    elements: str
+    chunks: str
+    serialized_rows: str
+    documents: str
+    """Chunks with their vectors."""
+    rows: str
+    """Serialized rows with their vectors."""
+    joint: str
+    """Both domains in one table."""
+
+
+def variant_tables(*, parser: str, chunking: str, serializer: str, model: str) -> VariantTables:
+    """The tables of the variant with these four parts."""
+    return VariantTables(
+        elements=f"elements__{parser}",
+        chunks=f"chunks__{parser}__{chunking}",
+        serialized_rows=f"serialized_rows__{serializer}",
+        documents=f"documents__{parser}__{chunking}__{model}",
+        rows=f"rows__{serializer}__{model}",
+        joint=f"joint__{parser}__{chunking}__{serializer}__{model}",
+    )

@@ -1,0 +1,1 @@
+"""The faces of the project: the command line."""

@@ -1,0 +1,1 @@
+"""Files and SQL exports, landed by dlt."""

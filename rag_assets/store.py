@@ -1,0 +1,269 @@
+"""The state of a project: LanceDB tables, their locks and the record of finished passes.
+
+Nothing else opens a table. Every commit is atomic: a reader sees the table before it or after
+it, never in between. A lock dies with the process that holds it, so that a killed run blocks
+nobody. LanceDB is imported on first use of a table, not before: whoever only asks what was
+finished does not pay for it.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from lancedb.db import DBConnection
+    from lancedb.table import Table as LanceTable
+
+KEYS_PER_STATEMENT = 5_000
+"""Keys named in one `IN (...)`: keeps a statement's text and plan small."""
+
+
+class MissingTableError(LookupError):
+    """A table was asked for that no refresh has built yet."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no table {name} yet: run `rag-assets refresh` first")
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The record of a complete pass over a table with nothing left to retry."""
+
+    made_from: str
+    """Fingerprint of the data versions of all inputs and of the recipe."""
+    data_version: str
+    inputs: int
+    """Number of inputs (documents, rows or units) that the pass covered."""
+    rows: int
+    failed: int
+    """Inputs in quarantine that wait for a new fingerprint."""
+
+
+class Store:
+    """All tables below one state folder."""
+
+    def __init__(self, root: Path) -> None:
+        """Open the state at `root`; the folder is made when something is first written."""
+        self.root = root
+        self.tables = root / "lance"
+
+    @cached_property
+    def _database(self) -> "DBConnection":
+        import lancedb
+
+        self.tables.mkdir(parents=True, exist_ok=True)
+        return lancedb.connect(self.tables)
+
+    def exists(self, name: str) -> bool:
+        """Whether the table was ever written."""
+        return (self.tables / f"{name}.lance" / "_versions").is_dir()
+
+    def names(self) -> list[str]:
+        """All tables, sorted."""
+        return sorted(path.stem for path in self.tables.glob("*.lance") if self.exists(path.stem))
+
+    def open(self, name: str, *, version: int | None = None) -> "LanceTable":
+        """The table itself, for searching and for its indexes; at `version` if one is given.
+
+        Raises:
+            MissingTableError: No refresh has built it yet.
+        """
+        from lancedb.table import LanceTable
+
+        if not self.exists(name):
+            raise MissingTableError(name)
+        table = self._database.open_table(name)
+        assert isinstance(table, LanceTable), "the store opens local and object-store tables only"
+        if version is not None:
+            table.checkout(version)
+        return table
+
+    def version(self, name: str) -> int:
+        """The newest version of the table, to pin what a run reads."""
+        return self.open(name).version
+
+    def count(self, name: str, *, where: str | None = None) -> int:
+        """Number of rows, 0 if there is no such table yet."""
+        return self.open(name).count_rows(where) if self.exists(name) else 0
+
+    def schema(self, name: str) -> pa.Schema:
+        """The table's schema as it stands on disk."""
+        return self.open(name).schema
+
+    def read(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        version: int | None = None,
+    ) -> pa.Table:
+        """Rows as Arrow, only the named `columns` read from disk."""
+        dataset = self.open(name, version=version).to_lance()
+        return dataset.to_table(columns=list(columns) if columns else None, filter=where)
+
+    def batches(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        rows: int = 8_192,
+    ) -> Iterator[pa.RecordBatch]:
+        """The same as `read` in batches of at most `rows`, for tables larger than memory."""
+        dataset = self.open(name).to_lance()
+        yield from dataset.to_batches(
+            columns=list(columns) if columns else None, filter=where, batch_size=rows
+        )
+
+    def read_keys(
+        self,
+        name: str,
+        *,
+        column: str,
+        keys: Sequence[str],
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """The rows whose `column` is one of `keys`, in no particular order."""
+        parts = [
+            self.read(name, columns=columns, where=is_one_of(column, part))
+            for part in parts_of(keys)
+        ]
+        if parts:
+            return pa.concat_tables(parts)
+        return self.read(name, columns=columns, where="false")
+
+    def append(self, name: str, rows: pa.Table, *, schema: pa.Schema) -> None:
+        """Add `rows` in one commit; the table is made with `schema` if there is none."""
+        if self.exists(name):
+            if rows.num_rows:
+                self.open(name).add(rows)
+        else:
+            self._database.create_table(name, data=rows.cast(schema), schema=schema)
+
+    def replace(
+        self, name: str, rows: pa.Table, *, key: str, group: str, groups: Sequence[str]
+    ) -> None:
+        """Let `rows` be all there is of `groups`, in one commit.
+
+        Rows are matched by `key`; a held row of one of the `groups` (values of the column
+        `group`) that is not among `rows` is deleted.
+        """
+        merge = self.open(name).merge_insert(key).when_matched_update_all()
+        merge.when_not_matched_insert_all()
+        merge.when_not_matched_by_source_delete(is_one_of(group, groups)).execute(rows)
+
+    def delete(self, name: str, *, column: str, keys: Sequence[str]) -> None:
+        """Delete the rows whose `column` is one of `keys`."""
+        if not self.exists(name):
+            return
+        table = self.open(name)
+        for part in parts_of(keys):
+            table.delete(is_one_of(column, part))
+
+    def drop(self, name: str) -> None:
+        """Remove a table and the record of its last pass."""
+        self._completion_file(name).unlink(missing_ok=True)
+        if self.exists(name):
+            self._database.drop_table(name)
+
+    def completion(self, name: str) -> Completion | None:
+        """What the last complete pass over the table was made from, if it still holds."""
+        try:
+            record = json.loads(self._completion_file(name).read_text("utf-8"))
+            completion = Completion(**record)
+        except (FileNotFoundError, json.JSONDecodeError, TypeError):
+            return None
+        return completion if self.exists(name) else None
+
+    def complete(self, name: str, completion: Completion) -> None:
+        """Record a complete pass."""
+        write_atomically(self._completion_file(name), json.dumps(asdict(completion), indent=1))
+
+    def reopen(self, name: str) -> None:
+        """Forget the last complete pass, before a table is changed."""
+        self._completion_file(name).unlink(missing_ok=True)
+
+    def export_file(self, source: str, table: str) -> Path:
+        """The Parquet snapshot of a source table; the name is safe whatever the table is called."""
+        return self.root / "exports" / source / f"{quote(table, safe='')}.parquet"
+
+    def exports(self) -> list[tuple[str, str, Path]]:
+        """All snapshots as (source, table, file), sorted."""
+        return [
+            (path.parent.name, unquote(path.stem), path)
+            for path in sorted((self.root / "exports").glob("*/*.parquet"))
+        ]
+
+    def _completion_file(self, name: str) -> Path:
+        return self.root / "completed" / f"{name}.json"
+
+    @contextmanager
+    def lock(self, *names: str, log: Callable[[str], None]) -> Generator[None]:
+        """Be the one writer of `names`; wait for whoever is, and say so through `log`."""
+        with ExitStack() as held:
+            for name in sorted(names):
+                held.enter_context(_locked(self.root / "locks" / f"{name}.lock", log=log))
+            yield
+
+
+@contextmanager
+def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    holder = path.with_suffix(".holder")
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        who = holder.read_text("utf-8") if holder.exists() else "another process"
+        log(f"{path.stem} is being refreshed by {who}: waiting for it to finish")
+        lock.acquire()
+    try:
+        holder.write_text(f"process {os.getpid()}", "utf-8")
+        yield
+    finally:
+        holder.unlink(missing_ok=True)
+        lock.release()
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write `text` so that a reader, or a crash, finds the old content or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all below it; it may be gone already."""
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def parts_of(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    """`keys` in parts that fit one statement."""
+    for start in range(0, len(keys), KEYS_PER_STATEMENT):
+        yield keys[start : start + KEYS_PER_STATEMENT]
+
+
+def is_one_of(column: str, values: Sequence[str]) -> str:
+    """SQL condition: `column` is one of `values`."""
+    return f"{column} IN ({', '.join(quoted(value) for value in values)})"
+
+
+def quoted(value: str) -> str:
+    """`value` as an SQL string literal."""
+    return "'" + value.replace("'", "''") + "'"

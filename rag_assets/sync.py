@@ -1,0 +1,435 @@
+"""The rule of change, once: transform what changed, delete what is gone, leave the rest alone.
+
+`refresh` holds a target table against its inputs by (key, fingerprint):
+
+    changed = inputs whose (key, fingerprint) the target does not hold
+    removed = target keys whose input is gone
+    transform only the changed, in batches; each batch is one atomic commit
+    delete the removed; report added / changed / removed / unchanged / failed
+
+One input gives one row (`group == key`: a row's text, a unit's vector) or several (`group` is the
+input's key: the elements of a document), which are replaced as a set. A killed run leaves its
+committed batches behind and the next run goes on from there. An input that fails is recorded in
+the table `quarantine` with its reason and leaves no rows; it is tried again when its fingerprint
+changes or, where the environment was at fault, at every refresh.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas
+from rag_assets.identity import fingerprint
+from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+QUARANTINE = "quarantine"
+SHRINK_LIMIT = 0.5
+
+INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
+"""What `refresh` compares: the key of each input and the fingerprint its output will have."""
+
+
+class ShrinkError(Exception):
+    """A source lost more than half of what it held; nothing was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An input that could not be transformed."""
+
+    key: str
+    reason: str
+    """What happened and what to do about it, one sentence."""
+    label: str
+    """The file or row, as a person knows it."""
+    kind: Literal["input", "environment"] = "input"
+    """Whose fault it was: an environment failure is tried again at every refresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a transform yields: the complete output of some inputs."""
+
+    rows: pa.Table
+    """Content columns of the target; the system columns are filled in by `refresh`."""
+    done: Sequence[str]
+    """Keys of the inputs that `rows` covers completely."""
+    failed: Sequence[Failure] = ()
+    """Inputs that gave nothing, or, when also in `done`, not everything."""
+
+
+class Transform(Protocol):
+    """Turns changed inputs (schema `INPUTS`) into batches of output."""
+
+    def __call__(self, changed: pa.Table, /) -> Iterable[Batch]:
+        """Yield the complete output of every changed input, in batches of bounded size."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A derived table."""
+
+    name: str
+    schema: pa.Schema
+    key: str
+    """Column that names a row."""
+    group: str
+    """Column that names the row's input; the same as `key` where one input gives one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one pass did to a table, counted in inputs."""
+
+    target: str
+    data_version: str
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    rows: int = 0
+    """Rows of the table afterwards."""
+    seconds: float = 0.0
+    failures: Sequence[Failure] = field(default=(), repr=False)
+    """All inputs in quarantine, those of earlier passes included."""
+
+    @property
+    def touched(self) -> bool:
+        """Whether the table was written."""
+        return bool(self.added or self.changed or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How inputs differ from what a target holds."""
+
+    added: pa.Table
+    changed: pa.Table
+    removed: list[str]
+    unchanged: int
+
+
+def refresh(
+    store: Store,
+    *,
+    target: Target,
+    made_from: str,
+    inputs: Callable[[], pa.Table],
+    transform: Transform,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> Report:
+    """Bring `target` up to its inputs and report what changed.
+
+    Args:
+        store: Where the target lies.
+        target: The derived table.
+        made_from: Fingerprint of the data versions of all inputs and of the recipe. If a complete
+            pass was made from the same, nothing is read.
+        inputs: Reads the inputs as a table of schema `INPUTS`. The fingerprint of an input covers
+            its content and the recipe: see `with_recipe`.
+        transform: Turns the changed inputs into batches. It may read what the target holds, since
+            old rows go only when their replacement is committed.
+        log: Receives progress, one line at a time.
+        retry: Also try again what failed on its own content.
+    """
+    started = time.monotonic()
+    with store.lock(target.name, log=log):
+        finished = store.completion(target.name)
+        if finished and finished.made_from == made_from and not (retry and finished.failed):
+            failures = quarantined(store, target.name) if finished.failed else []
+            return Report(
+                target=target.name,
+                data_version=finished.data_version,
+                unchanged=finished.inputs - finished.failed,
+                failed=finished.failed,
+                rows=finished.rows,
+                seconds=time.monotonic() - started,
+                failures=failures,
+            )
+        return _pass(store, target, made_from, inputs(), transform, log, retry, started)
+
+
+def _pass(
+    store: Store,
+    target: Target,
+    made_from: str,
+    inputs: pa.Table,
+    transform: Transform,
+    log: Callable[[str], None],
+    retry: bool,
+    started: float,
+) -> Report:
+    store.reopen(target.name)
+    if store.exists(target.name) and not store.schema(target.name).equals(target.schema):
+        log(f"{target.name} was written with other columns: building it again")
+        store.drop(target.name)
+    if not store.exists(target.name):
+        store.append(target.name, target.schema.empty_table(), schema=target.schema)
+
+    difference = compare(inputs, held(store, target))
+    waiting = _waiting(store, target.name, inputs=inputs, retry=retry)
+    pending = _without(pa.concat_tables([difference.added, difference.changed]), waiting)
+    known = set(difference.changed["key"].to_pylist())
+
+    done: set[str] = set()
+    failures: list[Failure] = []
+    for batch in transform(pending) if pending.num_rows else ():
+        _commit(store, target, batch, pending=pending, known=known)
+        done.update(batch.done)
+        failures.extend(batch.failed)
+        log(f"{target.name}: {len(done):,} of {pending.num_rows:,} inputs done")
+
+    gone = difference.removed + sorted(known & {failure.key for failure in failures} - done)
+    store.delete(target.name, column=target.group, keys=gone)
+    _record_failures(store, target.name, inputs=inputs, tried=pending, failures=failures)
+
+    remaining = quarantined(store, target.name)
+    rows = store.count(target.name)
+    data_version = data_version_of(store.read(target.name, columns=_identity_columns(target)))
+    if not any(failure.kind == "environment" for failure in remaining):
+        store.complete(
+            target.name,
+            Completion(
+                made_from=made_from,
+                data_version=data_version,
+                inputs=inputs.num_rows,
+                rows=rows,
+                failed=len(remaining),
+            ),
+        )
+    return Report(
+        target=target.name,
+        data_version=data_version,
+        added=len(done - known),
+        changed=len(done & known),
+        removed=len(difference.removed),
+        unchanged=difference.unchanged,
+        failed=len(remaining),
+        rows=rows,
+        seconds=time.monotonic() - started,
+        failures=remaining,
+    )
+
+
+def held(store: Store, target: Target) -> pa.Table:
+    """The inputs whose output the target holds, as a table of schema `INPUTS`."""
+    columns = [target.group, schemas.FINGERPRINT.name]
+    table = store.read(target.name, columns=columns).rename_columns(INPUTS.names)
+    return table if target.group == target.key else table.group_by(INPUTS.names).aggregate([])
+
+
+def compare(inputs: pa.Table, target: pa.Table) -> Difference:
+    """Hold `inputs` against what the `target` holds; both have the schema `INPUTS`.
+
+    Added and changed inputs keep the order of `inputs`.
+    """
+    left = inputs.append_column("position", pa.array(range(inputs.num_rows), pa.int64()))
+    joined = left.join(
+        target.append_column("held", target["fingerprint"]).drop_columns("fingerprint"),
+        keys="key",
+        join_type="left outer",
+    ).sort_by("position")
+    is_new = pc.is_null(joined["held"])
+    is_other = pc.fill_null(pc.not_equal(joined["held"], joined["fingerprint"]), False)
+    removed = target.join(inputs.select(["key"]), keys="key", join_type="left anti")
+    return Difference(
+        added=joined.filter(is_new).select(INPUTS.names),
+        changed=joined.filter(is_other).select(INPUTS.names),
+        removed=sorted(removed["key"].to_pylist()),
+        unchanged=pc.sum(pc.equal(joined["held"], joined["fingerprint"])).as_py() or 0,
+    )
+
+
+def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:
+    """Inputs of a derived table: `key` and the fingerprint of its `content` under a `recipe`.
+
+    Returns a table of schema `INPUTS`; `content` is the column that names what the input says.
+    """
+    return _query(
+        f"SELECT {key} AS key, sha256({content} || ':' || {quoted(recipe)}) AS fingerprint "
+        "FROM inputs",
+        inputs=table,
+    )
+
+
+def data_version_of(table: pa.Table) -> str:
+    """Order-independent hash over (key, fingerprint): same content, same version, anywhere.
+
+    `table` has the key in its first column and the fingerprint in its second.
+    """
+    key, content = table.column_names
+    result = _query(
+        f"SELECT count(*) AS rows, bit_xor(md5_number({key} || ':' || {content}))::VARCHAR AS bits "
+        "FROM identities",
+        identities=table,
+    )
+    return fingerprint(result["rows"][0].as_py(), result["bits"][0].as_py())[:32]
+
+
+def current_version(store: Store, name: str, *, key: str) -> str:
+    """Data version of a derived table as it stands, complete or not; of an absent one, `absent`."""
+    if not store.exists(name):
+        return "absent"
+    finished = store.completion(name)
+    if finished:
+        return finished.data_version
+    return data_version_of(store.read(name, columns=[key, schemas.FINGERPRINT.name]))
+
+
+def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) -> None:
+    """Refuse a deletion that is more likely an accident.
+
+    Raises:
+        ShrinkError: More than half of the `held` items of a source are gone and nobody said so.
+    """
+    if allow_shrink or removed <= held * SHRINK_LIMIT:
+        return
+    raise ShrinkError(
+        f"{source}: {removed:,} of {held:,} items are gone. Nothing was deleted. If that is "
+        "right, refresh with --allow-shrink; otherwise check the source"
+    )
+
+
+def quarantined(store: Store, target: str | None = None) -> list[Failure]:
+    """What failed on the way to `target`, or to any table."""
+    if not store.exists(QUARANTINE):
+        return []
+    where = f"target = {quoted(target)}" if target else None
+    rows = store.read(QUARANTINE, columns=["key", "reason", "label", "kind"], where=where)
+    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
+
+
+def _identity_columns(target: Target) -> list[str]:
+    return [target.key, schemas.FINGERPRINT.name]
+
+
+def _commit(
+    store: Store, target: Target, batch: Batch, *, pending: pa.Table, known: set[str]
+) -> None:
+    """Write one batch: new groups are appended, known ones replaced, each in one commit."""
+    partial = {failure.key for failure in batch.failed if failure.kind == "environment"}
+    wanted = pending.filter(pc.is_in(pending["key"], pa.array(batch.done, pa.string())))
+    marks = {
+        row["key"]: fingerprint(row["fingerprint"], "partial")
+        if row["key"] in partial
+        else row["fingerprint"]
+        for row in wanted.to_pylist()
+    }
+    rows = _with_system_columns(batch.rows, target, marks)
+    replaced = sorted(known.intersection(batch.done))
+    is_known = pc.is_in(rows[target.group], pa.array(replaced, pa.string()))
+    if replaced:
+        store.replace(
+            target.name,
+            rows.filter(is_known),
+            key=target.key,
+            group=target.group,
+            groups=replaced,
+        )
+    store.append(target.name, rows.filter(pc.invert(is_known)), schema=target.schema)
+
+
+def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) -> pa.Table:
+    content = [name for name in target.schema.names if name not in schemas.SYSTEM_COLUMNS]
+    rows = rows.select(content)
+    hashed = [name for name in content if name != "vector"]
+    members = ", ".join(f"'{name}': \"{name}\"" for name in hashed)
+    hashes = _query(
+        f"SELECT sha256(to_json({{{members}}})::VARCHAR) AS row_fingerprint FROM content",
+        content=rows.select(hashed),
+    )
+    made_from = pa.array([marks[key] for key in rows[target.group].to_pylist()], pa.string())
+    table = rows.append_column(schemas.FINGERPRINT, made_from)
+    table = table.append_column(schemas.ROW_FINGERPRINT, hashes["row_fingerprint"])
+    return table.cast(target.schema)
+
+
+def _waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list[str]:
+    """Keys that failed on their own content and have not changed since."""
+    if retry or not store.exists(QUARANTINE):
+        return []
+    failed = store.read(
+        QUARANTINE,
+        columns=INPUTS.names,
+        where=f"target = {quoted(target)} AND kind = 'input'",
+    )
+    return inputs.join(failed, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
+
+
+def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
+    return inputs.filter(pc.invert(pc.is_in(inputs["key"], pa.array(keys, pa.string()))))
+
+
+def _record_failures(
+    store: Store,
+    target: str,
+    *,
+    inputs: pa.Table,
+    tried: pa.Table,
+    failures: Sequence[Failure],
+) -> None:
+    """Let the quarantine hold the new failures and drop entries that no longer apply."""
+    with store.lock(QUARANTINE, log=lambda _: None):
+        if not store.exists(QUARANTINE):
+            if not failures:
+                return
+            store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
+        entries = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+        valid = entries.join(inputs, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
+        stale = set(entries["key"].to_pylist()) - set(valid)
+        stale.update(set(entries["key"].to_pylist()) & set(tried["key"].to_pylist()))
+        for part in parts_of(sorted(stale)):
+            store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
+        if failures:
+            store.append(
+                QUARANTINE, _quarantine_rows(target, tried, failures), schema=schemas.QUARANTINE
+            )
+
+
+def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) -> pa.Table:
+    marks = dict(zip(tried["key"].to_pylist(), tried["fingerprint"].to_pylist(), strict=True))
+    now = datetime.now(UTC)
+    rows = [
+        {
+            "target": target,
+            "key": failure.key,
+            "fingerprint": marks[failure.key],
+            "kind": failure.kind,
+            "reason": failure.reason,
+            "label": failure.label,
+            "failed_at": now,
+        }
+        for failure in failures
+    ]
+    return pa.Table.from_pylist(rows, schema=schemas.QUARANTINE)
+
+
+def _query(statement: str, **tables: pa.Table) -> pa.Table:
+    """Run `statement` over Arrow tables in an in-process DuckDB of its own."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        return _ordered(connection, statement)
+
+
+def _ordered(connection: "duckdb.DuckDBPyConnection", statement: str) -> pa.Table:
+    connection.execute("SET preserve_insertion_order = true")
+    return connection.sql(statement).to_arrow_table()
+
+
+def concatenated(parts: Iterator[pa.Table], schema: pa.Schema) -> pa.Table:
+    """`parts` as one table; an empty one of `schema` if there are none."""
+    return pa.concat_tables([schema.empty_table(), *parts])

@@ -1,0 +1,1 @@
+"""Rows get ids and headings in plain words, then become text."""
