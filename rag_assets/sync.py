@@ -318,6 +318,11 @@ def _commit(
     store: Store, target: Target, batch: Batch, *, pending: pa.Table, known: set[str]
 ) -> None:
     """Write one batch: new groups are appended, known ones replaced, each in one commit."""
+    silent = set(batch.done).difference(
+        batch.rows[target.group].to_pylist(), (failure.key for failure in batch.failed)
+    )
+    if silent:
+        raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
     partial = {failure.key for failure in batch.failed if failure.kind == "environment"}
     wanted = pending.filter(pc.is_in(pending["key"], pa.array(batch.done, pa.string())))
     marks = {

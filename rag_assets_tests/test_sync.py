@@ -1,0 +1,264 @@
+"""The rule of change: a refresh after any sequence of edits equals a rebuild, and does no more."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assets import schemas, sync
+from rag_assets.identity import fingerprint
+from rag_assets.store import Store
+
+WORDS = sync.Target(
+    name="words",
+    schema=schemas.derived(
+        pa.field("word_id", pa.string(), nullable=False),
+        pa.field("document", pa.string(), nullable=False),
+        pa.field("word", pa.string(), nullable=False),
+    ),
+    key="word_id",
+    group="document",
+)
+
+
+class Words:
+    """Splits documents into words and remembers which documents it was asked to split."""
+
+    def __init__(self, documents: dict[str, str], *, kind: str = "input") -> None:
+        self.documents = documents
+        self.kind = kind
+        self.asked: list[str] = []
+
+    def __call__(self, changed: pa.Table):
+        for key in changed["key"].to_pylist():
+            self.asked.append(key)
+            words = self.documents[key].split()
+            broken = "BROKEN" in words
+            rows = [
+                {"word_id": f"{key}/{index}", "document": key, "word": word}
+                for index, word in enumerate(words)
+                if word != "BROKEN"
+            ]
+            failure = sync.Failure(key=key, reason="broken", label=key, kind=self.kind)
+            yield sync.Batch(
+                rows=pa.Table.from_pylist(rows, schema=pa.schema(list(WORDS.schema)[:3])),
+                done=[key] if rows else [],
+                failed=[failure] if broken or not rows else [],
+            )
+
+
+def refresh(store: Store, documents: dict[str, str], *, recipe: str = "1", **options):
+    transform = Words(documents, **({"kind": options.pop("kind")} if "kind" in options else {}))
+    contents = pa.table(
+        {
+            "key": pa.array(list(documents), pa.string()),
+            "content": pa.array(list(documents.values()), pa.string()),
+        }
+    )
+    inputs = sync.with_recipe(contents, key="key", content="content", recipe=recipe)
+    report = sync.refresh(
+        store,
+        target=WORDS,
+        made_from=fingerprint(sync.data_version_of(inputs), recipe),
+        inputs=lambda: inputs,
+        transform=transform,
+        log=lambda line: None,
+        **options,
+    )
+    return report, transform.asked
+
+
+def content(store: Store) -> list[dict]:
+    return store.read(WORDS.name).sort_by("word_id").to_pylist()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def test_only_changed_inputs_are_transformed(store):
+    refresh(store, {"a": "one two", "b": "three"})
+
+    report, asked = refresh(store, {"a": "one two", "b": "four five", "c": "six"})
+
+    assert sorted(asked) == ["b", "c"]
+    assert (report.added, report.changed, report.removed, report.unchanged) == (1, 1, 0, 1)
+    assert [row["word"] for row in content(store)] == ["one", "two", "four", "five", "six"]
+
+
+def test_unchanged_inputs_are_not_even_read(store):
+    first, _ = refresh(store, {"a": "one"})
+    version = store.version(WORDS.name)
+
+    def unread():
+        raise AssertionError("the inputs were read")
+
+    inputs = sync.with_recipe(
+        pa.table({"key": ["a"], "content": ["one"]}), key="key", content="content", recipe="1"
+    )
+    again = sync.refresh(
+        store,
+        target=WORDS,
+        made_from=fingerprint(sync.data_version_of(inputs), "1"),
+        inputs=unread,
+        transform=Words({}),
+        log=lambda line: None,
+    )
+
+    assert again.data_version == first.data_version
+    assert (again.unchanged, again.added, again.rows) == (1, 0, 1)
+    assert store.version(WORDS.name) == version
+
+
+def test_a_new_recipe_changes_everything(store):
+    refresh(store, {"a": "one", "b": "two"})
+
+    report, asked = refresh(store, {"a": "one", "b": "two"}, recipe="2")
+
+    assert (sorted(asked), report.changed) == (["a", "b"], 2)
+
+
+def test_an_input_failure_waits_for_a_change_or_a_request(store):
+    report, _ = refresh(store, {"a": "one", "b": "BROKEN"})
+    assert [(failure.key, failure.reason) for failure in report.failures] == [("b", "broken")]
+
+    again, asked = refresh(store, {"a": "one", "b": "BROKEN"})
+    assert (asked, again.failed) == ([], 1)
+    _, asked = refresh(store, {"a": "one", "b": "BROKEN"}, retry=True)
+    assert asked == ["b"]
+    mended, asked = refresh(store, {"a": "one", "b": "two"})
+    assert (asked, mended.failed, sync.quarantined(store)) == (["b"], 0, [])
+
+
+def test_an_environment_failure_is_tried_at_every_refresh(store):
+    refresh(store, {"a": "one", "b": "BROKEN"}, kind="environment")
+
+    assert store.completion(WORDS.name) is None
+    _, asked = refresh(store, {"a": "one", "b": "BROKEN"}, kind="environment")
+
+    assert asked == ["b"]
+
+
+def test_partial_output_is_kept_and_completed_when_the_environment_recovers(store):
+    refresh(store, {"a": "one BROKEN"}, kind="environment")
+    assert [row["word"] for row in content(store)] == ["one"]
+
+    _, asked = refresh(store, {"a": "one BROKEN"}, kind="environment")
+
+    assert asked == ["a"]
+
+
+def test_a_document_that_fails_after_an_edit_leaves_the_table(store):
+    refresh(store, {"a": "one two"})
+
+    report, _ = refresh(store, {"a": "BROKEN"})
+
+    assert (report.failed, report.rows, content(store)) == (1, 0, [])
+
+
+def test_the_quarantine_forgets_removed_inputs(store):
+    refresh(store, {"a": "one", "b": "BROKEN"})
+
+    refresh(store, {"a": "one"})
+
+    assert sync.quarantined(store) == []
+
+
+def test_a_table_written_with_other_columns_is_built_again(store):
+    old = pa.schema([pa.field("word_id", pa.string())])
+    store.append(WORDS.name, old.empty_table(), schema=old)
+
+    report, _ = refresh(store, {"a": "one"})
+
+    assert (report.added, store.schema(WORDS.name)) == (1, WORDS.schema)
+
+
+def test_a_transform_must_account_for_every_input(store):
+    inputs = pa.table({"key": ["a"], "fingerprint": ["f"]})
+    empty = pa.schema(list(WORDS.schema)[:3]).empty_table()
+
+    with pytest.raises(ValueError, match="no output and no failure"):
+        sync.refresh(
+            store,
+            target=WORDS,
+            made_from="x",
+            inputs=lambda: inputs,
+            transform=lambda changed: [sync.Batch(rows=empty, done=["a"])],
+            log=lambda line: None,
+        )
+
+
+def test_data_version_ignores_order_and_sees_content():
+    rows = pa.table({"key": ["a", "b"], "fingerprint": ["1", "2"]})
+    turned = pa.table({"key": ["b", "a"], "fingerprint": ["2", "1"]})
+    swapped = pa.table({"key": ["a", "b"], "fingerprint": ["2", "1"]})
+
+    assert sync.data_version_of(rows) == sync.data_version_of(turned)
+    assert sync.data_version_of(rows) != sync.data_version_of(swapped)
+
+
+def test_losing_most_of_a_source_asks_first():
+    with pytest.raises(sync.ShrinkError, match="--allow-shrink"):
+        sync.guard_shrink("handbook", held=10, removed=6, allow_shrink=False)
+    sync.guard_shrink("handbook", held=10, removed=5, allow_shrink=False)
+    sync.guard_shrink("handbook", held=10, removed=10, allow_shrink=True)
+
+
+texts = st.lists(st.sampled_from(["one", "two", "three", "BROKEN"]), max_size=3).map(" ".join)
+corpora = st.dictionaries(st.sampled_from("abcde"), texts, max_size=5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=st.lists(corpora, min_size=1, max_size=4))
+def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, steps):
+    edited = Store(tmp_path_factory.mktemp("edited"))
+    for documents in steps:
+        report, _ = refresh(edited, documents)
+    rebuilt = Store(tmp_path_factory.mktemp("rebuilt"))
+    fresh, _ = refresh(rebuilt, steps[-1])
+
+    assert content(edited) == content(rebuilt)
+    assert report.data_version == fresh.data_version
+    assert report.failures == fresh.failures
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from rag_assets.store import Store
+from rag_assets_tests.test_sync import Words, refresh
+
+class Dies(Words):
+    def __call__(self, changed):
+        for number, batch in enumerate(super().__call__(changed)):
+            if number == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch
+
+import rag_assets_tests.test_sync as here
+here.Words = Dies
+refresh(Store(Path(sys.argv[1])), {name: f"{name} x" for name in "abcdef"})
+"""
+
+
+def test_a_killed_run_keeps_its_batches_and_the_next_goes_on(tmp_path):
+    documents = {name: f"{name} x" for name in "abcdef"}
+    killed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)],
+        check=False,
+        cwd=Path(__file__).parents[1],
+    )
+    assert killed.returncode == -signal.SIGKILL
+
+    store = Store(tmp_path)
+    report, asked = refresh(store, documents)
+
+    assert asked == ["d", "e", "f"]
+    assert (report.unchanged, report.rows) == (3, 12)
