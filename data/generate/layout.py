@@ -4,15 +4,19 @@ Text may carry a little markup: ``**bold**``, ``//italic//``, ``_{sub}`` and ``^
 The same blocks give the same bytes: no dates of today, no random ids.
 """
 
+# ruff: noqa: RUF001
+
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import pymupdf
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAGE_WIDTH, PAGE_HEIGHT = 595.0, 842.0
 """A4 in points."""
@@ -39,6 +43,10 @@ class Fonts:
 
     def __getitem__(self, face: str) -> pymupdf.Font:
         return self.faces[face]
+
+    def width(self, word: Word) -> float:
+        """Width of a word in points."""
+        return sum(self.faces[run.face].text_length(run.text, run.size) for run in word)
 
 
 @dataclass(frozen=True)
@@ -88,18 +96,14 @@ class Canvas:
     def __init__(self, page: pymupdf.Page, fonts: Fonts) -> None:
         self.page = page
         self.fonts = fonts
-        self._writers: dict[Colour, pymupdf.TextWriter] = {}
-
-    def width(self, word: Word) -> float:
-        """Width of a word in points."""
-        return sum(self.fonts[run.face].text_length(run.text, run.size) for run in word)
+        self._writers: list[tuple[Colour, pymupdf.TextWriter]] = []
 
     def write(self, x: float, y: float, word: Word, colour: Colour = BLACK) -> float:
         """Write a word with its baseline at `y`; the x where it ends."""
-        if colour not in self._writers:
-            self._writers[colour] = pymupdf.TextWriter(self.page.rect, color=colour)
+        if not self._writers or self._writers[-1][0] != colour:
+            self._writers.append((colour, pymupdf.TextWriter(self.page.rect, color=colour)))
         for run in word:
-            self._writers[colour].append(
+            self._writers[-1][1].append(
                 (x, y - run.shift), run.text, font=self.fonts[run.face], fontsize=run.size
             )
             x += self.fonts[run.face].text_length(run.text, run.size)
@@ -119,7 +123,7 @@ class Canvas:
         """Write one line of marked-up text, anchored at `x`."""
         line = words_of(text, size, face)
         space = self.fonts[face].text_length(" ", size)
-        total = sum(map(self.width, line)) + space * (len(line) - 1)
+        total = sum(map(self.fonts.width, line)) + space * (len(line) - 1)
         x -= {"left": 0.0, "centre": total / 2, "right": total}[align]
         joined = _with_spaces(line)
         self.write(x, y, joined, colour)
@@ -137,8 +141,8 @@ class Canvas:
         self.page.draw_line(start, end, color=colour, width=width, dashes=dashes)
 
     def flush(self) -> None:
-        """Put the collected text on the page."""
-        for colour, writer in self._writers.items():
+        """Put the collected text on the page, in the order in which it was written."""
+        for colour, writer in self._writers:
             writer.write_text(self.page, color=colour)
         self._writers.clear()
 
@@ -168,12 +172,12 @@ def _with_spaces(line: Sequence[Word]) -> Word:
     return tuple(merged)
 
 
-def wrap(canvas: Canvas, words: Sequence[Word], width: float, space: float) -> list[list[Word]]:
+def wrap(fonts: Fonts, words: Sequence[Word], width: float, space: float) -> list[list[Word]]:
     """Words as lines no wider than `width`."""
     lines: list[list[Word]] = [[]]
     used = 0.0
     for word in words:
-        length = canvas.width(word)
+        length = fonts.width(word)
         if lines[-1] and used + space + length > width:
             lines.append([])
             used = 0.0
@@ -185,7 +189,7 @@ def wrap(canvas: Canvas, words: Sequence[Word], width: float, space: float) -> l
 class Block(Protocol):
     """Something that stands on a page."""
 
-    def height(self, canvas: Canvas, width: float) -> float:
+    def height(self, fonts: Fonts, width: float) -> float:
         """Height in points when set `width` wide."""
         ...
 
@@ -207,21 +211,21 @@ class Para:
     indent: float = 0.0
     marker: str = ""
 
-    def _lines(self, canvas: Canvas, width: float) -> list[list[Word]]:
-        space = canvas.fonts[self.face].text_length(" ", self.size)
+    def _lines(self, fonts: Fonts, width: float) -> list[list[Word]]:
+        space = fonts[self.face].text_length(" ", self.size)
         words = words_of(self.text, self.size, self.face)
-        return wrap(canvas, words, width - self.indent, space)
+        return wrap(fonts, words, width - self.indent, space)
 
-    def height(self, canvas: Canvas, width: float) -> float:
+    def height(self, fonts: Fonts, width: float) -> float:
         """See `Block`."""
-        return self.before + len(self._lines(canvas, width)) * self.size * 1.3 + self.after
+        return self.before + len(self._lines(fonts, width)) * self.size * 1.3 + self.after
 
     def draw(self, canvas: Canvas, x: float, y: float, width: float) -> None:
         """See `Block`."""
         y += self.before
         if self.marker:
             canvas.text(x, y + self.size, self.marker, size=self.size, face=self.face)
-        for line in self._lines(canvas, width):
+        for line in self._lines(canvas.fonts, width):
             canvas.write(x + self.indent, y + self.size, _with_spaces(line), self.colour)
             y += self.size * 1.3
 
@@ -255,29 +259,29 @@ class Table:
     def _cell(self, text: str, face: str) -> Para:
         return Para(text, self.size, face, after=0.0)
 
-    def _row_height(self, canvas: Canvas, row: Sequence[str], face: str, width: float) -> float:
+    def _row_height(self, fonts: Fonts, row: Sequence[str], face: str, width: float) -> float:
         cells = zip(row, self._shares(width), strict=True)
-        return max(self._cell(text, face).height(canvas, w - 7) for text, w in cells) + 5
+        return max(self._cell(text, face).height(fonts, w - 7) for text, w in cells) + 5
 
     def _title(self) -> Para:
         return Para(self.caption, 8.3, "bold", before=3.0, after=3.0)
 
-    def height(self, canvas: Canvas, width: float) -> float:
+    def height(self, fonts: Fonts, width: float) -> float:
         """See `Block`."""
-        total = self._title().height(canvas, width)
-        total += self._row_height(canvas, self.head, "bold", width)
-        total += sum(self._row_height(canvas, row, "regular", width) for row in self.rows)
+        total = self._title().height(fonts, width)
+        total += self._row_height(fonts, self.head, "bold", width)
+        total += sum(self._row_height(fonts, row, "regular", width) for row in self.rows)
         return total + self.after
 
     def draw(self, canvas: Canvas, x: float, y: float, width: float) -> None:
         """See `Block`."""
         self._title().draw(canvas, x, y, width)
-        y += self._title().height(canvas, width)
+        y += self._title().height(canvas.fonts, width)
         top = y
         shares = self._shares(width)
         for number, row in enumerate([self.head, *self.rows]):
             face = "regular" if number else "bold"
-            tall = self._row_height(canvas, row, face, width)
+            tall = self._row_height(canvas.fonts, row, face, width)
             if not number:
                 canvas.page.draw_rect(
                     pymupdf.Rect(x, y, x + width, y + tall), color=None, fill=SHADE, width=0
@@ -311,20 +315,20 @@ class Formula:
     number: str
     size: float = 11.0
 
-    def height(self, canvas: Canvas, width: float) -> float:
+    def height(self, fonts: Fonts, width: float) -> float:
         """See `Block`."""
-        del canvas, width
+        del fonts, width
         tall = any(isinstance(part, Frac) for part in self.parts)
         return 38.0 if tall else 22.0
 
     def draw(self, canvas: Canvas, x: float, y: float, width: float) -> None:
         """See `Block`."""
-        base = y + self.height(canvas, width) / 2 + 3
+        base = y + self.height(canvas.fonts, width) / 2 + 3
         space = canvas.fonts["regular"].text_length(" ", self.size)
 
         def measure(text: str) -> float:
             line = words_of(text, self.size)
-            return sum(map(canvas.width, line)) + space * (len(line) - 1)
+            return sum(map(canvas.fonts.width, line)) + space * (len(line) - 1)
 
         widths = [
             max(measure(part.over), measure(part.under)) + 4
@@ -356,9 +360,9 @@ class Figure:
     def _title(self) -> Para:
         return Para(self.caption, 8.3, "italic", before=3.0, after=8.0)
 
-    def height(self, canvas: Canvas, width: float) -> float:
+    def height(self, fonts: Fonts, width: float) -> float:
         """See `Block`."""
-        return self.tall + self._title().height(canvas, width)
+        return self.tall + self._title().height(fonts, width)
 
     def draw(self, canvas: Canvas, x: float, y: float, width: float) -> None:
         """See `Block`."""
@@ -374,11 +378,11 @@ class Pair:
     right: Sequence[Block]
     gutter: float = 16.0
 
-    def height(self, canvas: Canvas, width: float) -> float:
+    def height(self, fonts: Fonts, width: float) -> float:
         """See `Block`."""
         column = (width - self.gutter) / 2
         return max(
-            sum(block.height(canvas, column) for block in side) for side in (self.left, self.right)
+            sum(block.height(fonts, column) for block in side) for side in (self.left, self.right)
         )
 
     def draw(self, canvas: Canvas, x: float, y: float, width: float) -> None:
@@ -388,16 +392,16 @@ class Pair:
             top = y
             for block in side:
                 block.draw(canvas, left, top, column)
-                top += block.height(canvas, column)
+                top += block.height(canvas.fonts, column)
 
 
 @dataclass(frozen=True)
 class NewPage:
     """Go on at the top of the next page."""
 
-    def height(self, canvas: Canvas, width: float) -> float:
+    def height(self, fonts: Fonts, width: float) -> float:
         """See `Block`."""
-        del canvas, width
+        del fonts, width
         return 0.0
 
     def draw(self, canvas: Canvas, x: float, y: float, width: float) -> None:
@@ -427,25 +431,33 @@ class PdfDocument:
         """Append blocks."""
         self.blocks.extend(blocks)
 
+    def _pages(self, fonts: Fonts, width: float) -> list[list[tuple[Block, float]]]:
+        """The blocks of each page with their y."""
+        pages: list[list[tuple[Block, float]]] = [[]]
+        y = self.top
+        for number, block in enumerate(self.blocks):
+            tall = need = block.height(fonts, width)
+            follower = self.blocks[number + 1] if number + 1 < len(self.blocks) else None
+            if isinstance(block, Para) and block.face == "bold" and follower is not None:
+                need += min(follower.height(fonts, width), 120.0)
+            if isinstance(block, NewPage) or (y + need > self.bottom and pages[-1]):
+                pages.append([])
+                y = self.top
+            pages[-1].append((block, y))
+            y += tall
+        return pages
+
     def save(self, path: Path) -> None:
         """Lay the blocks out and write the file."""
         pdf = pymupdf.open()
         fonts = Fonts(self.family)
         width = PAGE_WIDTH - 2 * self.margin
-        canvases = [Canvas(pdf.new_page(width=PAGE_WIDTH, height=PAGE_HEIGHT), fonts)]
-        y = self.top
-        for number, block in enumerate(self.blocks):
-            need = block.height(canvases[-1], width)
-            follower = self.blocks[number + 1] if number + 1 < len(self.blocks) else None
-            if isinstance(block, Para) and block.face == "bold" and follower is not None:
-                need += min(follower.height(canvases[-1], width), 120.0)
-            if isinstance(block, NewPage) or (y + need > self.bottom and y > self.top):
-                canvases.append(Canvas(pdf.new_page(width=PAGE_WIDTH, height=PAGE_HEIGHT), fonts))
-                y = self.top
-            block.draw(canvases[-1], self.margin, y, width)
-            y += block.height(canvases[-1], width)
-        for number, canvas in enumerate(canvases, 1):
-            self.frame(canvas, number, len(canvases))
+        pages = self._pages(fonts, width)
+        for number, placed in enumerate(pages, 1):
+            canvas = Canvas(pdf.new_page(width=PAGE_WIDTH, height=PAGE_HEIGHT), fonts)
+            for block, y in placed:
+                block.draw(canvas, self.margin, y, width)
+            self.frame(canvas, number, len(pages))
             canvas.flush()
         stamp = f"D:{self.date.replace('-', '')}080000Z"
         pdf.set_metadata(
