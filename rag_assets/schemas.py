@@ -215,12 +215,27 @@ class VariantTables:
     """Both domains in one table."""
 
 
+def elements_table(parser: str) -> str:
+    """Name of the table of elements that `parser` (its name in the config) found."""
+    return f"elements__{parser}"
+
+
+def chunks_table(parser: str, chunking: str) -> str:
+    """Name of the table of chunks that `chunking` cuts from the elements of `parser`."""
+    return f"chunks__{parser}__{chunking}"
+
+
+def serialized_rows_table(serializer: str) -> str:
+    """Name of the table of rows as `serializer` writes them."""
+    return f"serialized_rows__{serializer}"
+
+
 def variant_tables(*, parser: str, chunking: str, serializer: str, model: str) -> VariantTables:
     """The tables of the variant with these four parts."""
     return VariantTables(
-        elements=f"elements__{parser}",
-        chunks=f"chunks__{parser}__{chunking}",
-        serialized_rows=f"serialized_rows__{serializer}",
+        elements=elements_table(parser),
+        chunks=chunks_table(parser, chunking),
+        serialized_rows=serialized_rows_table(serializer),
         documents=f"documents__{parser}__{chunking}__{model}",
         rows=f"rows__{serializer}__{model}",
         joint=f"joint__{parser}__{chunking}__{serializer}__{model}",

@@ -92,7 +92,10 @@ class Store:
         return self.open(name).version
 
     def count(self, name: str, *, where: str | None = None) -> int:
-        """Number of rows, 0 if there is no such table yet."""
+        """Number of rows, 0 if there is no such table yet; a finished table is not opened."""
+        finished = None if where else self.completion(name)
+        if finished:
+            return finished.rows
         return self.open(name).count_rows(where) if self.exists(name) else 0
 
     def schema(self, name: str) -> pa.Schema:

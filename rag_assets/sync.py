@@ -310,6 +310,13 @@ def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
 
 
+def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
+    """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
+    keys = [failure.key for failure in failures]
+    tried = pa.table([keys, [""] * len(keys)], schema=INPUTS)
+    _record_failures(store, target, inputs=tried, tried=tried, failures=failures)
+
+
 def _identity_columns(target: Target) -> list[str]:
     return [target.key, schemas.FINGERPRINT.name]
 

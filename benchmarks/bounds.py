@@ -1,0 +1,82 @@
+"""What every benchmark shares: bounds that it holds, the closing JSON line, and the shared data."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NoReturn
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SHARED_DATA = Path(os.environ.get("RAG_ASSETS_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One claim: `value` was measured and held against `bound`."""
+
+    what: str
+    value: float
+    bound: str
+    ok: bool
+
+
+def at_most(what: str, value: float, limit: float) -> Bound:
+    return Bound(what=what, value=round(value, 4), bound=f"<= {limit:g}", ok=value <= limit)
+
+
+def at_least(what: str, value: float, limit: float) -> Bound:
+    return Bound(what=what, value=round(value, 4), bound=f">= {limit:g}", ok=value >= limit)
+
+
+def equal(what: str, value: float, expected: float) -> Bound:
+    return Bound(what=what, value=value, bound=f"== {expected:g}", ok=value == expected)
+
+
+def finish(name: str, bounds: Sequence[Bound]) -> NoReturn:
+    """Print the closing JSON line and exit 0 only if every bound holds."""
+    for bound in bounds:
+        mark = "ok  " if bound.ok else "FAIL"
+        print(f"{mark} {bound.what}: {bound.value} (bound {bound.bound})")
+    print(json.dumps({"name": name, "bounds": [asdict(bound) for bound in bounds]}))
+    sys.exit(0 if all(bound.ok for bound in bounds) else 1)
+
+
+def dataset(name: str) -> Path:
+    """Folder of a shared dataset; the benchmark ends with a clear message where it is absent."""
+    folder = SHARED_DATA / name
+    if not folder.is_dir():
+        sys.exit(f"skipped: the dataset {name} is not at {folder} (set RAG_ASSETS_SHARED_DATA)")
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A command that ran."""
+
+    code: int
+    output: str
+    seconds: float
+
+    @property
+    def json(self) -> dict:
+        """The JSON object that ends the output."""
+        return json.loads(self.output.strip().splitlines()[-1])
+
+
+def rag_assets(*arguments: str, config: Path, environment: Mapping[str, str] = {}) -> Finished:
+    """Run the command line on `config`; progress goes to the terminal."""
+    command = [sys.executable, "-m", "rag_assets.serving.cli", *arguments]
+    print("$ rag-assets", *arguments, flush=True)
+    started = time.monotonic()
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "RAG_ASSETS_CONFIG": str(config), **environment},
+    )
+    return Finished(done.returncode, done.stdout, time.monotonic() - started)

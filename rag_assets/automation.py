@@ -1,0 +1,194 @@
+"""When things run: jobs, the nightly schedule, the sensor that looks at sources, and conditions.
+
+A run is for one variant. The nightly job is the safety net: it refreshes the sources and the
+variant that serves, whatever happened during the day. Between two nights the sensor
+`source_changes` looks at the sources and reports changed ones as observations, without launching a
+run; the automation condition then rebuilds what depends on them, one step at a time, and stops
+where content turns out to be the same. A variant that nobody has built yet waits for its backfill.
+"""
+
+import itertools
+import json
+import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+import dagster as dg
+
+from rag_assets.config import Config
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.sources.observations import fingerprint_of_sources
+
+NIGHTLY_JOB = "nightly_refresh"
+BACKFILL_JOB = "backfill_variant"
+DATA_VERSION_TAG = "dagster/data_version"
+
+AC = dg.AutomationCondition
+ON_CONTENT_CHANGE = (
+    AC.any_deps_match(AC.data_version_changed())
+    .with_label("content of a dependency changed")
+    .since_last_handled()
+    & ~AC.missing()
+    & ~AC.any_deps_missing()
+    & ~AC.any_deps_in_progress()
+    & ~AC.in_progress()
+    & AC.all_deps_blocking_checks_passed()
+).with_label("on content change")
+"""Rebuild what exists when the content of a dependency changed and its blocking checks passed.
+
+`AutomationCondition.eager()` reacts to every materialisation, and to a parent that is only about
+to run; data versions tell whether there is anything new.
+"""
+
+
+def source_key(reader: dg.AssetKey) -> dg.AssetKey:
+    """The node upstream of `reader`: the files or the table in place, where people change them."""
+    return dg.AssetKey(["source", *reader.path])
+
+
+def governed(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
+    """`rooms` with what all assets share, and the sources in place upstream of them.
+
+    Every asset gets the automation condition, a freshness policy and the owner, unless it has its
+    own. What reads a source depends on the source's node, on which changes are observed.
+    """
+    freshness = freshness_policy(config)
+
+    def shared(spec: dg.AssetSpec) -> dg.AssetSpec:
+        return spec.replace_attributes(
+            automation_condition=spec.automation_condition or ON_CONTENT_CHANGE,
+            freshness_policy=spec.freshness_policy or freshness,
+            owners=spec.owners or [config.owner],
+        ).merge_attributes(deps=[source_key(spec.key)] if _reads_a_source(spec.key) else [])
+
+    readers = [spec.key for spec in rooms.resolve_all_asset_specs() if _reads_a_source(spec.key)]
+    return dg.Definitions.merge(
+        rooms.map_asset_specs(func=shared),
+        dg.Definitions(assets=[_sources_in_place(readers, config=config)]),
+    )
+
+
+def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
+    """Jobs, schedule and sensors over the assets of `rooms`."""
+    specs = list(rooms.resolve_all_asset_specs())
+    nightly = dg.define_asset_job(
+        NIGHTLY_JOB,
+        selection=[spec.key for spec in specs],
+        description="The sources and the variant that serves (the run's partition), in one run.",
+        executor_def=dg.in_process_executor,
+    )
+    backfill = dg.define_asset_job(
+        BACKFILL_JOB,
+        selection=[spec.key for spec in specs if spec.partitions_def],
+        description="All steps of one variant, from the sources as they were last read.",
+        executor_def=dg.in_process_executor,
+    )
+    return dg.Definitions(
+        jobs=[nightly, backfill],
+        schedules=[_nightly_schedule(nightly, config=config)],
+        sensors=[_source_sensor(config), _automation_sensor(config)],
+    )
+
+
+def _reads_a_source(key: dg.AssetKey) -> bool:
+    return key.path == [DOCUMENT_FILES_TABLE] or key.path[0] == "exports"
+
+
+def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.AssetsDefinition:
+    """A node for the source of each of `readers`; observing it tells whether it changed."""
+    by_node = {source_key(reader): reader for reader in readers}
+
+    @dg.multi_observable_source_asset(
+        name="observe_sources",
+        specs=[
+            dg.AssetSpec(
+                node,
+                description=f"What {reader.to_user_string()} reads, where it lies; never changed.",
+                group_name="sources",
+                kinds={"source"},
+                owners=[config.owner],
+            )
+            for node, reader in by_node.items()
+        ],
+        can_subset=True,
+    )
+    def observe_sources(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
+        """Looks at the sources; one that cannot be reached is left out."""
+        found = fingerprint_of_sources(config)
+        for node in sorted(context.selected_asset_keys):
+            version = found.get(tuple(by_node[node].path))
+            if version is not None:
+                yield dg.ObserveResult(asset_key=node, data_version=dg.DataVersion(version))
+
+    return observe_sources
+
+
+def freshness_policy(config: Config) -> dg.FreshnessPolicy:
+    """An asset is late when the nightly run missed it, and overdue when it missed it twice."""
+    period = _longest_period(config.schedule.cron, timezone=config.schedule.timezone)
+    return dg.FreshnessPolicy.time_window(
+        warn_window=period * 1.25, fail_window=max(period * 2.25, timedelta(minutes=2))
+    )
+
+
+def _longest_period(cron: str, *, timezone: str) -> timedelta:
+    """The longest time between neighbouring ticks among the next ones of `cron`."""
+    from dagster._utils.schedules import cron_string_iterator
+
+    ticks = itertools.islice(cron_string_iterator(time.time(), cron, timezone), 32)
+    return max(later - earlier for earlier, later in itertools.pairwise(ticks))
+
+
+def _nightly_schedule(
+    job: "dg.UnresolvedAssetJobDefinition", *, config: Config
+) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        job=job,
+        name="nightly",
+        cron_schedule=config.schedule.cron,
+        execution_timezone=config.schedule.timezone,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="Refreshes the sources and the variant that serves.",
+    )
+    def nightly() -> dg.RunRequest:
+        return dg.RunRequest(partition_key=config.serving_variant)
+
+    return nightly
+
+
+def _source_sensor(config: Config) -> dg.SensorDefinition:
+    @dg.sensor(
+        minimum_interval_seconds=config.schedule.sensor_seconds,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Looks at the sources and reports those that changed; launches no run.",
+    )
+    def source_changes(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        seen: dict[str, str] = json.loads(context.cursor or "{}")
+        found = {
+            source_key(dg.AssetKey(path)).to_user_string(): version
+            for path, version in fingerprint_of_sources(config).items()
+        }
+        changed = {node: version for node, version in found.items() if seen.get(node) != version}
+        if not changed:
+            return dg.SkipReason("no source changed")
+        return dg.SensorResult(
+            asset_events=[
+                dg.AssetObservation(
+                    dg.AssetKey.from_user_string(node), tags={DATA_VERSION_TAG: version}
+                )
+                for node, version in changed.items()
+            ],
+            cursor=json.dumps(seen | changed),
+        )
+
+    return source_changes
+
+
+def _automation_sensor(config: Config) -> dg.AutomationConditionSensorDefinition:
+    return dg.AutomationConditionSensorDefinition(
+        "content_changes",
+        target=dg.AssetSelection.all(),
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        minimum_interval_seconds=min(config.schedule.sensor_seconds, 60),
+        description="Rebuilds what a reported change made stale, and nothing else.",
+    )

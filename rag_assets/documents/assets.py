@@ -1,0 +1,141 @@
+"""The assets of the room: elements of each document, and chunks of each document."""
+
+from collections.abc import Mapping
+from itertools import islice
+
+import dagster as dg
+import pyarrow as pa
+
+from rag_assets import lineage, schemas
+from rag_assets.config import Config
+from rag_assets.documents import chunk, parse
+from rag_assets.documents.parse import ParseReport
+from rag_assets.store import Store
+from rag_assets.sync import Report
+
+GROUP = "documents"
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """The assets `parsed_documents` and `chunks`."""
+    return dg.Definitions(assets=[_parsed_documents(config), _chunks(config)])
+
+
+def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        group_name=GROUP,
+        kinds={"lancedb", *_engines(settings)},
+        owners=[settings.owner],
+        code_version=str(parse.REVISION),
+        partitions_def=lineage.variants(settings),
+        deps=[schemas.DOCUMENT_FILES_TABLE],
+        retry_policy=lineage.CRASH_RETRY,
+    )
+    def parsed_documents(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """Elements of each document (headings, text, tables, ...), with page, box and section."""
+        store = lineage.store_of(settings)
+        parser = settings.variant(context.partition_key).parser
+        report = parse.refresh_elements(
+            store,
+            settings,
+            parser=parser,
+            log=lineage.logger_of(context),
+            retry=config.retry_failed,
+        )
+        return lineage.materialized(
+            report,
+            schema=schemas.ELEMENTS,
+            preview=_preview(store, report, columns=["type", "page", "section_path", "text"]),
+            extra={
+                "parser": dg.MetadataValue.text(f"{parser} ({settings.parsers[parser].engine})"),
+                **_throughput(report),
+                **_types(store, report),
+            },
+        )
+
+    return parsed_documents
+
+
+def _chunks(settings: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        group_name=GROUP,
+        kinds={"lancedb", "text"},
+        owners=[settings.owner],
+        code_version=str(chunk.REVISION),
+        partitions_def=lineage.variants(settings),
+        deps=["parsed_documents"],
+    )
+    def chunks(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """Chunks of each document: exact slices of its text that fit the chunking's limit."""
+        store = lineage.store_of(settings)
+        variant = settings.variant(context.partition_key)
+        report = chunk.refresh_chunks(
+            store,
+            settings,
+            parser=variant.parser,
+            chunking=variant.chunking,
+            log=lineage.logger_of(context),
+            retry=config.retry_failed,
+        )
+        return lineage.materialized(
+            report,
+            schema=schemas.CHUNKS,
+            preview=_preview(store, report, columns=["uri", "pages", "tokens", "text"]),
+            extra={
+                "chunking": dg.MetadataValue.json(
+                    settings.chunkings[variant.chunking].model_dump()
+                ),
+                **_lengths(store, report),
+            },
+        )
+
+    return chunks
+
+
+def _engines(config: Config) -> set[str]:
+    """The PDF engines that the variants use."""
+    return {config.parsers[variant.parser].engine for variant in config.variants.values()}
+
+
+def _preview(store: Store, report: Report, *, columns: list[str]) -> pa.Table | None:
+    """The first rows of a table that was written; what did not change is not opened."""
+    if not report.touched or not report.rows:
+        return None
+    first = store.batches(report.target, columns=columns, rows=lineage.PREVIEW_ROWS)
+    return pa.Table.from_batches(list(islice(first, 1)))
+
+
+def _throughput(report: ParseReport) -> Mapping[str, dg.MetadataValue]:
+    return {
+        "files parsed": dg.MetadataValue.int(report.contents),
+        "pages parsed": dg.MetadataValue.int(report.pages),
+        "pages per second": dg.MetadataValue.float(round(report.pages_per_second, 2)),
+    }
+
+
+def _types(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
+    """How many elements there are of each type."""
+    if not report.touched:
+        return {}
+    counts = store.read(report.target, columns=["type"])["type"].value_counts().to_pylist()
+    ordered = sorted(counts, key=lambda count: -count["counts"])
+    return {
+        "elements by type": lineage.records_of(
+            {"type": count["values"], "elements": count["counts"]} for count in ordered
+        )
+    }
+
+
+def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
+    """How long the chunks are, in tokens."""
+    if not report.touched:
+        return {}
+    from rag_assets.plots import histogram
+
+    tokens = store.read(report.target, columns=["tokens"])["tokens"].to_pylist()
+    plot = histogram(tokens, title="Length of the chunks", x_label="tokens")
+    return {"chunk lengths": lineage.svg_of(plot)}

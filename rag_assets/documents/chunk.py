@@ -1,0 +1,202 @@
+"""Elements become chunks: documents whose elements say something new are cut again.
+
+The fingerprint of a document's chunks covers what its elements say and the chunking: strategy,
+sizes and the tokenizer's file. A parser that is brought up to date but finds the same elements
+leaves the chunks alone.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rag_assets import schemas, sync
+from rag_assets.config import Chunking, Config
+from rag_assets.documents.chunking import Block, Chunk, chunks_of
+from rag_assets.documents.tokens import TokenCounter, tokenizer_file
+from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
+from rag_assets.store import Store
+
+REVISION = 1
+"""Raised when the same elements and settings give other chunks than before."""
+
+DOCUMENTS_A_BATCH = 256
+
+CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
+_BLOCK_COLUMNS = ["document_id", "index", "type", "text", "page", "section_path"]
+_FILE_COLUMNS = ["document_id", "source", "uri"]
+
+
+def chunks_target(parser: str, chunking: str) -> sync.Target:
+    """The table of chunks of a parser and a chunking, both by their name in the config."""
+    return sync.Target(
+        name=schemas.chunks_table(parser, chunking),
+        schema=schemas.CHUNKS,
+        key="chunk_id",
+        group="document_id",
+    )
+
+
+def refresh_chunks(
+    store: Store,
+    config: Config,
+    *,
+    parser: str,
+    chunking: str,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> sync.Report:
+    """Cut the documents whose elements are new or changed and drop the chunks of the others gone.
+
+    Args:
+        store: Holds the elements, the manifest `document_files` and the chunks.
+        config: Names the settings of the chunking.
+        parser: Name of the parser in the config.
+        chunking: Name of the chunking in the config.
+        log: Receives progress, one line at a time.
+        retry: Also try again the documents that gave no chunk.
+
+    Raises:
+        ConfigError: The tokenizer of the chunking is not there.
+    """
+    settings = config.chunkings[chunking]
+    tokenizer = tokenizer_file(settings.tokenizer)
+    work = _Pass(store, parser=parser, name=chunking, settings=settings)
+    recipe = _recipe(settings, tokenizer=tokenizer.read_bytes())
+    elements = sync.current_version(store, work.elements, key="element_id")
+    manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
+
+    def transform(changed: pa.Table) -> Iterator[sync.Batch]:
+        yield from work.transform(changed["key"].to_pylist(), TokenCounter.from_file(tokenizer))
+
+    return sync.refresh(
+        store,
+        target=chunks_target(parser, chunking),
+        made_from=fingerprint(elements, manifest, recipe),
+        inputs=lambda: work.inputs(recipe),
+        transform=transform,
+        log=log,
+        retry=retry,
+    )
+
+
+def _recipe(settings: Chunking, *, tokenizer: bytes) -> str:
+    return fingerprint(
+        "chunks",
+        REVISION,
+        settings.strategy,
+        settings.size,
+        settings.overlap,
+        hashlib.sha256(tokenizer).hexdigest(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a document comes from."""
+
+    source: str
+    uri: str
+
+
+class _Pass:
+    """One pass over the documents that have elements."""
+
+    def __init__(self, store: Store, *, parser: str, name: str, settings: Chunking) -> None:
+        self.elements = schemas.elements_table(parser)
+        self._store = store
+        self._name = name
+        self._settings = settings
+        self._places: dict[str, _Place] = {}
+
+    def inputs(self, recipe: str) -> pa.Table:
+        """One input for each document of the manifest that has elements: what they say."""
+        files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
+        self._places = {
+            row["document_id"]: _Place(row["source"], row["uri"]) for row in files.to_pylist()
+        }
+        contents = _contents(
+            self._store.read(self.elements, columns=["document_id", "row_fingerprint"]), files
+        )
+        return sync.with_recipe(contents, key="document_id", content="content", recipe=recipe)
+
+    def transform(self, documents: Sequence[str], counter: TokenCounter) -> Iterator[sync.Batch]:
+        """Chunks of the changed documents, in batches."""
+        for start in range(0, len(documents), DOCUMENTS_A_BATCH):
+            part = documents[start : start + DOCUMENTS_A_BATCH]
+            blocks = self._blocks(part)
+            rows: list[pa.Table] = [CONTENT.empty_table()]
+            done: list[str] = []
+            failed: list[sync.Failure] = []
+            for document in part:
+                if chunks := self._chunks(blocks.get(document, []), counter):
+                    rows.append(self._rows(chunks, document=document))
+                    done.append(document)
+                else:
+                    failed.append(self._empty(document))
+            yield sync.Batch(pa.concat_tables(rows), done, failed)
+
+    def _blocks(self, documents: Sequence[str]) -> dict[str, list[Block]]:
+        table = self._store.read_keys(
+            self.elements, column="document_id", keys=documents, columns=_BLOCK_COLUMNS
+        )
+        blocks: dict[str, list[Block]] = {}
+        for row in table.sort_by(
+            [("document_id", "ascending"), ("index", "ascending")]
+        ).to_pylist():
+            path = tuple(row.pop("section_path"))
+            blocks.setdefault(row.pop("document_id"), []).append(Block(**row, section_path=path))
+        return blocks
+
+    def _chunks(self, blocks: Sequence[Block], counter: TokenCounter) -> list[Chunk]:
+        return chunks_of(
+            blocks,
+            strategy=self._settings.strategy,
+            size=self._settings.size,
+            overlap=self._settings.overlap,
+            counter=counter,
+        )
+
+    def _rows(self, chunks: Sequence[Chunk], *, document: str) -> pa.Table:
+        texts = [chunk.text for chunk in chunks]
+        place = self._places[document]
+        columns = {
+            "chunk_id": [
+                chunk_id(document, self._name, text, occurrence)
+                for text, occurrence in zip(texts, occurrences(texts), strict=True)
+            ],
+            "document_id": [document] * len(chunks),
+            "source": [place.source] * len(chunks),
+            "uri": [place.uri] * len(chunks),
+            "index": range(len(chunks)),
+            "text": texts,
+            "text_hash": [text_hash(text) for text in texts],
+            "tokens": [chunk.tokens for chunk in chunks],
+            "char_start": [chunk.char_start for chunk in chunks],
+            "char_end": [chunk.char_end for chunk in chunks],
+            "element_start": [chunk.element_start for chunk in chunks],
+            "element_end": [chunk.element_end for chunk in chunks],
+            "pages": [chunk.pages for chunk in chunks],
+            "section_path": [chunk.section_path for chunk in chunks],
+        }
+        return pa.table(columns, schema=CONTENT)
+
+    def _empty(self, document: str) -> sync.Failure:
+        uri = self._places[document].uri
+        reason = f"{uri} holds no text besides page headers and footers: check how it was parsed"
+        return sync.Failure(document, reason, uri)
+
+
+def _contents(elements: pa.Table, files: pa.Table) -> pa.Table:
+    """For each document of the manifest, a hash over what its elements say."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        connection.register("elements", elements)
+        connection.register("files", files)
+        return connection.sql(
+            "SELECT document_id, "
+            "count(*) || ':' || bit_xor(md5_number(row_fingerprint)) AS content "
+            "FROM elements SEMI JOIN files USING (document_id) GROUP BY document_id"
+        ).to_arrow_table()

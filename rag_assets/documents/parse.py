@@ -1,0 +1,316 @@
+"""Documents become elements: what is new or changed is parsed, each content once.
+
+The fingerprint of a document covers its bytes, its media type and the parser, not its name: a
+renamed file, or the same bytes under a second name, takes over the elements that are already
+there. What fails is a value: page ranges that took too long or crashed their worker are named in
+the quarantine and tried again at the next refresh; a file that cannot be read waits until it
+changes.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas, sync
+from rag_assets.config import Config
+from rag_assets.documents.elements import CONTENT, to_arrow
+from rag_assets.documents.files import SourceFile
+from rag_assets.documents.parsers import parsers_of
+from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.parsing import Content, Parsed, Parsing
+from rag_assets.identity import element_id, fingerprint
+from rag_assets.store import Store, is_one_of, parts_of, remove_folder
+
+REVISION = 1
+"""Raised when the same output of a parser gives other elements than before."""
+
+DOCUMENTS_A_BATCH = 64
+SECONDS_A_BATCH = 5.0
+
+FILE_COLUMNS = [item.name for item in fields(SourceFile)]
+
+
+@dataclass(frozen=True, slots=True)
+class ParseReport(sync.Report):
+    """What one pass did, and how much was parsed for it."""
+
+    contents: int = 0
+    """Files that went through a parser; equal bytes count once."""
+    pages: int = 0
+    """Pages that were parsed, of formats that have pages."""
+
+    @property
+    def pages_per_second(self) -> float:
+        """Pages parsed for each second of the pass."""
+        return self.pages / self.seconds if self.seconds else 0.0
+
+
+def elements_target(parser: str) -> sync.Target:
+    """The table of elements of the parser called `parser` in the config."""
+    return sync.Target(
+        name=schemas.elements_table(parser),
+        schema=schemas.ELEMENTS,
+        key="element_id",
+        group="document_id",
+    )
+
+
+def refresh_elements(
+    store: Store,
+    config: Config,
+    *,
+    parser: str,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> ParseReport:
+    """Parse the documents that are new or changed and drop the elements of those that are gone.
+
+    Args:
+        store: Holds the manifest `document_files` and the elements.
+        config: Names the sources and the parser's settings.
+        parser: Name of the parser in the config.
+        log: Receives progress, one line at a time.
+        retry: Also try again the files that could not be parsed.
+
+    Raises:
+        ParserUnavailableError: A parser is not installed; nothing was done.
+    """
+    settings = config.parsers[parser]
+    parsers = parsers_of(settings.engine, setting=f"parsers.{parser}.engine")
+    target = elements_target(parser)
+    scratch = store.root / "scratch" / target.name
+    parsing = Parsing(
+        settings,
+        name=parser,
+        sources={source.name: source for source in config.sources.documents},
+        scratch=scratch,
+    )
+    work = _Pass(store, target, parser=parser, parsers=parsers, parsing=parsing, log=log)
+
+    def transform(changed: pa.Table) -> Iterator[sync.Batch]:
+        remove_folder(scratch)  # left by a killed run: whoever holds the table's lock owns it
+        scratch.mkdir(parents=True)
+        try:
+            yield from work.transform(changed)
+        finally:
+            remove_folder(scratch)
+
+    report = sync.refresh(
+        store,
+        target=target,
+        made_from=work.made_from(),
+        inputs=work.inputs,
+        transform=transform,
+        log=log,
+        retry=retry,
+    )
+    counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
+    return ParseReport(**counted, contents=work.contents, pages=work.pages)
+
+
+class _Pass:
+    """One pass over the documents: which are refused, which copied, which parsed."""
+
+    def __init__(
+        self,
+        store: Store,
+        target: sync.Target,
+        *,
+        parser: str,
+        parsers: Mapping[str, Parser],
+        parsing: Parsing,
+        log: Callable[[str], None],
+    ) -> None:
+        self.contents = 0
+        self.pages = 0
+        self._store = store
+        self._target = target
+        self._parser = parser
+        self._parsers = parsers
+        self._parsing = parsing
+        self._log = log
+        self._manifest: dict[str, SourceFile] = {}
+
+    def made_from(self) -> str:
+        """Fingerprint of the manifest and of all parsers."""
+        name = schemas.DOCUMENT_FILES_TABLE
+        manifest = sync.current_version(self._store, name, key="document_id")
+        recipes = {media_type: parser.version for media_type, parser in self._parsers.items()}
+        return fingerprint(manifest, recipes, REVISION)
+
+    def inputs(self) -> pa.Table:
+        """One input for each document: its bytes and its parser, or why it has none."""
+        rows = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        self._manifest = {row["document_id"]: SourceFile(**row) for row in rows.to_pylist()}
+        contents = [fingerprint(*self._made_of(file)) for file in self._manifest.values()]
+        return sync.with_recipe(
+            pa.table({"document_id": list(self._manifest), "content": contents}),
+            key="document_id",
+            content="content",
+            recipe=f"elements r{REVISION}",
+        )
+
+    def transform(self, changed: pa.Table) -> Iterator[sync.Batch]:
+        """Elements of the changed documents, in batches."""
+        by_content: dict[str, list[SourceFile]] = {}
+        refused: list[sync.Failure] = []
+        for row in changed.to_pylist():
+            file = self._manifest[row["key"]]
+            if reason := self._refusal(file):
+                refused.append(sync.Failure(file.document_id, reason, file.uri))
+            else:
+                by_content.setdefault(row["fingerprint"], []).append(file)
+        if refused:
+            yield sync.Batch(CONTENT.empty_table(), done=(), failed=refused)
+
+        version = self._store.version(self._target.name)
+        held = self._held(list(by_content), version=version)
+        copies = [(file, held[key]) for key in held for file in by_content.pop(key)]
+        yield from self._copied(copies, version=version)
+        yield from self._parsed(by_content)
+
+    def _made_of(self, file: SourceFile) -> tuple[str | None, ...]:
+        parser = self._parsers.get(file.media_type or "")
+        if file.status != "ok" or parser is None:
+            return file.status, file.reason, file.sha256, file.media_type
+        return file.sha256, file.media_type, parser.version
+
+    def _refusal(self, file: SourceFile) -> str | None:
+        """Why a file is not even opened."""
+        if file.status != "ok":
+            return file.reason or f"{file.uri} is {file.status}"
+        if file.media_type not in self._parsers:
+            return f"no parser takes {file.media_type}: save it as PDF to index it"
+        return None
+
+    def _held(self, contents: Sequence[str], *, version: int) -> dict[str, str]:
+        """For each content that some document holds already, one such document."""
+        if not self._store.count(self._target.name):
+            return {}
+        held: dict[str, str] = {}
+        for part in parts_of(contents):
+            rows = self._store.read(
+                self._target.name,
+                columns=["document_id", "fingerprint"],
+                where=is_one_of("fingerprint", part),
+                version=version,
+            )
+            held |= dict(
+                zip(rows["fingerprint"].to_pylist(), rows["document_id"].to_pylist(), strict=True)
+            )
+        return held
+
+    def _copied(
+        self, copies: Sequence[tuple[SourceFile, str]], *, version: int
+    ) -> Iterator[sync.Batch]:
+        """The elements of documents whose content another document has already.
+
+        They are read from the `version` at the start of the pass: files that have swapped their
+        contents replace each other's rows while it runs.
+        """
+        failures = {item.key: item for item in sync.quarantined(self._store, self._target.name)}
+        for start in range(0, len(copies), DOCUMENTS_A_BATCH):
+            part = copies[start : start + DOCUMENTS_A_BATCH]
+            rows = self._store.read(
+                self._target.name,
+                columns=CONTENT.names,
+                where=is_one_of("document_id", sorted({origin for _, origin in part})),
+                version=version,
+            )
+            yield sync.Batch(
+                pa.concat_tables(
+                    _renamed(
+                        rows.filter(pc.equal(rows["document_id"], origin)),
+                        document=file.document_id,
+                        parser=self._parser,
+                    )
+                    for file, origin in part
+                ),
+                done=[file.document_id for file, _ in part],
+                failed=[
+                    replace(failures[origin], key=file.document_id, label=file.uri)
+                    for file, origin in part
+                    if origin in failures
+                ],
+            )
+
+    def _parsed(self, by_content: Mapping[str, Sequence[SourceFile]]) -> Iterator[sync.Batch]:
+        contents = (
+            Content(key, files[0], self._parsers[str(files[0].media_type)])
+            for key, files in by_content.items()
+        )
+        started = time.monotonic()
+        for parsed in _in_batches(self._parsing.run(contents)):
+            self.contents += len(parsed)
+            self.pages += sum(item.pages for item in parsed)
+            seconds = time.monotonic() - started
+            self._log(
+                f"{self._target.name}: {self.contents:,} of {len(by_content):,} files parsed, "
+                f"{self.pages:,} pages in {seconds:.0f} s ({self.pages / seconds:.1f} pages/s)"
+            )
+            yield self._batch(parsed, by_content)
+
+    def _batch(
+        self, parsed: Iterable[Parsed], by_content: Mapping[str, Sequence[SourceFile]]
+    ) -> sync.Batch:
+        rows = _Rows()
+        for item in parsed:
+            for file in by_content[item.content.key]:
+                rows.add(item, file, parser=self._parser)
+        return sync.Batch(
+            pa.concat_tables([CONTENT.empty_table(), *rows.tables]), rows.done, rows.failed
+        )
+
+
+@dataclass(slots=True)
+class _Rows:
+    """A batch that grows document by document."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    failed: list[sync.Failure] = field(default_factory=list)
+
+    def add(self, parsed: Parsed, file: SourceFile, *, parser: str) -> None:
+        """Add what was parsed as the content of `file`."""
+        if parsed.elements:
+            self.tables.append(to_arrow(parsed.elements, document=file.document_id, parser=parser))
+            self.done.append(file.document_id)
+        if parsed.problems:
+            reason = "; ".join(problem.reason for problem in parsed.problems)
+            passing = any(problem.kind == "environment" for problem in parsed.problems)
+            self.failed.append(
+                sync.Failure(
+                    file.document_id,
+                    f"{file.uri}: {reason}",
+                    file.uri,
+                    "environment" if passing else "input",
+                )
+            )
+
+
+def _in_batches(parsed: Iterable[Parsed]) -> Iterator[list[Parsed]]:
+    """Groups that are committed together: so many documents, or what came in a few seconds."""
+    batch: list[Parsed] = []
+    due = time.monotonic() + SECONDS_A_BATCH
+    for item in parsed:
+        batch.append(item)
+        if len(batch) >= DOCUMENTS_A_BATCH or time.monotonic() >= due:
+            yield batch
+            batch = []
+            due = time.monotonic() + SECONDS_A_BATCH
+    if batch:
+        yield batch
+
+
+def _renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:
+    """Elements of one document as those of another."""
+    ids = [element_id(document, parser, index) for index in rows["index"].to_pylist()]
+    columns = {
+        **{name: rows[name] for name in rows.column_names},
+        "element_id": pa.array(ids, pa.string()),
+        "document_id": pa.array([document] * rows.num_rows, pa.string()),
+    }
+    return pa.table(columns, schema=CONTENT)

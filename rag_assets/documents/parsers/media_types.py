@@ -1,0 +1,18 @@
+"""Media types that can be parsed."""
+
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+HTML = "text/html"
+MARKDOWN = "text/markdown"
+PLAIN = "text/plain"
+
+SUFFIXES = {
+    PDF: ".pdf",
+    DOCX: ".docx",
+    PPTX: ".pptx",
+    HTML: ".html",
+    MARKDOWN: ".md",
+    PLAIN: ".txt",
+}
+"""How a file is called while it is parsed, whatever its own name is."""

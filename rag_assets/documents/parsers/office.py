@@ -1,0 +1,197 @@
+"""DOCX, PPTX and HTML through docling: styles as headings, equations as LaTeX, tables as cells.
+
+A slide is a page; DOCX and HTML have none. Nothing is fetched: images and links that a file names
+are left alone.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rag_assets.documents.elements import Box, Element, clean, cleaned_cells, markdown_of, to_json
+from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.workers import Json
+
+if TYPE_CHECKING:
+    from docling.document_converter import DocumentConverter
+    from docling_core.types.doc import DoclingDocument, NodeItem, TableItem
+
+PARSER = Parser(
+    name="office",
+    revision=1,
+    distribution="docling-slim",
+    install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
+    lowest=2,
+)
+
+EMU_A_POINT = 12_700
+"""Slides are measured in English metric units."""
+
+_SPACE_BEFORE = re.compile(r" +([,.;:!?)\]}])")
+_SPACE_AFTER = re.compile(r"([(\[{]) +")
+
+
+def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed as a whole
+    """Elements of the file: see the package's docstring.
+
+    Raises:
+        ParseError: docling cannot read it.
+    """
+    converter = _converter()
+    from docling.exceptions import ConversionError
+
+    try:
+        document = converter.convert(path).document
+    except ConversionError as error:
+        raise ParseError(f"cannot be read: {error}") from error
+    return to_json(_Reader(document).elements())
+
+
+@cache
+def _converter() -> "DocumentConverter":
+    from docling.datamodel.backend_options import HTMLBackendOptions
+    from docling.datamodel.base_models import InputFormat
+    from docling.document_converter import DocumentConverter, HTMLFormatOption
+
+    logging.getLogger("docling").setLevel(logging.ERROR)
+    html = HTMLFormatOption(backend_options=HTMLBackendOptions(infer_furniture=False))
+    return DocumentConverter(
+        allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
+        format_options={InputFormat.HTML: html},
+    )
+
+
+class _Reader:
+    """Walks the tree of a converted document in reading order."""
+
+    def __init__(self, document: "DoclingDocument") -> None:
+        self._document = document
+        items = [*document.tables, *document.pictures]
+        self._captions = {caption.cref for item in items for caption in item.captions}
+
+    def elements(self) -> Iterator[Element]:
+        for element in self._below(self._document.body):
+            if element.text or element.type == "figure":
+                yield element
+
+    def _below(self, node: "NodeItem") -> Iterator[Element]:
+        for reference in node.children:
+            if reference.cref not in self._captions:
+                yield from self._read(reference.resolve(self._document))
+
+    def _read(self, item: "NodeItem") -> Iterator[Element]:
+        from docling_core.types.doc import (
+            ContentLayer,
+            InlineGroup,
+            ListGroup,
+            PictureItem,
+            SectionHeaderItem,
+            TableItem,
+            TextItem,
+            TitleItem,
+        )
+
+        if getattr(item, "content_layer", None) == ContentLayer.FURNITURE:
+            yield self._element("page_header", self._words(item), item)
+        elif isinstance(item, TableItem):
+            yield from self._table(item)
+        elif isinstance(item, PictureItem):
+            yield self._element("figure", item.caption_text(self._document), item)
+            yield from self._below(item)
+        elif isinstance(item, ListGroup):
+            yield self._element("list", "\n".join(self._list_lines(item, depth=0)), item)
+            yield from self._beside(item)
+        elif isinstance(item, InlineGroup):
+            yield self._element("text", self._words(item), item)
+        elif isinstance(item, TitleItem | SectionHeaderItem):
+            level = item.level + 1 if isinstance(item, SectionHeaderItem) else 1
+            yield self._element("heading", self._own_words(item), item, level=level)
+            yield from self._below(item)
+        elif isinstance(item, TextItem):
+            kind = _TYPES.get(item.label.value, "text")
+            yield self._element(kind, self._own_words(item), item)
+            yield from self._below(item)
+        else:
+            yield from self._below(item)
+
+    def _table(self, item: "TableItem") -> Iterator[Element]:
+        yield self._element("caption", item.caption_text(self._document), item)
+        cells = cleaned_cells([cell.text for cell in row] for row in item.data.grid)
+        yield self._element("table", markdown_of(cells), item, cells=cells)
+
+    def _element(
+        self,
+        kind: str,
+        text: str,
+        item: "NodeItem",
+        *,
+        level: int | None = None,
+        cells: tuple[tuple[str, ...], ...] | None = None,
+    ) -> Element:
+        page, box = self._place(item)
+        return Element(type=kind, text=clean(text), page=page, level=level, box=box, cells=cells)
+
+    def _place(self, item: "NodeItem") -> tuple[int | None, Box | None]:
+        """Slide and box of an item, or of the first item below it that has one."""
+        if provenance := getattr(item, "prov", None):
+            edges = provenance[0].bbox
+            x0, y0, x1, y1 = (edge / EMU_A_POINT for edge in edges.as_tuple())
+            return provenance[0].page_no, (x0, y0, x1, y1) if x1 > x0 else None
+        for reference in item.children:
+            page, box = self._place(reference.resolve(self._document))
+            if page is not None:
+                return page, box
+        return None, None
+
+    def _list_lines(self, group: "NodeItem", *, depth: int) -> Iterator[str]:
+        """A list and the lists in it as Markdown."""
+        from docling_core.types.doc import ListGroup, ListItem
+
+        for reference in group.children:
+            item = reference.resolve(self._document)
+            if isinstance(item, ListGroup):
+                yield from self._list_lines(item, depth=depth + 1)
+            elif isinstance(item, ListItem):
+                marker = item.marker if item.enumerated and item.marker else "-"
+                yield f"{'  ' * depth}{marker} {self._own_words(item)}"
+                yield from self._list_lines(item, depth=depth)
+
+    def _beside(self, group: "NodeItem") -> Iterator[Element]:
+        """What docling hangs below a list although it is no item of it, such as a table."""
+        from docling_core.types.doc import InlineGroup, ListGroup, ListItem
+
+        for reference in group.children:
+            item = reference.resolve(self._document)
+            if isinstance(item, ListGroup | ListItem):
+                yield from self._beside(item)
+            elif not (isinstance(group, ListItem) and isinstance(item, InlineGroup)):
+                yield from self._read(item)
+
+    def _own_words(self, item: "NodeItem") -> str:
+        """The text of one item; a styled paragraph keeps its runs in a group below it."""
+        from docling_core.types.doc import FormulaItem, InlineGroup
+
+        text = getattr(item, "text", "")
+        if isinstance(item, FormulaItem):
+            return f"$${text}$$" if text else ""
+        if text.strip():
+            return text
+        groups = (reference.resolve(self._document) for reference in item.children)
+        return " ".join(self._words(group) for group in groups if isinstance(group, InlineGroup))
+
+    def _words(self, node: "NodeItem") -> str:
+        """All text of a node in one line; formulas in it are set between dollars."""
+        from docling_core.types.doc import FormulaItem, TextItem
+
+        if isinstance(node, FormulaItem):
+            return f"${node.text}$"
+        if isinstance(node, TextItem):
+            return node.text
+        parts = (self._words(reference.resolve(self._document)) for reference in node.children)
+        line = " ".join(part.strip() for part in parts if part.strip())
+        return _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", line))
+
+
+_TYPES = {"code": "code", "formula": "formula", "caption": "caption", "footnote": "footnote"}

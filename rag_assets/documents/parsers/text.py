@@ -1,0 +1,132 @@
+"""Markdown and plain text: blocks of the source as they stand."""
+
+import codecs
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assets.documents.elements import Element, clean, cleaned_cells, to_json
+from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.parsers.media_types import MARKDOWN, SUFFIXES
+from rag_assets.workers import Json
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+PARSER = Parser(
+    name="text",
+    revision=1,
+    distribution="markdown-it-py",
+    install="pip install markdown-it-py",
+)
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+_TYPES = {
+    "heading_open": "heading",
+    "fence": "code",
+    "code_block": "code",
+    "table_open": "table",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+}
+
+
+def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - text has no pages
+    """Elements of the file: see the package's docstring."""
+    source = _decoded(Path(path).read_bytes())
+    blocks = _markdown if path.endswith(SUFFIXES[MARKDOWN]) else _paragraphs
+    return to_json(element for element in blocks(source) if element.text)
+
+
+def _decoded(content: bytes) -> str:
+    """Text in UTF-8, in UTF-16 with a byte order mark, or in a Western single-byte encoding."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = content.decode("utf-16", "replace")
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = _decoded_western(content)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decoded_western(content: bytes) -> str:
+    try:
+        return content.decode("cp1252")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _paragraphs(source: str) -> Iterator[Element]:
+    for paragraph in _BLANK_LINES.split(source):
+        yield Element(type="text", text=clean(paragraph))
+
+
+def _markdown(source: str) -> Iterator[Element]:
+    from markdown_it import MarkdownIt
+
+    if front_matter := _FRONT_MATTER.match(source):
+        yield Element(type="text", text=clean(front_matter.group(1)))
+        source = source[front_matter.end() :]
+    lines = source.split("\n")
+    # what stands inside a paragraph is kept as it is written: reading it would cost most
+    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(source)
+    for position, token in enumerate(tokens):
+        if token.level == 0 and token.map and token.nesting >= 0:
+            yield _block(token, tokens[position + 1 :], lines[slice(*token.map)])
+
+
+def _block(token: "Token", following: "Sequence[Token]", lines: Sequence[str]) -> Element:
+    """One block; inside a list or a quotation, whatever it holds stays as it is written."""
+    kind = _TYPES.get(token.type, "text")
+    source = clean("\n".join(lines))
+    if kind == "heading":
+        return Element(type=kind, text=_plain(following[0].content), level=int(token.tag[1:]))
+    if kind == "code":
+        return Element(type=kind, text=clean(token.content))
+    if kind == "table":
+        return Element(type=kind, text=source, cells=cleaned_cells(_rows(following)))
+    if token.type == "html_block":
+        return Element(type=kind, text=clean(_COMMENT.sub("", source)))
+    if token.type == "hr":
+        return Element(type=kind, text="")
+    if source.startswith("$$") and source.endswith("$$"):
+        kind = "formula"
+    return Element(type=kind, text=source)
+
+
+def _plain(heading: str) -> str:
+    """The words of a heading without emphasis marks and link targets."""
+    (inline,) = _inline_reader().parseInline(heading)
+    parts = (
+        "\n" if child.type in ("softbreak", "hardbreak") else child.content
+        for child in inline.children or ()
+    )
+    return " ".join(clean("".join(parts)).split())
+
+
+@cache
+def _inline_reader() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark")
+
+
+def _rows(tokens: "Sequence[Token]") -> Iterator[list[str]]:
+    """Cells of the table that `tokens` continue."""
+    row: list[str] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            row = []
+        elif token.type == "inline":
+            row.append(token.content)
+        elif token.type == "tr_close":
+            yield row
+        elif token.type == "table_close":
+            return

@@ -1,0 +1,236 @@
+"""Files through parsers, in worker processes, page range by page range.
+
+Nothing here knows a table. Whatever a file does to its parser, the outcome is a value: the
+elements of the page ranges that went well, and a problem for each that did not.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from rag_assets import config
+from rag_assets.documents.elements import Element, from_json
+from rag_assets.documents.files import FetchError, SourceFile, fetch
+from rag_assets.documents.parsers import preflight
+from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
+from rag_assets.documents.parsers.preflight import Inspection
+from rag_assets.documents.sections import with_sections
+from rag_assets.workers import Done, Failed, Outcome, Pool, Task
+
+MEMORY_A_WORKER = 4 << 30
+"""Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes to parse once, whichever documents hold them."""
+
+    key: str
+    file: SourceFile
+    """One of the files that hold them."""
+    parser: Parser
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a file, or some pages of it, gave nothing."""
+
+    reason: str
+    kind: Literal["input", "environment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What came of a content."""
+
+    content: Content
+    elements: list[Element]
+    """In reading order; none if nothing could be had."""
+    pages: int
+    """Pages parsed; 0 for formats without pages."""
+    problems: list[Problem]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A content that is being parsed."""
+
+    content: Content
+    path: Path
+    tasks: int = 0
+    pages: int = 0
+    parts: dict[int, list[Element]] = field(default_factory=dict)
+    """Elements by the first page of their range."""
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Parsing:
+    """Parses contents with the settings of one parser of the config."""
+
+    def __init__(
+        self,
+        settings: config.Parser,
+        *,
+        name: str,
+        sources: Mapping[str, config.DocumentSource],
+        scratch: Path,
+    ) -> None:
+        """Prepare; nothing is started.
+
+        Args:
+            settings: Page ranges and limits.
+            name: What the config calls them, for reasons that name a setting.
+            sources: Where files lie, by name.
+            scratch: An existing folder for copies of the files at work.
+        """
+        self._settings = settings
+        self._name = name
+        self._sources = sources
+        self._scratch = scratch
+        self._tasks: dict[str, tuple[_Open, list[int] | None]] = {}
+
+    def run(self, contents: Iterable[Content]) -> Iterator[Parsed]:
+        """Parse `contents` and yield each as it is finished.
+
+        Few files are open at a time, however many there are; none starts no process.
+        """
+        waiting = iter(contents)
+        with Pool(memory_bytes=MEMORY_A_WORKER) as pool:
+            yield from self._draw(waiting, pool)
+            for task, outcome in pool.finished():
+                opened, pages = self._tasks.pop(task.key)
+                opened.tasks -= 1
+                if task.function == preflight.FUNCTION:
+                    self._plan(opened, outcome, pool)
+                else:
+                    _take(opened, outcome, pages=pages)
+                if not opened.tasks:
+                    yield self._finish(opened)
+                yield from self._draw(waiting, pool)
+
+    def _draw(self, waiting: Iterator[Content], pool: Pool) -> Iterator[Parsed]:
+        """Open as many files as keep the workers busy; those that cannot be read are finished."""
+        while pool.waiting < pool.size and (content := next(waiting, None)) is not None:
+            media_type = str(content.file.media_type)
+            path = self._scratch / f"{content.key}{SUFFIXES[media_type]}"
+            opened = _Open(content, path)
+            try:
+                self._fetch(content.file, path)
+            except FetchError as error:
+                opened.problems.append(Problem(str(error), error.kind))
+                yield self._finish(opened)
+                continue
+            arguments = {"path": str(path), "media_type": media_type}
+            task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS)
+            self._submit(task, opened, pages=None, pool=pool)
+
+    def _fetch(self, file: SourceFile, path: Path) -> None:
+        source = self._sources.get(file.source)
+        if source is None:
+            reason = f"its source {file.source} is no longer in the config: refresh the sources"
+            raise FetchError(reason, kind="environment")
+        fetch(file, source=source, to=path)
+
+    def _plan(self, opened: _Open, outcome: Outcome, pool: Pool) -> None:
+        """Cut the file into page ranges, once it is known how long it is."""
+        if isinstance(outcome, Failed):
+            opened.problems.append(_problem(outcome, opened.content.parser))
+            return
+        found = Inspection.of(outcome.value)
+        if opened.content.file.media_type != PDF:
+            self._submit_range(opened, None, length=found.pages, pool=pool)
+            return
+        most = self._settings.max_pages
+        if found.pages > most:
+            reason = (
+                f"has {found.pages:,} pages, more than parsers.{self._name}.max_pages "
+                f"({most:,}): raise it and refresh with --retry-failed"
+            )
+            opened.problems.append(Problem(reason, "input"))
+            return
+        if found.oversized:
+            reason = (
+                f"{_named(found.oversized)} left out: larger than {preflight.LARGEST_PAGE:,.0f} pt"
+            )
+            opened.problems.append(Problem(reason, "input"))
+        numbers = [
+            number for number in range(1, found.pages + 1) if number not in set(found.oversized)
+        ]
+        for start in range(0, len(numbers), self._settings.pages_per_task):
+            part = numbers[start : start + self._settings.pages_per_task]
+            self._submit_range(opened, part, length=len(part), pool=pool)
+
+    def _submit_range(
+        self, opened: _Open, pages: list[int] | None, *, length: int, pool: Pool
+    ) -> None:
+        content = opened.content
+        limit = self._settings.seconds_per_task + length * self._settings.seconds_per_page
+        key = f"{content.key} {pages[0] if pages else 'all'}"
+        arguments = {"path": str(opened.path), "pages": pages}
+        task = Task(key, content.parser.function, arguments, limit)
+        self._submit(task, opened, pages=pages, pool=pool)
+
+    def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None, pool: Pool) -> None:
+        opened.tasks += 1
+        self._tasks[task.key] = opened, pages
+        pool.submit(task)
+
+    def _finish(self, opened: _Open) -> Parsed:
+        opened.path.unlink(missing_ok=True)
+        content, problems = opened.content, list(opened.problems)
+        found = [element for first in sorted(opened.parts) for element in opened.parts[first]]
+        elements = with_sections(found, slides=content.file.media_type == PPTX)
+        if not any(element.text for element in elements):
+            elements = []
+            if not problems:
+                problems.append(Problem(_why_empty(content), "input"))
+        return Parsed(content, elements, opened.pages, problems)
+
+
+def _take(opened: _Open, outcome: Outcome, *, pages: list[int] | None) -> None:
+    if isinstance(outcome, Done):
+        elements = from_json(outcome.value)
+        opened.parts[pages[0] if pages else 0] = elements
+        opened.pages += len(pages or {element.page for element in elements} - {None})
+        return
+    problem = _problem(outcome, opened.content.parser)
+    if pages:
+        problem = Problem(f"{_named(pages)}: {problem.reason}", problem.kind)
+    opened.problems.append(problem)
+
+
+def _problem(failure: Failed, parser: Parser) -> Problem:
+    """A failed task in words: the file is to blame only for what its parser said of it."""
+    if failure.error == ParseError.__name__:
+        return Problem(failure.reason, "input")
+    if failure.kind == "error":
+        return Problem(
+            f"the parser {parser.name} cannot read it ({failure.error}: {failure.reason}): save "
+            "it again from the program that made it",
+            "input",
+        )
+    return Problem(
+        f"the parser {parser.name} failed ({failure.kind}: {failure.reason}); it is tried again "
+        "at the next refresh",
+        "environment",
+    )
+
+
+def _why_empty(content: Content) -> str:
+    if content.file.media_type == PDF:
+        return (
+            f"has no text layer (scanned pages?), and the parser {content.parser.name} reads no "
+            "images: run it through OCR, or use a parser that does"
+        )
+    return "holds no text: restore it or leave it out with sources.documents.exclude"
+
+
+def _named(pages: list[int]) -> str:
+    """`page 3`, `pages 4-9` or `pages 2, 5`."""
+    if len(pages) == 1:
+        return f"page {pages[0]}"
+    if pages[-1] - pages[0] == len(pages) - 1:
+        return f"pages {pages[0]}-{pages[-1]}"
+    return f"pages {', '.join(map(str, pages))}"

@@ -1,0 +1,166 @@
+"""The assets of the room: the question sets, and the evaluation of each variant on them."""
+
+from collections.abc import Mapping
+from itertools import islice
+
+import dagster as dg
+import pyarrow as pa
+
+from rag_assets import lineage, schemas
+from rag_assets.config import Config
+from rag_assets.evaluation import evaluate, questions
+from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.wording import (
+    MAIN_METRICS,
+    domains_of,
+    main_cutoff,
+    report_markdown,
+)
+from rag_assets.store import Store
+from rag_assets.sync import Report
+
+GROUP = "evaluation"
+WORST_SHOWN = 10
+MISSING_SHOWN = 20
+FOUND_SHOWN = 3
+NO_QUESTIONS = (
+    "There are no questions: name a question file under evaluation.questions in the config, and "
+    "this asset measures how well its variant answers them."
+)
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """The assets `question_sets` and `retrieval_evaluation`."""
+    return dg.Definitions(assets=[_question_sets(config), _retrieval_evaluation(config)])
+
+
+def _question_sets(settings: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        group_name=GROUP,
+        kinds={"lancedb", "json"},
+        owners=[settings.owner],
+        code_version=str(questions.REVISION),
+    )
+    def question_sets(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """Questions with gold evidence, anchored to documents, pages, quotes and rows."""
+        store = lineage.store_of(settings)
+        report = questions.refresh_questions(
+            store, settings, log=lineage.logger_of(context), retry=config.retry_failed
+        )
+        return lineage.materialized(
+            report,
+            schema=schemas.QUESTIONS,
+            preview=_preview(store, report),
+            extra=_counts(store, report),
+        )
+
+    return question_sets
+
+
+def _retrieval_evaluation(settings: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        group_name=GROUP,
+        kinds={"parquet", "html"},
+        owners=[settings.owner],
+        code_version=str(evaluate.REVISION),
+        partitions_def=lineage.variants(settings),
+        deps=["joint_index", "question_sets"],
+    )
+    def retrieval_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        """How well each retriever finds the gold evidence in the index of a variant."""
+        result = evaluate.evaluate_variant(
+            lineage.store_of(settings),
+            settings,
+            variant=context.partition_key,
+            log=lineage.logger_of(context),
+        )
+        if result is None:
+            return dg.MaterializeResult(
+                metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
+                data_version=dg.DataVersion("no questions"),
+            )
+        return _materialized(result)
+
+    return retrieval_evaluation
+
+
+def _preview(store: Store, report: Report) -> pa.Table | None:
+    """The first questions of a table that was written."""
+    if not report.touched or not report.rows:
+        return None
+    columns = ["question_id", "question", "domain", "split", "gold"]
+    first = store.batches(report.target, columns=columns, rows=lineage.PREVIEW_ROWS)
+    return pa.Table.from_batches(list(islice(first, 1)))
+
+
+def _counts(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
+    """How many questions each set has, by domain and split."""
+    if not report.touched or not report.rows:
+        return {}
+    keys = ["question_set", "domain", "language", "split"]
+    counted = store.read(report.target, columns=keys).group_by(keys).aggregate([([], "count_all")])
+    ordered = counted.sort_by([(key, "ascending") for key in keys]).rename_columns(
+        {"count_all": "questions"}
+    )
+    return {"sets": lineage.records_of(ordered.to_pylist())}
+
+
+def _materialized(result: EvaluationResult) -> dg.MaterializeResult[None]:
+    count = result.record.questions
+    report = Report(
+        target=f"retrieval_evaluation of {result.record.variant}",
+        data_version=result.data_version,
+        added=count if result.is_new else 0,
+        unchanged=0 if result.is_new else count,
+        rows=result.scores.questions.num_rows,
+        seconds=result.seconds,
+    )
+    return lineage.materialized(
+        report, schema=result.scores.questions.schema, extra=_metadata(result)
+    )
+
+
+def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
+    from rag_assets.evaluation.report import figures
+
+    metadata: dict[str, dg.MetadataValue] = {
+        "results": dg.MetadataValue.md(report_markdown(result)),
+        **{
+            f"plot {number}": lineage.svg_of(figure)
+            for number, figure in enumerate(figures(result), start=1)
+        },
+        "report": dg.MetadataValue.path(str(result.report)),
+        **_main_numbers(result),
+    }
+    worst = result.worst(WORST_SHOWN)
+    if worst:
+        metadata["worst questions"] = lineage.records_of(
+            {
+                "question": row["question"],
+                "gold": "; ".join(row["gold"]),
+                "first relevant rank": row["first_rank"] or "not found",
+                "found instead": "; ".join(row["found"][:FOUND_SHOWN]),
+            }
+            for row in worst
+        )
+    missing = result.missing()
+    metadata["gold not in the index"] = dg.MetadataValue.int(len(missing))
+    if missing:
+        metadata["missing gold"] = lineage.records_of(missing[:MISSING_SHOWN])
+    return metadata
+
+
+def _main_numbers(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
+    """`hybrid/document/hit_rate@10` and so on: the UI plots each over time."""
+    cutoff = main_cutoff(result)
+    numbers = {}
+    for retriever in result.record.retrievers:
+        for domain in domains_of(result):
+            for metric in MAIN_METRICS:
+                row = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
+                if row is not None:
+                    value = dg.MetadataValue.float(round(float(row["value"] or 0.0), 4))
+                    numbers[f"{retriever}/{domain}/{metric}@{cutoff}"] = value
+    return numbers

@@ -1,0 +1,293 @@
+"""Measuring the retrievers of one variant on questions.
+
+`evaluate_variant` takes the imported question sets, `evaluate_file` a question file of one's own.
+Where index, questions and settings are those of the evaluation that lies there, it is returned as
+it is: nothing is searched and no model is loaded.
+"""
+
+import platform
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pyarrow as pa
+
+from rag_assets import identity, schemas, sync
+from rag_assets.config import Config, QuestionSet, RetrieverName
+from rag_assets.evaluation import questions as question_sets
+from rag_assets.evaluation import results
+from rag_assets.evaluation.held import held_of
+from rag_assets.evaluation.questions import Question, QuestionsError
+from rag_assets.evaluation.results import EvaluationResult, Record, Settings
+from rag_assets.evaluation.scores import evaluate
+from rag_assets.store import MissingTableError, Store
+from rag_assets.sync import Failure
+
+REVISION = 1
+"""Raise it when the same rankings should give other numbers, or another report."""
+
+DEPTH_PER_RANK = 5
+"""Units asked for each rank that is measured: several of them may show the same document."""
+PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch")
+
+
+def evaluate_variant(
+    store: Store, config: Config, *, variant: str, log: Callable[[str], None]
+) -> EvaluationResult | None:
+    """Evaluate a variant on the imported question sets; None if there are no questions.
+
+    Raises:
+        MissingTableError: The variant has no index yet.
+    """
+    if not store.count(schemas.QUESTIONS_TABLE):
+        return None
+    made_from = _made_from(
+        store,
+        config,
+        variant=variant,
+        questions=sync.current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
+        retrievers=config.evaluation.retrievers,
+    )
+    return _evaluated(
+        store,
+        config,
+        variant=variant,
+        retrievers=config.evaluation.retrievers,
+        made_from=made_from,
+        folder=results.folder_of(store, variant),
+        questions=lambda: question_sets.read_questions(store),
+        log=log,
+    )
+
+
+def evaluate_file(
+    store: Store,
+    config: Config,
+    *,
+    path: Path,
+    variant: str,
+    retrievers: Sequence[RetrieverName],
+    log: Callable[[str], None],
+) -> EvaluationResult:
+    """Evaluate a variant on the questions of one file, which need not be in the config.
+
+    Document ids are mapped by the `documents.jsonl` that the config gives for this file, or that
+    lies beside it. Lines that are not questions are in `failures`, and the rest is measured.
+
+    Raises:
+        QuestionsError: The file is not readable or holds no question.
+        MissingTableError: The variant has no index yet.
+    """
+    parsed = question_sets.parse(_question_set(config, path))
+    failures = list(parsed.failures.values())
+    if not parsed.rows:
+        reason = failures[0].reason if failures else "it is empty"
+        raise QuestionsError(f"{path} holds no question that can be used: {reason}")
+    made_from = _made_from(
+        store,
+        config,
+        variant=variant,
+        questions=identity.fingerprint(dict(parsed.contents)),
+        retrievers=retrievers,
+    )
+    name = re.sub(r"[^\w-]+", "_", path.stem)
+    return _evaluated(
+        store,
+        config,
+        variant=variant,
+        retrievers=retrievers,
+        made_from=made_from,
+        folder=results.folder_of(store, variant, name=name),
+        questions=lambda: question_sets.questions_of(
+            question_sets.questions_table(list(parsed.rows.values()))
+        ),
+        failures=failures,
+        log=log,
+    )
+
+
+def _question_set(config: Config, path: Path) -> QuestionSet:
+    for known in config.evaluation.questions:
+        if known.path.absolute() == path.absolute():
+            return known
+    beside = path.with_name("documents.jsonl")
+    return QuestionSet(path=path, documents=beside if beside.is_file() else None)
+
+
+def _made_from(
+    store: Store,
+    config: Config,
+    *,
+    variant: str,
+    questions: str,
+    retrievers: Sequence[str],
+) -> str:
+    joint = config.tables_of(variant).joint
+    if not store.exists(joint):
+        raise MissingTableError(joint)
+    return identity.fingerprint(
+        REVISION,
+        questions,
+        sync.current_version(store, joint, key="unit_id"),
+        list(retrievers),
+        config.evaluation.cutoffs,
+        config.evaluation.bootstrap_samples,
+        config.retrieval.model_dump(),
+        config.index.ann_from_rows,
+        {source.name: source.url for source in config.sources.documents},
+    )
+
+
+def _evaluated(
+    store: Store,
+    config: Config,
+    *,
+    variant: str,
+    retrievers: Sequence[RetrieverName],
+    made_from: str,
+    folder: Path,
+    questions: Callable[[], Sequence[Question]],
+    log: Callable[[str], None],
+    failures: Sequence[Failure] = (),
+) -> EvaluationResult:
+    """The evaluation in `folder`, made anew unless it was made from the same."""
+    started = time.monotonic()
+    with store.lock(f"evaluation__{variant}", log=log):
+        held = results.load(folder, made_from=made_from)
+        if held is None:
+            return _measure(
+                store,
+                config,
+                variant=variant,
+                retrievers=retrievers,
+                made_from=made_from,
+                folder=folder,
+                questions=questions(),
+                failures=failures,
+                log=log,
+            )
+        return EvaluationResult(
+            folder,
+            held.record,
+            held.scores,
+            seconds=time.monotonic() - started,
+            failures=failures,
+        )
+
+
+def _measure(
+    store: Store,
+    config: Config,
+    *,
+    variant: str,
+    retrievers: Sequence[RetrieverName],
+    made_from: str,
+    folder: Path,
+    questions: Sequence[Question],
+    failures: Sequence[Failure],
+    log: Callable[[str], None],
+) -> EvaluationResult:
+    from rag_assets.evaluation.report import render
+    from rag_assets.retrieval.rankings import seconds_of
+    from rag_assets.retrieval.search import open_index
+
+    started = time.monotonic()
+    cutoffs = sorted(config.evaluation.cutoffs)
+    depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
+    index = open_index(store, config, variant)
+    rankings: dict[str, pa.Table] = {}
+    for retriever in retrievers:
+        log(f"{variant}: {retriever} answers {len(questions):,} questions")
+        rankings[retriever] = index.search_many(
+            [question.text for question in questions], retriever=retriever, top_k=depth
+        )
+    held = held_of(
+        store,
+        config,
+        variant=variant,
+        version=index.version,
+        gold=[piece for question in questions for piece in question.gold],
+    )
+    scores = evaluate(
+        rankings,
+        questions,
+        held=held,
+        cutoffs=cutoffs,
+        samples=config.evaluation.bootstrap_samples,
+    )
+    record = Record(
+        made_from=made_from,
+        variant=variant,
+        evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        questions=len(questions),
+        retrievers=list(retrievers),
+        cutoffs=cutoffs,
+        main_retriever=_main(config, retrievers),
+        latency={
+            name: {
+                stage: 1_000 * seconds / len(questions)
+                for stage, seconds in seconds_of(table).items()
+            }
+            for name, table in rankings.items()
+        },
+        settings=_settings(store, config, variant=variant, version=index.version, depth=depth),
+    )
+    result = EvaluationResult(
+        folder,
+        record,
+        scores,
+        is_new=True,
+        seconds=time.monotonic() - started,
+        failures=failures,
+    )
+    results.save(result, rankings=_joined(rankings, questions), report=render(result))
+    return result
+
+
+def _main(config: Config, retrievers: Sequence[RetrieverName]) -> RetrieverName:
+    chosen = config.retrieval.retriever
+    return chosen if chosen in retrievers else retrievers[-1]
+
+
+def _joined(rankings: Mapping[str, pa.Table], questions: Sequence[Question]) -> pa.Table:
+    """All rankings in one table, with retriever and question id in place of the query's index."""
+    ids = pa.array([question.question_id for question in questions], pa.string())
+    parts = []
+    for retriever, table in rankings.items():
+        names = pa.array([retriever] * table.num_rows, pa.string())
+        named = table.add_column(0, "question_id", ids.take(table["query_index"].combine_chunks()))
+        plain = named.add_column(0, "retriever", names).drop_columns("query_index")
+        parts.append(plain.replace_schema_metadata(None))
+    return pa.concat_tables(parts)
+
+
+def _settings(store: Store, config: Config, *, variant: str, version: int, depth: int) -> Settings:
+    joint = config.tables_of(variant).joint
+    encoders = store.read(joint, columns=["encoder_id"], version=version)["encoder_id"]
+    parts = config.variant(variant)
+    return {
+        "parser": parts.parser,
+        "chunking": parts.chunking,
+        "serializer": parts.serializer,
+        "model": parts.model,
+        "encoder": ", ".join(encoders.unique().to_pylist()),
+        "index": f"{joint}, version {version}",
+        "index data version": sync.current_version(store, joint, key="unit_id"),
+        "units": len(encoders),
+        "depth of a ranking (units)": depth,
+        "depth of an arm (units)": config.retrieval.depth,
+        "constant of reciprocal rank fusion": config.retrieval.rrf_k,
+        "bootstrap samples": config.evaluation.bootstrap_samples,
+        "python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,140 @@
+"""Reading from the index, the manifest and the quarantine what gold asks about.
+
+Only the chunks of gold documents and the gold rows are read, at the version that is searched.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from rag_assets import identity, schemas, sync
+from rag_assets.config import Config
+from rag_assets.evaluation.gold import Document, DocumentGold, Gold, Places, RowGold
+from rag_assets.evaluation.projection import Held
+from rag_assets.evaluation.quotes import ChunkText, DocumentText
+from rag_assets.schemas import VariantTables
+from rag_assets.store import Store, is_one_of, parts_of
+
+IN_NO_TABLE = "its text is not in the index: run `rag-assets refresh`"
+
+
+def held_of(
+    store: Store, config: Config, *, variant: str, version: int, gold: Iterable[Gold]
+) -> Held:
+    """What the index of `variant`, at `version` of its joint table, holds of `gold`."""
+    tables = config.tables_of(variant)
+    pieces = list(gold)
+    in_documents = [piece for piece in pieces if isinstance(piece, DocumentGold)]
+    reasons = _manifest(store)
+    indexed = _documents(store, tables.joint, version=version) if in_documents else []
+    roots = {source.name: source.url for source in config.sources.documents}
+    places = Places(dict.fromkeys([*reasons, *indexed]), roots=roots)
+    documents = {uri: places.find(uri) for uri in {piece.uri for piece in in_documents}}
+
+    named = {document for found in documents.values() for document in found}
+    quotes = [piece for piece in in_documents if piece.quote]
+    chunks = _chunks(store, tables.joint, version=version, documents=named)
+    pages = {
+        document: {chunk["unit_id"]: chunk["pages"] for chunk in found}
+        for document, found in chunks.items()
+    }
+    return Held(
+        documents=documents,
+        pages=pages,
+        quotes=_quotes(chunks, quotes=quotes, documents=documents),
+        rows=_rows(
+            store,
+            tables.joint,
+            version=version,
+            gold=[piece for piece in pieces if isinstance(piece, RowGold)],
+        ),
+        reasons=_reasons(store, tables, lost=named - pages.keys(), manifest=reasons),
+    )
+
+
+def _manifest(store: Store) -> dict[Document, str]:
+    """All documents of the sources; for one that cannot be parsed the reason, else ``."""
+    if not store.exists(schemas.DOCUMENT_FILES_TABLE):
+        return {}
+    columns = ["source", "uri", "reason"]
+    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=columns).to_pylist()
+    return {(file["source"], file["uri"]): file["reason"] or "" for file in files}
+
+
+def _documents(store: Store, joint: str, *, version: int) -> list[Document]:
+    found = store.read(
+        joint, columns=["source", "uri"], where="domain = 'document'", version=version
+    )
+    documents = found.group_by(["source", "uri"]).aggregate([]).to_pylist()
+    return [(document["source"], document["uri"]) for document in documents]
+
+
+def _chunks(
+    store: Store, joint: str, *, version: int, documents: set[Document]
+) -> Mapping[Document, list[dict]]:
+    columns = ["unit_id", "source", "uri", "pages", "char_start", "char_end", "text"]
+    found: defaultdict[Document, list[dict]] = defaultdict(list)
+    for part in parts_of(sorted({uri for _, uri in documents})):
+        where = f"domain = 'document' AND {is_one_of('uri', part)}"
+        for chunk in store.read(joint, columns=columns, where=where, version=version).to_pylist():
+            document = (chunk["source"], chunk["uri"])
+            if document in documents:
+                found[document].append(chunk)
+    return found
+
+
+def _quotes(
+    chunks: Mapping[Document, Sequence[dict]],
+    *,
+    quotes: Sequence[DocumentGold],
+    documents: Mapping[str, Sequence[Document]],
+) -> dict[tuple[Document, str], set[str]]:
+    wanted = {
+        (document, piece.quote)
+        for piece in quotes
+        for document in documents[piece.uri]
+        if piece.quote and document in chunks
+    }
+    texts = {
+        document: DocumentText(
+            [
+                ChunkText(chunk["unit_id"], chunk["char_start"], chunk["char_end"], chunk["text"])
+                for chunk in chunks[document]
+            ]
+        )
+        for document in {document for document, _ in wanted}
+    }
+    return {(document, quote): texts[document].holders(quote) for document, quote in wanted}
+
+
+def _rows(
+    store: Store, joint: str, *, version: int, gold: Sequence[RowGold]
+) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
+    wanted = {(piece.table, piece.row_key) for piece in gold}
+    found: defaultdict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
+    columns = ["unit_id", "source", "table", "row_key"]
+    for part in parts_of(sorted({key for _, key in wanted})):
+        where = f"domain = 'table' AND {is_one_of('row_key', part)}"
+        for row in store.read(joint, columns=columns, where=where, version=version).to_pylist():
+            for name in (row["table"], f"{row['source']}/{row['table']}"):
+                if (name, row["row_key"]) in wanted:
+                    found[name, row["row_key"]][row["unit_id"]] = (row["source"], row["table"])
+    return found
+
+
+def _reasons(
+    store: Store, tables: VariantTables, *, lost: set[Document], manifest: Mapping[Document, str]
+) -> dict[Document, str]:
+    """Why the `lost` documents have no chunk: their file, or what stands in quarantine."""
+    if not lost:
+        return {}
+    failed = {
+        failure.key: failure.reason
+        for name in (tables.elements, tables.chunks, tables.documents, tables.joint)
+        for failure in sync.quarantined(store, name)
+    }
+    return {
+        document: manifest.get(document)
+        or failed.get(identity.document_id(*document))
+        or IN_NO_TABLE
+        for document in lost
+    }

@@ -1,0 +1,225 @@
+"""What a ranking shows and what gold wants, in the same items.
+
+Gold is anchored to the source, rankings name units of one variant. Both are projected on *items*:
+a row of a table, a document, or a page of one. Units are collapsed to distinct items in rank
+order; a chunk that spans pages counts for each page it touches, in page order. The levels:
+
+- `gold`, the primary protocol: the gold's own level. Rows are rows; documents are collapsed to
+  pages where the question's gold names a page, else to documents.
+- `document`: documents whatever page the gold names. For questions with gold in documents.
+- `page`: the same as `gold`, for questions whose gold names a page.
+- `quote`, the strict rule: ranks count units, and a chunk is relevant if it comes from the gold
+  document, touches the gold page and overlaps the quoted text. For questions with a quote.
+
+Gold that the index does not hold is a piece that nothing can satisfy: a miss, never dropped.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from rag_assets.evaluation.gold import Document, DocumentGold, Gold, RowGold
+
+Level: TypeAlias = Literal["gold", "document", "page", "quote"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What ranks count: a row, a document, a page, or, at the level `quote`, a unit."""
+
+    kind: Literal["row", "document", "page", "unit", "unknown"]
+    source: str
+    """Name of the source; empty for units and for gold that the index does not hold."""
+    name: str
+    """Table, URI or unit id."""
+    part: str | int | None = None
+    """Key of the row, or number of the page."""
+
+    @property
+    def label(self) -> str:
+        """As a person knows it."""
+        if self.kind == "row":
+            return f"{self.name} row {self.part}"
+        return self.name if self.part is None else f"{self.name} p. {self.part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A ranked unit, as far as gold is concerned."""
+
+    unit_id: str
+    source: str
+    uri: str
+    table: str | None
+    row_key: str | None
+    pages: Sequence[int]
+
+    def items(self, collapse: Literal["unit", "page", "document"]) -> Iterator[Item]:
+        """The items that the unit shows."""
+        if collapse == "unit":
+            yield Item("unit", "", self.unit_id)
+        elif self.table is not None:
+            yield Item("row", self.source, self.table, self.row_key)
+        elif collapse == "page" and self.pages:
+            yield from (Item("page", self.source, self.uri, page) for page in sorted(self.pages))
+        else:
+            yield Item("document", self.source, self.uri)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the index holds of the gold, as far as gold can ask."""
+
+    documents: Mapping[str, Sequence[Document]]
+    """For each URI that gold names the documents it means."""
+    pages: Mapping[Document, Mapping[str, Sequence[int]]]
+    """For each of these that the index holds: its chunks with the pages they touch."""
+    quotes: Mapping[tuple[Document, str], set[str]]
+    """Chunks of a document that overlap a quote."""
+    rows: Mapping[tuple[str, str], Mapping[str, tuple[str, str]]]
+    """For each (table, row key) that gold names: source and table of each such unit."""
+    reasons: Mapping[Document, str]
+    """Why a document is not in the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A piece of gold that no ranking can find."""
+
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be found for one question at one level."""
+
+    collapse: Literal["unit", "page", "document"]
+    pieces: tuple[frozenset[Item], ...]
+    """Pieces of gold: any of its items satisfies a piece. At least one."""
+    missing: tuple[Missing, ...]
+
+    def ranked(self, units: Sequence[Unit]) -> tuple[list[Item], list[bool]]:
+        """The distinct items that `units` show, best first, and which satisfy a new piece."""
+        items = list(dict.fromkeys(item for unit in units for item in unit.items(self.collapse)))
+        left = list(self.pieces)
+        relevance = []
+        for item in items:
+            open_pieces = [piece for piece in left if item not in piece]
+            relevance.append(len(open_pieces) < len(left))
+            left = open_pieces
+        return items, relevance
+
+
+def wanted_at(level: Level, gold: Sequence[Gold], held: Held) -> Wanted | None:
+    """`gold` of one question projected on an index; None if the level does not apply to it."""
+    documents = [piece for piece in gold if isinstance(piece, DocumentGold)]
+    has_page = any(piece.page is not None for piece in documents)
+    if level == "quote":
+        if not any(piece.quote for piece in documents):
+            return None
+        return _strict(gold, held)
+    if (level == "document" and not documents) or (level == "page" and not has_page):
+        return None
+    collapse = "page" if has_page and level != "document" else "document"
+    pieces, missing = [], []
+    for piece in gold:
+        items, lack = (
+            _row_items(piece, held)
+            if isinstance(piece, RowGold)
+            else _document_items(piece, held, collapse=collapse)
+        )
+        pieces.append(items)
+        missing += lack
+    return Wanted(collapse, _distinct(pieces), tuple(dict.fromkeys(missing)))
+
+
+def _row_items(gold: RowGold, held: Held) -> tuple[frozenset[Item], list[Missing]]:
+    found = held.rows.get((gold.table, gold.row_key), {})
+    items = frozenset(Item("row", *place, gold.row_key) for place in found.values())
+    return (items, []) if items else _unknown(gold, "no such row is in the index")
+
+
+def _document_items(
+    gold: DocumentGold, held: Held, *, collapse: Literal["page", "document"]
+) -> tuple[frozenset[Item], list[Missing]]:
+    found = [document for document in _named(gold, held) if document in held.pages]
+    if not found:
+        return _unknown(gold, _reason(gold, held))
+    items = set()
+    for source, uri in found:
+        pages = {page for touched in held.pages[source, uri].values() for page in touched}
+        if collapse == "document" or not pages:
+            items.add(Item("document", source, uri))
+        elif gold.page is None:
+            items.update(Item("page", source, uri, page) for page in pages)
+            items.add(Item("document", source, uri))
+        elif gold.page in pages:
+            items.add(Item("page", source, uri, gold.page))
+    return (frozenset(items), []) if items else _unknown(gold, _no_text_of(gold))
+
+
+def _strict(gold: Sequence[Gold], held: Held) -> Wanted:
+    """Every unit that holds the gold is a piece of its own."""
+    pieces: list[frozenset[Item]] = []
+    missing: list[Missing] = []
+    for piece in gold:
+        if isinstance(piece, RowGold):
+            units = set(held.rows.get((piece.table, piece.row_key), {}))
+            lack = "no such row is in the index"
+        else:
+            units, lack = _strict_units(piece, held)
+        if units:
+            pieces += [frozenset([Item("unit", "", unit)]) for unit in sorted(units)]
+        else:
+            items, missed = _unknown(piece, lack)
+            pieces.append(items)
+            missing += missed
+    return Wanted("unit", _distinct(pieces), tuple(dict.fromkeys(missing)))
+
+
+def _strict_units(gold: DocumentGold, held: Held) -> tuple[set[str], str]:
+    """Ids of the units that hold the gold, and why there are none if there are none."""
+    found = [document for document in _named(gold, held) if document in held.pages]
+    if not found:
+        return set(), _reason(gold, held)
+    units: set[str] = set()
+    for document in found:
+        chunks = held.pages[document]
+        has_pages = any(chunks.values())
+        units.update(
+            unit
+            for unit, pages in chunks.items()
+            if gold.page is None or not has_pages or gold.page in pages
+        )
+    if not units:
+        return units, _no_text_of(gold)
+    if gold.quote is None:
+        return units, ""
+    quoted = {unit for document in found for unit in held.quotes.get((document, gold.quote), set())}
+    return units & quoted, f"the quoted text was not found in its chunks: {gold.quote}"
+
+
+def _named(gold: DocumentGold, held: Held) -> Sequence[Document]:
+    return held.documents.get(gold.uri, ())
+
+
+def _reason(gold: DocumentGold, held: Held) -> str:
+    reasons = [held.reasons[document] for document in _named(gold, held)]
+    return reasons[0] if reasons else "the sources hold no such document, or more than one"
+
+
+def _no_text_of(gold: DocumentGold) -> str:
+    return f"the index holds no text of page {gold.page}"
+
+
+def _unknown(gold: Gold, reason: str) -> tuple[frozenset[Item], list[Missing]]:
+    """An item that no unit shows."""
+    return frozenset([Item("unknown", "", gold.label)]), [Missing(gold.label, reason)]
+
+
+def _distinct(pieces: Sequence[frozenset[Item]]) -> tuple[frozenset[Item], ...]:
+    """`pieces` without those that finding another one satisfies as well."""
+    distinct = list(dict.fromkeys(pieces))
+    return tuple(piece for piece in distinct if not any(other < piece for other in distinct))

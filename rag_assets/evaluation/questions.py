@@ -1,0 +1,320 @@
+"""Question sets: JSONL files in, the table `questions` out.
+
+One line is one question (see `docs/evaluation.md`):
+
+    {"id", "question", "gold": ["doc:<id>" | "doc:<id>#page=<n>" | "row:<table>:<key>", ...],
+     "split"?: "dev" | "test", "lang"?, "support"?, "answer"?,
+     "evidence"?: [{"doc_id", "page"?, "text"?}, ...]}
+
+A document id is mapped to a path by the set's `documents.jsonl` (`doc_id`, `path`), where there is
+one, and is itself the document's URI elsewhere. A line that cannot be used goes to the quarantine
+with its file, number and remedy; the rest is imported.
+"""
+
+import codecs
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from rag_assets import identity, schemas
+from rag_assets.config import Config, QuestionSet
+from rag_assets.evaluation import gold as golds
+from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
+from rag_assets.store import Store
+from rag_assets.sync import INPUTS, Batch, Failure, Report, Target, refresh
+
+REVISION = 1
+"""Raise it when the same line should give another row."""
+
+TARGET = Target(schemas.QUESTIONS_TABLE, schemas.QUESTIONS, key="question_id", group="question_id")
+SPLITS = ("dev", "test")
+GOLD_FORMS = "doc:<id>, doc:<id>#page=<n> or row:<table>:<key>"
+DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>[1-9]\d*))?", re.DOTALL)
+
+Row: TypeAlias = dict[str, str | None]
+"""A row of `schemas.QUESTIONS`, without its system columns."""
+
+
+class QuestionsError(Exception):
+    """A question set cannot be read at all; the message names the file and the remedy."""
+
+
+class LineError(ValueError):
+    """A line is not a question; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its gold."""
+
+    question_id: str
+    """`set/id`: unique over all sets."""
+    question_set: str
+    text: str
+    domain: str
+    language: str
+    split: str
+    gold: tuple[Gold, ...]
+
+    @property
+    def id(self) -> str:
+        """As its file names it."""
+        return self.question_id.removeprefix(f"{self.question_set}/")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a question file holds."""
+
+    rows: Mapping[str, Row]
+    """By question id."""
+    failures: Mapping[str, Failure]
+    """Lines that are not questions, by a key that names set and line."""
+    contents: Mapping[str, str]
+    """Fingerprint of each of both."""
+
+
+def refresh_questions(
+    store: Store, config: Config, *, log: Callable[[str], None], retry: bool = False
+) -> Report:
+    """Bring the table `questions` up to the question files of `config`.
+
+    Raises:
+        QuestionsError: A file is missing or is not readable.
+    """
+    sets = config.evaluation.questions
+    made_from = identity.fingerprint(REVISION, [_identity(one) for one in sets])
+
+    @cache
+    def parsed() -> list[Parsed]:
+        return [parse(one) for one in sets]
+
+    def inputs() -> pa.Table:
+        contents = [entry for part in parsed() for entry in part.contents.items()]
+        keys, marks = zip(*contents, strict=True) if contents else ((), ())
+        return pa.table({"key": keys, "fingerprint": marks}, schema=INPUTS)
+
+    def transform(changed: pa.Table) -> Iterator[Batch]:
+        keys = changed["key"].to_pylist()
+        rows = [part.rows[key] for key in keys for part in parsed() if key in part.rows]
+        failed = [part.failures[key] for key in keys for part in parsed() if key in part.failures]
+        done = [str(row["question_id"]) for row in rows]
+        yield Batch(questions_table(rows), done=done, failed=failed)
+
+    return refresh(
+        store,
+        target=TARGET,
+        made_from=made_from,
+        inputs=inputs,
+        transform=transform,
+        log=log,
+        retry=retry,
+    )
+
+
+def read_questions(store: Store) -> list[Question]:
+    """All imported questions, sorted by id; none if no set was imported yet."""
+    if not store.exists(TARGET.name):
+        return []
+    columns = [name for name in TARGET.schema.names if name not in schemas.SYSTEM_COLUMNS]
+    return questions_of(store.read(TARGET.name, columns=columns))
+
+
+def questions_of(table: pa.Table) -> list[Question]:
+    """The rows of a table in `schemas.QUESTIONS`, sorted by id."""
+    return [
+        Question(
+            question_id=row["question_id"],
+            question_set=row["question_set"],
+            text=row["question"],
+            domain=row["domain"],
+            language=row["language"],
+            split=row["split"],
+            gold=golds.from_json(row["gold"]),
+        )
+        for row in table.sort_by("question_id").to_pylist()
+    ]
+
+
+def questions_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows as a table with the content columns of `schemas.QUESTIONS`."""
+    fields = [field for field in TARGET.schema if field.name not in schemas.SYSTEM_COLUMNS]
+    return pa.Table.from_pylist(list(rows), schema=pa.schema(fields))
+
+
+def parse(questions: QuestionSet) -> Parsed:
+    """The questions of one file, and the lines that are none.
+
+    Raises:
+        QuestionsError: The file, or its `documents.jsonl`, is missing or not readable.
+    """
+    paths = _document_paths(questions) if questions.documents else {}
+    rows: dict[str, Row] = {}
+    failures: dict[str, Failure] = {}
+    contents: dict[str, str] = {}
+    first_lines: dict[str, int] = {}
+    for number, line in _lines(questions.path, what=f"question set {questions.name}"):
+        where = f"{questions.path.name} line {number}"
+        try:
+            row = _row(_record(line), set_name=questions.name, paths=paths)
+            key = str(row["question_id"])
+            if key in rows:
+                raise LineError(
+                    f"line {first_lines[key]} has the same id: give each question its own"
+                )
+        except LineError as error:
+            key = f"{questions.name}/line {number}"
+            failures[key] = Failure(key, f"{where}: {error}", where)
+            contents[key] = identity.fingerprint(REVISION, repr(line), str(error))
+            continue
+        rows[key] = row
+        first_lines[key] = number
+        contents[key] = identity.fingerprint(REVISION, row)
+    return Parsed(rows, failures, contents)
+
+
+def _identity(questions: QuestionSet) -> list[str]:
+    """Name of the set and hashes of its files."""
+    mapping = questions.documents
+    return [
+        questions.name,
+        _hash(questions.path, what=f"question set {questions.name}"),
+        _hash(mapping, what=f"documents of question set {questions.name}") if mapping else "",
+    ]
+
+
+def _hash(path: Path, *, what: str) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(path, what=what, error=error) from error
+
+
+def _lines(path: Path, *, what: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not blank, with their numbers from 1."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, what=what, error=error) from error
+    for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
+        if line.strip():
+            yield number, line
+
+
+def _unreadable(path: Path, *, what: str, error: OSError) -> QuestionsError:
+    return QuestionsError(
+        f"{what}: {path} cannot be read ({error.strerror}): correct its path under "
+        "evaluation.questions, or take the entry out"
+    )
+
+
+def _document_paths(questions: QuestionSet) -> dict[str, str]:
+    """Path of each document id in `documents.jsonl`."""
+    assert questions.documents is not None
+    paths = {}
+    what = f"documents of question set {questions.name}"
+    for number, line in _lines(questions.documents, what=what):
+        try:
+            record = _record(line)
+            paths[_text(record, "doc_id")] = _text(record, "path")
+        except LineError as error:
+            raise QuestionsError(f"{questions.documents} line {number}: {error}") from error
+    return paths
+
+
+def _record(line: bytes) -> dict[str, object]:
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise LineError(f"it is not JSON in UTF-8 ({error}): write one object a line") from error
+    if not isinstance(record, dict):
+        raise LineError("it is not a JSON object: write one object a line")
+    return record
+
+
+def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str]) -> Row:
+    identifier = record.get("id")
+    if isinstance(identifier, int):
+        record = record | {"id": str(identifier)}
+    split = record.get("split", "test")
+    if split not in SPLITS:
+        raise LineError(f"split = {split!r}: write dev or test")
+    quotes = _quotes(record)
+    gold = list(_gold(record, "gold", paths=paths, quotes=quotes))
+    if not gold:
+        raise LineError("gold is empty: name what must be found")
+    answer = record.get("answer")
+    return {
+        "question_id": f"{set_name}/{_text(record, 'id')}",
+        "question_set": set_name,
+        "question": _text(record, "question"),
+        "domain": golds.domain_of(gold),
+        "language": _text(record, "lang") if record.get("lang") else "en",
+        "split": str(split),
+        "gold": golds.to_json(gold),
+        "support": golds.to_json(list(_gold(record, "support", paths=paths, quotes={}))),
+        "answer": answer if isinstance(answer, str) or answer is None else json.dumps(answer),
+    }
+
+
+def _text(record: dict[str, object], name: str) -> str:
+    value = record.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise LineError(f"{name} = {value!r}: write a text that is not blank")
+    return value
+
+
+def _entries(record: dict[str, object], name: str) -> list[object]:
+    entries = record.get(name) or []
+    if not isinstance(entries, list):
+        raise LineError(f"{name} = {entries!r}: write a list")
+    return entries
+
+
+def _gold(
+    record: dict[str, object],
+    name: str,
+    *,
+    paths: Mapping[str, str],
+    quotes: Mapping[str, Sequence[tuple[int | None, str]]],
+) -> Iterator[Gold]:
+    for place, entry in enumerate(_entries(record, name)):
+        kind, _, rest = entry.partition(":") if isinstance(entry, str) else ("", "", "")
+        document = DOCUMENT_ID.fullmatch(str(entry))
+        table, mark, key = rest.partition(":")
+        if kind == "row" and table and mark and key:
+            yield RowGold(table, key)
+        elif kind == "doc" and document:
+            identifier, number = document["id"], document["page"]
+            page = int(number) if number else None
+            uri = paths.get(identifier, identifier)
+            texts = [
+                text for at, text in quotes.get(identifier, ()) if None in (page, at) or page == at
+            ]
+            yield from (DocumentGold(uri, page, text) for text in dict.fromkeys(texts))
+            if not texts:
+                yield DocumentGold(uri, page)
+        else:
+            raise LineError(f"{name}[{place}] = {entry!r}: write {GOLD_FORMS}")
+
+
+def _quotes(record: dict[str, object]) -> dict[str, list[tuple[int | None, str]]]:
+    """Page and text of the quoted evidence of each document id."""
+    quotes: dict[str, list[tuple[int | None, str]]] = {}
+    for place, entry in enumerate(_entries(record, "evidence")):
+        if not isinstance(entry, dict):
+            raise LineError(f"evidence[{place}] = {entry!r}: write an object with doc_id and text")
+        page, text = entry.get("page"), entry.get("text")
+        if page is not None and not isinstance(page, int):
+            raise LineError(f"evidence[{place}].page = {page!r}: write a page number")
+        if isinstance(text, str) and text.strip():
+            quotes.setdefault(str(entry.get("doc_id")), []).append((page, text))
+    return quotes

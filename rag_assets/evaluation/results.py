@@ -1,0 +1,175 @@
+"""What an evaluation leaves behind, and finding it again.
+
+A folder holds the report for people, the tables as Parquet for programs, and `evaluation.json`,
+which is written last: without it the evaluation does not count as done.
+
+    retrieval_evaluation.html  rankings.parquet  questions.parquet
+    summary.parquet  differences.parquet  evaluation.json
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.evaluation.scores import Scores
+from rag_assets.store import Store, write_atomically
+from rag_assets.sync import Failure
+
+REPORT_FILE = "retrieval_evaluation.html"
+RECORD_FILE = "evaluation.json"
+
+Settings: TypeAlias = Mapping[str, str | int | float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What was evaluated, and how."""
+
+    made_from: str
+    """Fingerprint of index, questions and settings: if it is the same, nothing is redone."""
+    variant: str
+    evaluated_at: str
+    """ISO 8601, UTC."""
+    questions: int
+    retrievers: Sequence[str]
+    cutoffs: Sequence[int]
+    main_retriever: str
+    """The one whose worst questions are shown."""
+    latency: Mapping[str, Mapping[str, float]]
+    """Milliseconds a question in each stage, for each retriever, in one batch."""
+    settings: Settings
+    """Variant, index, protocol and versions, under the names that the report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResult:
+    """An evaluation of one variant on one or more question sets."""
+
+    folder: Path
+    record: Record
+    scores: Scores
+    is_new: bool = field(default=False, kw_only=True)
+    """Whether it was made by this call, not found from an earlier one."""
+    seconds: float = field(default=0.0, kw_only=True)
+    failures: Sequence[Failure] = field(default=(), kw_only=True)
+    """Lines of the question file that could not be used."""
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.folder / REPORT_FILE
+
+    @property
+    def data_version(self) -> str:
+        """The same if index, questions and settings are."""
+        return self.record.made_from[:32]
+
+    def value(
+        self,
+        metric: str,
+        *,
+        retriever: str,
+        domain: str,
+        cutoff: int,
+        level: str = "gold",
+        split: str = "all",
+    ) -> Mapping[str, float | int | str | None] | None:
+        """One row of the summary (`scores.SUMMARY`); None if there are no such questions."""
+        wanted = {
+            "metric": metric,
+            "retriever": retriever,
+            "domain": domain,
+            "cutoff": cutoff,
+            "level": level,
+            "split": split,
+        }
+        rows = self.summary_rows(**wanted)
+        return rows[0] if rows else None
+
+    def summary_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
+        """Rows of the summary whose columns have the `wanted` values."""
+        return _filtered(self.scores.summary, wanted)
+
+    def difference_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
+        """Rows of the paired differences whose columns have the `wanted` values."""
+        return _filtered(self.scores.differences, wanted)
+
+    def missing(self, *, level: str = "gold") -> list[dict[str, str]]:
+        """Gold that the index does not hold, with its question and the reason."""
+        rows = self._questions(level=level, retriever=self.record.retrievers[0])
+        return [
+            {"question": row["question"], "id": row["question_id"], "gold": lack}
+            for row in rows
+            for lack in row["missing"]
+        ]
+
+    def worst(self, count: int) -> list[dict]:
+        """The per-question rows in which the main retriever did worst, the worst first."""
+        rows = self._questions(level="gold", retriever=self.record.main_retriever)
+        cutoff = max(self.record.cutoffs)
+        rows.sort(key=lambda row: (row[f"ndcg@{cutoff}"], row["question_id"]))
+        return [row for row in rows if row[f"ndcg@{cutoff}"] < 1][:count]
+
+    def first_ranks(self, retriever: str) -> list[int | None]:
+        """Rank of the first relevant item for each question, at the gold's own level."""
+        rows = self._questions(level="gold", retriever=retriever)
+        return [row["first_rank"] for row in rows]
+
+    def _questions(self, **wanted: str) -> list[dict]:
+        return _filtered(self.scores.questions, wanted)
+
+
+def folder_of(store: Store, variant: str, *, name: str | None = None) -> Path:
+    """Where the evaluation of a variant lies; `name` is that of a question file of its own."""
+    folder = store.root / "reports" / variant
+    return folder / name if name else folder
+
+
+def load(folder: Path, *, made_from: str) -> EvaluationResult | None:
+    """The evaluation in `folder`, if it is complete and was made from the same."""
+    import pyarrow.parquet as pq
+
+    try:
+        record = Record(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
+        if record.made_from != made_from or not (folder / REPORT_FILE).is_file():
+            return None
+        tables = [
+            pq.read_table(folder / f"{name}.parquet")
+            for name in ("questions", "summary", "differences")
+        ]
+    except (OSError, json.JSONDecodeError, TypeError, pa.ArrowInvalid):
+        return None
+    return EvaluationResult(folder, record, Scores(*tables))
+
+
+def save(result: EvaluationResult, *, rankings: pa.Table, report: str) -> None:
+    """Write everything; the record comes last."""
+    folder = result.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD_FILE).unlink(missing_ok=True)
+    _write(rankings, folder / "rankings.parquet")
+    _write(result.scores.questions, folder / "questions.parquet")
+    _write(result.scores.summary, folder / "summary.parquet")
+    _write(result.scores.differences, folder / "differences.parquet")
+    write_atomically(result.report, report)
+    write_atomically(folder / RECORD_FILE, json.dumps(asdict(result.record), indent=1))
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    pq.write_table(table, fresh, compression="zstd")
+    fresh.replace(path)
+
+
+def _filtered(table: pa.Table, wanted: Mapping[str, str | int]) -> list[dict]:
+    for name, value in wanted.items():
+        table = table.filter(pc.equal(table[name], value))
+    return table.to_pylist()

@@ -1,0 +1,175 @@
+"""The index's assets: vectors of both domains, and the two in one table."""
+
+from collections.abc import Callable
+
+import dagster as dg
+
+from rag_assets import lineage, schemas
+from rag_assets.config import Config
+from rag_assets.index.embed import EmbeddingReport, refresh_documents, refresh_rows
+from rag_assets.index.encoders import encoder_of
+from rag_assets.index.indexes import IndexReport, maintain
+from rag_assets.index.joint import refresh_joint
+from rag_assets.store import Store
+from rag_assets.sync import Report
+
+GROUP = "index"
+POOL = "gpu"
+"""One model at a time: the instance gives this pool one slot."""
+CODE_VERSION = "1"
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """The assets that turn texts into searchable tables, one partition for each variant."""
+    return dg.Definitions(
+        assets=[
+            _vectors_asset(
+                config,
+                name="chunk_vectors",
+                texts="chunks",
+                refresh=refresh_documents,
+                description="Chunks with their vectors: one searchable table of documents.",
+            ),
+            _vectors_asset(
+                config,
+                name="row_vectors",
+                texts="serialized_rows",
+                refresh=refresh_rows,
+                description="Serialized rows with their vectors: one searchable table of rows.",
+            ),
+            _joint_asset(config),
+        ]
+    )
+
+
+def _vectors_asset(
+    project: Config,
+    *,
+    name: str,
+    texts: str,
+    refresh: Callable[..., EmbeddingReport],
+    description: str,
+) -> dg.AssetsDefinition:
+    @dg.asset(
+        name=name,
+        deps=[dg.AssetKey([texts])],
+        partitions_def=lineage.variants(project),
+        group_name=GROUP,
+        pool=POOL,
+        kinds={"lancedb", "pytorch"},
+        owners=[project.owner],
+        description=description,
+        code_version=CODE_VERSION,
+    )
+    def vectors(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        store, log = lineage.store_of(project), lineage.logger_of(context)
+        outcome = refresh(
+            store, project, variant=context.partition_key, log=log, retry=config.retry_failed
+        )
+        index = _maintained(store, project, outcome.report, log=log)
+        model = project.variant(context.partition_key).model
+        return _materialized(
+            store,
+            project,
+            outcome.report,
+            index,
+            model=model,
+            extra=_embedding_metadata(outcome) | _model_metadata(project, model, outcome),
+        )
+
+    return vectors
+
+
+def _joint_asset(project: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        deps=[dg.AssetKey(["chunk_vectors"]), dg.AssetKey(["row_vectors"])],
+        partitions_def=lineage.variants(project),
+        group_name=GROUP,
+        kinds={"lancedb"},
+        owners=[project.owner],
+        code_version=CODE_VERSION,
+    )
+    def joint_index(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """Chunks and rows in one table, vectors copied: the index of the baseline retriever."""
+        store, log = lineage.store_of(project), lineage.logger_of(context)
+        report = refresh_joint(
+            store, project, variant=context.partition_key, log=log, retry=config.retry_failed
+        )
+        index = _maintained(store, project, report, log=log)
+        model = project.variant(context.partition_key).model
+        return _materialized(store, project, report, index, model=model, extra={})
+
+    return joint_index
+
+
+def _maintained(
+    store: Store, project: Config, report: Report, *, log: Callable[[str], None]
+) -> IndexReport:
+    return maintain(
+        store,
+        report.target,
+        settings=project.index,
+        data_version=report.data_version,
+        log=log,
+    )
+
+
+def _materialized(
+    store: Store,
+    project: Config,
+    report: Report,
+    index: IndexReport,
+    *,
+    model: str,
+    extra: dict[str, dg.MetadataValue],
+) -> dg.MaterializeResult[None]:
+    dimension = encoder_of(store, project, model=model).dimension
+    return lineage.materialized(
+        report,
+        schema=schemas.units(dimension),
+        extra=extra | _index_metadata(index),
+    )
+
+
+def _embedding_metadata(outcome: EmbeddingReport) -> dict[str, dg.MetadataValue]:
+    metadata: dict[str, dg.MetadataValue] = {
+        "embedded": dg.MetadataValue.int(outcome.embedded),
+        "reused": dg.MetadataValue.int(outcome.reused),
+        "windowed": dg.MetadataValue.int(outcome.windowed),
+    }
+    if outcome.embedded:
+        seconds = max(outcome.seconds, 1e-9)
+        metadata["texts_per_second"] = dg.MetadataValue.float(round(outcome.embedded / seconds, 1))
+        metadata["tokens_per_second"] = dg.MetadataValue.int(round(outcome.tokens / seconds))
+    if outcome.norms:
+        least, largest = outcome.norms
+        metadata["norms"] = dg.MetadataValue.text(f"{least:.6f} to {largest:.6f}")
+    return metadata
+
+
+def _model_metadata(
+    project: Config, model: str, outcome: EmbeddingReport
+) -> dict[str, dg.MetadataValue]:
+    return {
+        "model": dg.MetadataValue.text(f"{model}: {project.models[model].path}"),
+        "encoder_id": dg.MetadataValue.text(outcome.encoder_id),
+    }
+
+
+def _index_metadata(index: IndexReport) -> dict[str, dg.MetadataValue]:
+    metadata: dict[str, dg.MetadataValue] = {
+        "vector_search": dg.MetadataValue.text(index.vector_index or "exact"),
+        "unindexed_rows": dg.MetadataValue.int(max(index.text_unindexed, index.vector_unindexed)),
+        "units_in_windows": dg.MetadataValue.int(index.windowed),
+        "fragments": dg.MetadataValue.int(index.fragments),
+        "index_maintenance": dg.MetadataValue.text("; ".join(index.done) or "nothing was due"),
+    }
+    if index.recall is not None:
+        metadata["recall@20"] = dg.MetadataValue.float(round(index.recall, 4))
+    if index.preview:
+        metadata["preview"] = lineage.records_of(index.preview)
+    return metadata

@@ -1,0 +1,325 @@
+"""Units with their vectors: each text goes through the model once, whatever the tables do.
+
+A unit's row follows its chunk or serialized row (`row_fingerprint`) and the encoder; its vector
+follows the text alone. A text that any units table of the state already holds under the same
+encoder keeps that vector, so that a shifted page number, a rename, a second variant with the same
+text or a duplicate embeds nothing. New texts are sorted by length over the whole change and
+committed part by part: a killed run goes on where it stopped.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas
+from rag_assets.config import Config
+from rag_assets.identity import fingerprint
+from rag_assets.index.encoders import IndexEncoder, encoder_of
+from rag_assets.index.parts import Progress, ahead, parts_of_plan
+from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
+from rag_assets.models.embedding import Embedded
+from rag_assets.models.windows import Tokenized
+from rag_assets.store import KEYS_PER_STATEMENT, Store, is_one_of, parts_of, quoted
+from rag_assets.sync import (
+    Batch,
+    Failure,
+    Report,
+    Target,
+    current_version,
+    refresh,
+    with_recipe,
+)
+
+RECIPE = "units:1"
+OWNERS = ("documents__", "rows__")
+"""Prefixes of the tables that own vectors; the joint table copies them."""
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingReport:
+    """What one pass did to a units table."""
+
+    report: Report
+    encoder_id: str
+    embedded: int = 0
+    """Texts that went through the model."""
+    reused: int = 0
+    """Units that took the vector of an equal text."""
+    windowed: int = 0
+    """Embedded texts that were longer than the model's window: pooled, not cut."""
+    tokens: int = 0
+    """Tokens that went through the model."""
+    seconds: float = 0.0
+    """Time that embedding took, loading the model excluded."""
+    norms: tuple[float, float] | None = None
+    """Least and largest length of the new vectors."""
+
+
+def refresh_documents(
+    store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
+) -> EmbeddingReport:
+    """Bring the vectors of the variant's chunks up to date: see `refresh_units`."""
+    tables = config.tables_of(variant)
+    return refresh_units(
+        store,
+        source=chunk_source(tables.chunks),
+        target=tables.documents,
+        encoder=encoder_of(store, config, model=config.variant(variant).model),
+        log=log,
+        retry=retry,
+    )
+
+
+def refresh_rows(
+    store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
+) -> EmbeddingReport:
+    """Bring the vectors of the variant's serialized rows up to date: see `refresh_units`."""
+    tables = config.tables_of(variant)
+    return refresh_units(
+        store,
+        source=row_source(tables.serialized_rows),
+        target=tables.rows,
+        encoder=encoder_of(store, config, model=config.variant(variant).model),
+        log=log,
+        retry=retry,
+    )
+
+
+def refresh_units(
+    store: Store,
+    *,
+    source: TextSource,
+    target: str,
+    encoder: IndexEncoder,
+    log: Log,
+    retry: bool = False,
+) -> EmbeddingReport:
+    """Bring the table `target` up to the texts of `source` under `encoder`.
+
+    Raises:
+        MissingTableError: The source was never built.
+        WeightsError: The model's weights are missing or broken.
+        EncoderError: The model cannot compute here.
+    """
+    work = _Pass(store, source=source, target=target, encoder=encoder, log=log)
+    report = refresh(
+        store,
+        target=Target(
+            name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
+        ),
+        made_from=fingerprint(current_version(store, source.name, key=source.key), work.recipe),
+        inputs=work.inputs,
+        transform=work.transform,
+        log=log,
+        retry=retry,
+    )
+    return work.report(report)
+
+
+class _Pass:
+    """One pass over a units table: which vectors it finds, which it computes, and the tally."""
+
+    def __init__(
+        self, store: Store, *, source: TextSource, target: str, encoder: IndexEncoder, log: Log
+    ) -> None:
+        self.recipe = f"{RECIPE}/{encoder.encoder_id}"
+        self._store = store
+        self._source = source
+        self._target = target
+        self._encoder = encoder
+        self._log = log
+        self._version: int | None = None
+        self._units = self._embedded = self._windowed = self._tokens = 0
+        self._seconds = 0.0
+        self._norms: list[float] = []
+
+    def inputs(self) -> pa.Table:
+        """Keys and fingerprints of the source, which is read at this version from now on."""
+        self._version = self._store.version(self._source.name)
+        columns = [self._source.key, schemas.ROW_FINGERPRINT.name]
+        rows = self._store.read(self._source.name, columns=columns, version=self._version)
+        return with_recipe(rows, key=columns[0], content=columns[1], recipe=self.recipe)
+
+    def transform(self, changed: pa.Table) -> Iterator[Batch]:
+        """Rows whose text is held somewhere first, then new texts, the longest first."""
+        plan = self._plan(changed["key"])
+        for table in self._stock():
+            if plan.num_rows == 0:
+                return
+            version = self._store.version(table)
+            held = self._store.read(
+                table,
+                columns=["text_hash"],
+                where=f"encoder_id = {quoted(self._encoder.encoder_id)}",
+                version=version,
+            )
+            is_held = pc.is_in(plan["text_hash"], held["text_hash"].combine_chunks())
+            for part in parts_of_plan(plan.filter(is_held)):
+                yield self._copied(part, table=table, version=version)
+            plan = plan.filter(pc.invert(is_held))
+        if plan.num_rows:
+            yield from self._computed(plan)
+
+    def report(self, report: Report) -> EmbeddingReport:
+        """The tally of the pass that gave `report`."""
+        return EmbeddingReport(
+            report=report,
+            encoder_id=self._encoder.encoder_id,
+            embedded=self._embedded,
+            reused=self._units - self._embedded,
+            windowed=self._windowed,
+            tokens=self._tokens,
+            seconds=self._seconds,
+            norms=(min(self._norms), max(self._norms)) if self._norms else None,
+        )
+
+    def _plan(self, keys: pa.ChunkedArray) -> pa.Table:
+        """The changed texts (key, text_hash, bytes), longest first, equal texts side by side."""
+        key = self._source.key
+        wanted = keys.to_pylist() if len(keys) <= KEYS_PER_STATEMENT else None
+        texts = (
+            self._store.open(self._source.name, version=self._version)
+            .to_lance()
+            .to_table(
+                columns={"key": key, "text_hash": "text_hash", "bytes": "octet_length(text)"},
+                filter=is_one_of(key, wanted) if wanted else None,
+            )
+        )
+        changed = texts.filter(pc.is_in(texts["key"], keys.combine_chunks()))
+        return changed.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
+
+    def _stock(self) -> list[str]:
+        """Tables that may hold vectors of this encoder, the target first."""
+        tables = [name for name in self._store.names() if name.startswith(OWNERS)]
+        tables.sort(key=lambda name: name != self._target)
+        return [name for name in tables if "encoder_id" in self._store.schema(name).names]
+
+    def _rows(self, part: pa.Table) -> pa.Table:
+        return pa.concat_tables(
+            self._store.read(
+                self._source.name,
+                columns=self._source.columns,
+                where=is_one_of(self._source.key, keys),
+                version=self._version,
+            )
+            for keys in parts_of(part["key"].to_pylist())
+        )
+
+    def _copied(self, part: pa.Table, *, table: str, version: int) -> Batch:
+        rows = self._rows(part)
+        hashes = pc.unique(part["text_hash"]).to_pylist()
+        held = pa.concat_tables(
+            self._store.read(
+                table,
+                columns=["text_hash", "windows", "vector"],
+                where=f"encoder_id = {quoted(self._encoder.encoder_id)} "
+                f"AND {is_one_of('text_hash', some)}",
+                version=version,
+            )
+            for some in parts_of(hashes)
+        )
+        places = pc.index_in(rows["text_hash"], held["text_hash"].combine_chunks())
+        found = held.take(places)
+        return self._batch(
+            self._source.units(rows), windows=found["windows"], vectors=found["vector"]
+        )
+
+    def _computed(self, plan: pa.Table) -> Iterator[Batch]:
+        encoder = self._encoder.load()
+        distinct = plan.group_by("text_hash").aggregate([("bytes", "max")])
+        progress = Progress(
+            self._target,
+            texts=distinct.num_rows,
+            size=pc.sum(distinct["bytes_max"]).as_py(),
+            log=self._log,
+        )
+
+        def prepared() -> Iterator[tuple[_Texts, Tokenized]]:
+            for part in parts_of_plan(plan, tokens=encoder.part_tokens):
+                texts = _distinct(self._rows(part))
+                yield texts, encoder.tokenize(texts.texts)
+
+        started = time.monotonic()
+        for texts, tokenized in ahead(prepared()):
+            embedded = encoder.embed(tokenized)
+            self._count(embedded)
+            yield self._placed(texts, embedded)
+            progress.advance(texts=len(texts.texts), size=texts.size, tokens=embedded.tokens)
+        self._seconds = time.monotonic() - started
+
+    def _placed(self, texts: "_Texts", embedded: Embedded) -> Batch:
+        """The units of some texts with their vectors; those of a failed text as failures."""
+        units = self._source.units(texts.rows)
+        is_good = np.isin(texts.places, list(embedded.failed), invert=True)
+        good = texts.places[is_good]
+        bad = units.filter(pa.array(~is_good)).to_pylist()
+        failures = [
+            Failure(
+                key=unit["unit_id"],
+                reason=embedded.failed[place],
+                label=self._source.label(unit),
+            )
+            for unit, place in zip(bad, texts.places[~is_good].tolist(), strict=True)
+        ]
+        return self._batch(
+            units.filter(pa.array(is_good)),
+            windows=pa.array(embedded.windows[good], pa.int32()),
+            vectors=pa.FixedSizeListArray.from_arrays(
+                pa.array(embedded.vectors[good].ravel(), pa.float32()), self._encoder.dimension
+            ),
+            failures=failures,
+        )
+
+    def _batch(
+        self,
+        units: pa.Table,
+        *,
+        windows: pa.Array | pa.ChunkedArray,
+        vectors: pa.Array | pa.ChunkedArray,
+        failures: Sequence[Failure] = (),
+    ) -> Batch:
+        encoder = pa.repeat(pa.scalar(self._encoder.encoder_id), units.num_rows)
+        columns = zip(VECTOR_COLUMNS, (encoder, windows, vectors), strict=True)
+        for name, values in columns:
+            units = units.append_column(name, values)
+        self._units += units.num_rows
+        return Batch(rows=units, done=units["unit_id"].to_pylist(), failed=failures)
+
+    def _count(self, embedded: Embedded) -> None:
+        is_good = np.isin(np.arange(len(embedded.vectors)), list(embedded.failed), invert=True)
+        norms = np.linalg.norm(embedded.vectors[is_good], axis=1)
+        self._embedded += int(is_good.sum())
+        self._windowed += int((embedded.windows[is_good] > 1).sum())
+        self._tokens += embedded.tokens
+        if len(norms):
+            self._norms += [float(norms.min()), float(norms.max())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Rows of a source and their distinct texts."""
+
+    rows: pa.Table
+    texts: list[str]
+    places: np.ndarray
+    """(rows,): position of each row's text in `texts`."""
+    size: int
+    """Bytes of the texts."""
+
+
+def _distinct(rows: pa.Table) -> _Texts:
+    hashes = rows["text_hash"].combine_chunks().dictionary_encode()
+    firsts = pc.index_in(hashes.dictionary, rows["text_hash"].combine_chunks())
+    texts = rows["text"].take(firsts)
+    return _Texts(
+        rows=rows,
+        texts=texts.to_pylist(),
+        places=hashes.indices.to_numpy(),
+        size=pc.sum(pc.binary_length(texts)).as_py(),
+    )

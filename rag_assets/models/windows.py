@@ -1,0 +1,180 @@
+"""Texts as token windows, and windows as batches.
+
+No text is cut: one that is longer than the model's window becomes several windows of about equal
+length, each with the prefix and the special tokens, which together hold every token of the text.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the model sees at once."""
+
+    text: int
+    """Position of its text among the texts."""
+    ids: np.ndarray
+    """Token ids, int64, prefix and special tokens included."""
+    weight: int
+    """Tokens of the text itself: its share in the pooled vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenized:
+    """Texts, ready for the model."""
+
+    texts: int
+    """How many there are."""
+    windows: Sequence[Window]
+    failed: Mapping[int, str] = field(default_factory=dict)
+    """Why the text at a position could not be tokenised."""
+
+
+class Windows:
+    """Cuts texts into windows for one model and one prefix."""
+
+    def __init__(self, tokenizer: "Tokenizer", *, max_tokens: int, prefix: str) -> None:
+        """Use a private copy of `tokenizer`; `max_tokens` counts prefix and special tokens.
+
+        Raises:
+            ValueError: The prefix leaves no room for text.
+        """
+        from tokenizers import Tokenizer as Fresh
+
+        self._tokenizer = Fresh.from_str(tokenizer.to_str())
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._max_tokens = max_tokens
+        self._prefix = prefix
+        self._around = len(self._tokenizer.encode(prefix).ids)
+        if self._around >= max_tokens:
+            raise ValueError(
+                f"the prefix {prefix!r} takes {self._around} of {max_tokens} tokens: shorten it"
+            )
+
+    def of(self, texts: Sequence[str]) -> Tokenized:
+        """Tokenise `texts`; one that the tokenizer refuses fails alone."""
+        windows: list[Window] = []
+        failed: dict[int, str] = {}
+        for positions, result in bisected(
+            lambda part: self._encoded([texts[position] for position in part]), range(len(texts))
+        ):
+            if isinstance(result, Exception):
+                failed[positions[0]] = f"the tokenizer refuses the text: {result}"
+                continue
+            for position, ids in zip(positions, result, strict=True):
+                if len(ids) <= self._max_tokens:
+                    windows.append(self._window(position, ids))
+                    continue
+                try:
+                    windows.extend(list(self._cut(position, texts[position])))
+                except ValueError as error:
+                    failed[position] = str(error)
+        return Tokenized(texts=len(texts), windows=windows, failed=failed)
+
+    def _encoded(self, texts: Sequence[str]) -> list[np.ndarray]:
+        prefixed = [self._prefix + text for text in texts]
+        return [
+            np.array(encoding.ids, dtype=np.int64)
+            for encoding in self._tokenizer.encode_batch_fast(prefixed)
+        ]
+
+    def _window(self, text: int, ids: np.ndarray) -> Window:
+        return Window(text=text, ids=ids, weight=max(1, len(ids) - self._around))
+
+    def _cut(self, position: int, text: str) -> Iterator[Window]:
+        """Windows of about equal length; cut again where a piece grew by being cut."""
+        for piece in self._pieces(text):
+            [ids] = self._encoded([piece])
+            if len(ids) <= self._max_tokens:
+                yield self._window(position, ids)
+            elif len(piece) < 2:
+                raise ValueError(f"one character, {piece!r}, is longer than the model's window")
+            else:
+                yield from self._cut(position, piece[: len(piece) // 2])
+                yield from self._cut(position, piece[len(piece) // 2 :])
+
+    def _pieces(self, text: str) -> Iterator[str]:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        starts, words = [start for start, _ in encoding.offsets], encoding.word_ids
+        room = self._max_tokens - self._around
+        begin = first = 0
+        while (left := len(starts) - first) > room:
+            size = -(-left // -(-left // room))
+            last = _word_start(words, first + size, least=first + size // 2)
+            yield text[begin : starts[last]]
+            begin, first = starts[last], last
+        yield text[begin:]
+
+
+def _word_start(words: Sequence[int | None], place: int, *, least: int) -> int:
+    """The last token from `least` to `place` that begins a word; `place` if there is none."""
+    for token in range(place, least, -1):
+        if words[token] != words[token - 1]:
+            return token
+    return place
+
+
+def batches_of(windows: Iterable[Window], *, batch_tokens: int) -> Iterator[list[Window]]:
+    """Windows by falling length, in batches of at most `batch_tokens` padded tokens."""
+    batch: list[Window] = []
+    for window in sorted(windows, key=lambda window: len(window.ids), reverse=True):
+        if batch and (len(batch) + 1) * len(batch[0].ids) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(window)
+    if batch:
+        yield batch
+
+
+def pooled(vectors: np.ndarray, windows: Sequence[Window], *, texts: int) -> np.ndarray:
+    """One unit vector for each text: the mean of its windows, weighted by their tokens.
+
+    Args:
+        vectors: (windows, dimension), unit length.
+        windows: The windows, in the order of `vectors`.
+        texts: Number of texts; a text without windows gets the zero vector.
+
+    Returns:
+        (texts, dimension) float32, L2 norm 1.
+    """
+    weights = np.array([window.weight for window in windows], dtype=np.float32)
+    total = np.zeros((texts, vectors.shape[1]), dtype=np.float32)
+    np.add.at(total, [window.text for window in windows], vectors * weights[:, None])
+    return unit(total)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Scale each row to length 1; a zero row stays zero."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
+
+
+def bisected(
+    run: Callable[[Sequence[int]], Sequence[np.ndarray] | np.ndarray], items: Sequence[int]
+) -> Iterator[tuple[Sequence[int], Sequence[np.ndarray] | np.ndarray | Exception]]:
+    """Run a batch; if it is rejected, run its halves, so that a bad item fails alone.
+
+    Yields:
+        Some of the items with their results, or one item with the reason why it was rejected.
+    """
+    if not items:
+        return
+    try:
+        result = run(items)
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
+        if len(items) == 1:
+            yield items, error
+            return
+        middle = len(items) // 2
+        yield from bisected(run, items[:middle])
+        yield from bisected(run, items[middle:])
+    else:
+        yield items, result

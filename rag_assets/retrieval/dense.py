@@ -1,0 +1,154 @@
+"""Dense search: the units whose vectors are nearest to a query's by cosine similarity.
+
+Below the size from which an index has an ANN index, search is exact and a batch of queries costs
+one matrix product. Scores of an exact search depend on the query and the unit alone: searching
+queries together, one by one, or with a filter gives the same numbers to the last bit.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
+
+if TYPE_CHECKING:
+    from lancedb.table import Table as LanceTable
+
+MATRIX_BYTES = 512 * 2**20
+"""Vectors are held in memory up to this size; a larger table is searched where it lies."""
+PRODUCT_BYTES = 64 * 2**20
+"""Memory for the similarities of one block of queries with all units."""
+READ_ROWS = 8_192
+ROUNDING = 1e-4
+"""More than float32 can be off in a cosine of a few thousand dimensions."""
+
+PROBES = 40
+"""Lists of an ANN index that each query looks into: recall@20 of 1.0 at 100,000 units. An IVF_FLAT
+index holds whole vectors; one that quantises them would need a refine factor beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """All vectors of a table in memory, n units of d dimensions."""
+
+    unit_ids: pa.Array
+    """(n,) strings."""
+    rows: np.ndarray
+    """(n,) uint64, row ids in the table."""
+    matrix: np.ndarray
+    """(n, d) float32."""
+    scale: np.ndarray
+    """(n,) float32, one over each vector's length."""
+
+    def nearest(
+        self, queries: np.ndarray, *, depth: int, allowed: np.ndarray | None = None
+    ) -> Iterator[Ranking]:
+        """The `depth` nearest units of each query, exactly.
+
+        Args:
+            queries: (m, d) float32 vectors.
+            depth: Units to return for each query.
+            allowed: Row ids that may be returned; all unless given.
+        """
+        units = len(self.rows)
+        barred = None if allowed is None else ~np.isin(self.rows, allowed)
+        depth = min(depth, units if barred is None else int(units - barred.sum()))
+        if depth == 0:
+            yield from (ranked([], rows=[], scores=[], depth=0) for _ in queries)
+            return
+        block = max(1, PRODUCT_BYTES // (units * 4))
+        for start in range(0, len(queries), block):
+            part = queries[start : start + block]
+            similarities = _products(part, self.matrix) * self.scale
+            if barred is not None:
+                similarities[:, barred] = -np.inf
+            for query, row in zip(part, similarities, strict=True):
+                yield self._exactly(query, row, depth=depth)
+
+    def _exactly(self, query: np.ndarray, similarities: np.ndarray, *, depth: int) -> Ranking:
+        """The best by cosine in float64, from all that may be among them by `similarities`.
+
+        A matrix product rounds differently for other shapes of its operands; scoring the few
+        that matter again, pair by pair, makes the result independent of the batch.
+        """
+        last = np.partition(similarities, -depth)[-depth]
+        slack = ROUNDING * float(np.linalg.norm(query))
+        near = np.flatnonzero(similarities >= last - slack)
+        scores = cosines(query, self.matrix[near])
+        units = self.unit_ids.take(pa.array(near)).to_pylist()
+        return ranked(units, rows=self.rows[near].tolist(), scores=scores.tolist(), depth=depth)
+
+
+def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Dot products (m, n) of `queries` (m, d) and `vectors` (n, d)."""
+    if len(queries) == 1:
+        # bound by memory: the threads of a BLAS would only wait for one another, on a busy
+        # machine a hundred times longer than the product takes
+        return np.vecdot(vectors, queries[0])[None]
+    return queries @ vectors.T
+
+
+def cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Cosine similarity of `query` (d,) with each of `vectors` (n, d), as float64 in [-1, 1]."""
+    wide, many = query.astype(np.float64), vectors.astype(np.float64)
+    lengths = np.sqrt((many * many).sum(axis=1)) * np.sqrt((wide * wide).sum())
+    return np.clip((many * wide).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny), -1, 1)
+
+
+def load(table: "LanceTable") -> Vectors | None:
+    """The vectors of `table` for exact search; None if it has an ANN index or is too large."""
+    units, kind = table.count_rows(), table.schema.field("vector").type
+    if has_ann_index(table) or units * kind.list_size * 4 > MATRIX_BYTES:
+        return None
+    matrix = np.empty((units, kind.list_size), np.float32)
+    ids, rows, start = [], np.empty(units, np.uint64), 0
+    batches = table.to_lance().to_batches(
+        columns=["unit_id", "vector"], with_row_id=True, batch_size=READ_ROWS
+    )
+    for batch in batches:
+        place = slice(start, start := start + batch.num_rows)
+        matrix[place] = batch["vector"].flatten().to_numpy().reshape(-1, kind.list_size)
+        rows[place] = batch["_rowid"].to_numpy()
+        ids.append(batch["unit_id"])
+    lengths = np.sqrt(np.einsum("nd,nd->n", matrix, matrix))
+    scale = 1 / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return Vectors(
+        unit_ids=pa.concat_arrays(ids) if ids else pa.array([], pa.string()),
+        rows=rows,
+        matrix=matrix,
+        scale=scale,
+    )
+
+
+def has_ann_index(table: "LanceTable") -> bool:
+    """Whether the vectors of `table` have an index, so that its search is approximate."""
+    return any(list(index.columns) == ["vector"] for index in table.list_indices())
+
+
+def nearest_in_table(
+    table: "LanceTable", query: np.ndarray, *, depth: int, where: str | None = None
+) -> Ranking:
+    """The `depth` nearest units of one `query` (d,), by the ANN index of `table` if it has one.
+
+    Units that came after the index was built are compared exactly. A narrow filter makes the
+    search look into more lists until it has found enough.
+    """
+
+    from lancedb.query import LanceVectorQueryBuilder
+
+    def fetch(limit: int) -> Ranking:
+        search = table.search(query, vector_column_name="vector", query_type="vector")
+        assert isinstance(search, LanceVectorQueryBuilder), "asked for by its query type"
+        search = search.distance_type("cosine").minimum_nprobes(PROBES).maximum_nprobes(0)
+        if where is not None:
+            search = search.where(where, prefilter=True)
+        search = search.select(["unit_id", "_distance"]).with_row_id(True).limit(limit)
+        found = search.to_arrow()
+        scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1).tolist()
+        units, rows = found["unit_id"].to_pylist(), found["_rowid"].to_pylist()
+        return ranked(units, rows=rows, scores=scores, depth=limit)
+
+    return best_with_ties(fetch, depth=depth)

@@ -1,0 +1,39 @@
+"""What embeds queries, and when it may: a query is compared only with vectors of its own model."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from rag_assets.models.weights import check_same_model
+
+if TYPE_CHECKING:
+    from lancedb.table import Table as LanceTable
+
+
+class QueryEncoder(Protocol):
+    """An embedding model, as far as queries need it (`models.embedding.Encoder` is one)."""
+
+    @property
+    def model_id(self) -> str:
+        """Weights, revision, prefixes, pooling, normalisation and dimension."""
+        ...
+
+    def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
+        """(n, d) float32 unit vectors of `texts`; it is expected to remember them."""
+        ...
+
+
+def require_same_model(table: "LanceTable", *, encoder: QueryEncoder, variant: str) -> None:
+    """Refuse `encoder` unless all vectors of `table` are of its model.
+
+    The path that computes (device, engine, precision) may be another than that of the index.
+
+    Raises:
+        ModelMismatchError: Some vectors are of another model.
+    """
+    held = table.to_lance().to_table(columns=["encoder_id"])["encoder_id"].unique()
+    for encoder_id in sorted(held.to_pylist()):
+        check_same_model(
+            index=encoder_id, query=encoder.model_id, what=f"the index of variant {variant}"
+        )

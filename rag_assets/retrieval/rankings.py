@@ -1,0 +1,172 @@
+"""Rankings: the ordered units that a retriever returned, for one query and for many.
+
+`Ranking` is what retrievers and fusions pass on for one query. `RANKINGS` is the table of a whole
+question set, which searching hands to evaluation: it carries what gold evidence is anchored to
+(document and pages, table and row key, the span in the document's text) and not the text itself,
+so that it stays small.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Self
+
+import pyarrow as pa
+
+TIES_AT_FIRST = 8
+"""Units asked for past the depth, to see whether its last score goes on."""
+TIES_GROWTH = 4
+
+SECONDS = b"seconds"
+"""Key of the schema metadata that holds the wall time of each stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a unit stood in a ranking."""
+
+    rank: int
+    """From 1."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Distinct units for one query, best first; equal scores are ordered by unit id."""
+
+    unit_ids: tuple[str, ...]
+    rows: tuple[int, ...]
+    """Row id of each unit in the searched table, at the searched version."""
+    scores: tuple[float, ...]
+    arms: Mapping[str, Self] = field(default_factory=dict)
+    """The rankings that this one was made from, by the name of their arm."""
+
+    def __len__(self) -> int:
+        return len(self.unit_ids)
+
+    def head(self, depth: int) -> Self:
+        """The best `depth` units; the arms stay whole."""
+        return replace(
+            self,
+            unit_ids=self.unit_ids[:depth],
+            rows=self.rows[:depth],
+            scores=self.scores[:depth],
+        )
+
+    def places(self) -> dict[str, Place]:
+        """The place of each unit."""
+        placed = zip(self.unit_ids, self.scores, strict=True)
+        return {unit: Place(rank, score) for rank, (unit, score) in enumerate(placed, start=1)}
+
+
+def ranked(
+    unit_ids: Iterable[str], *, rows: Iterable[int], scores: Iterable[float], depth: int
+) -> Ranking:
+    """The best `depth` of units in any order, given column by column."""
+    triples = zip(scores, unit_ids, rows, strict=True)
+    best = sorted(triples, key=lambda triple: (-triple[0], triple[1]))[:depth]
+    return Ranking(
+        unit_ids=tuple(unit for _, unit, _ in best),
+        rows=tuple(row for _, _, row in best),
+        scores=tuple(score for score, _, _ in best),
+    )
+
+
+def best_with_ties(fetch: Callable[[int], Ranking], *, depth: int) -> Ranking:
+    """The best `depth` of what `fetch` returns, whichever of equal scores it happens to cut off.
+
+    `fetch` returns at most the given number of units. It is asked again for more while the score
+    at `depth` is still that of the last unit it returned.
+    """
+    limit = depth + TIES_AT_FIRST
+    while True:
+        found = fetch(limit)
+        if len(found) < limit or found.scores[depth - 1] > found.scores[-1]:
+            return found.head(depth)
+        limit *= TIES_GROWTH
+
+
+def _column(name: str, kind: pa.DataType, comment: str, *, nullable: bool = False) -> pa.Field:
+    return pa.field(name, kind, nullable=nullable, metadata={"comment": comment})
+
+
+UNIT_COLUMNS = (
+    "unit_id",
+    "domain",
+    "source",
+    "uri",
+    "table",
+    "row_key",
+    "pages",
+    "index",
+    "char_start",
+    "char_end",
+    "text_hash",
+)
+"""The columns of a ranking that come from the searched table (`schemas.units`) as they are."""
+
+RANKINGS = pa.schema(
+    [
+        _column("query_index", pa.int32(), "position of the query in the call, from 0"),
+        _column("rank", pa.int32(), "position of the unit in the ranking, from 1"),
+        _column("unit_id", pa.string(), "chunk_id or row_id; unique within a query"),
+        _column("score", pa.float64(), "the retriever's score; never grows with the rank"),
+        _column("domain", pa.string(), "document or table"),
+        _column("source", pa.string(), "name of the source in the config"),
+        _column("uri", pa.string(), "document URI below its source root, or source/table of a row"),
+        _column("table", pa.string(), "the table; NULL for chunks", nullable=True),
+        _column("row_key", pa.string(), "key at the source; NULL for chunks", nullable=True),
+        _column("pages", pa.list_(pa.int32()), "pages the chunk touches; empty if there are none"),
+        _column("index", pa.int32(), "position in its document; NULL for rows", nullable=True),
+        _column(
+            "char_start", pa.int64(), "first character of its text; NULL for rows", nullable=True
+        ),
+        _column("char_end", pa.int64(), "one past the last; NULL for rows", nullable=True),
+        _column("text_hash", pa.string(), "equal for units whose embedded text is the same"),
+    ]
+)
+"""One line for each query and returned unit, sorted by `query_index`, then `rank`.
+
+- `query_index` refers to the list of queries that was searched. A query without any result has
+  no line: count queries by the list, never by this table.
+- Ranks run 1, 2, 3, ... without a gap within a query, at most `top_k` of them; equal scores are
+  ordered by `unit_id`, so that the same index always gives the same table.
+- Units are distinct, what they stand for is not: several chunks of one document or page may
+  rank. Whoever measures at a coarser level than the unit collapses them first:
+  a document is (`source`, `uri`), a page is (`source`, `uri`, one of `pages`), a row of a table
+  is (`source`, `table`, `row_key`). A chunk with several `pages` counts for each of them.
+- `char_start` and `char_end` delimit the chunk in its document's text (elements joined), the
+  place to project a quoted span on. Units with equal `text_hash` are exact duplicates.
+- `score` has the retriever's own unit: cosine similarity in [-1, 1] for `baseline`, BM25 (from
+  0, no upper bound) for `bm25`, reciprocal rank sums for `hybrid`. Compare it within one query
+  and retriever only.
+"""
+
+
+def rankings_table(
+    rankings: Sequence[Ranking], *, units: pa.Table, seconds: Mapping[str, float]
+) -> pa.Table:
+    """`rankings` of queries, in their order, as a table in the schema `RANKINGS`.
+
+    `units` holds `UNIT_COLUMNS` and `_rowid` for every row of the rankings.
+    """
+    places = {row: place for place, row in enumerate(units["_rowid"].to_pylist())}
+    rows = chain.from_iterable(ranking.rows for ranking in rankings)
+    columns = units.take(pa.array([places[row] for row in rows], pa.int64()))
+    lengths = [len(ranking) for ranking in rankings]
+    own = {
+        "query_index": [index for index, length in enumerate(lengths) for _ in range(length)],
+        "rank": [rank for length in lengths for rank in range(1, length + 1)],
+        "score": list(chain.from_iterable(ranking.scores for ranking in rankings)),
+    }
+    table = pa.table(
+        {name: own[name] if name in own else columns[name] for name in RANKINGS.names},
+        schema=RANKINGS,
+    )
+    return table.replace_schema_metadata({SECONDS: json.dumps(dict(seconds)).encode()})
+
+
+def seconds_of(rankings: pa.Table) -> dict[str, float]:
+    """Wall time of each stage of the search that made `rankings`."""
+    return json.loads((rankings.schema.metadata or {}).get(SECONDS, b"{}"))

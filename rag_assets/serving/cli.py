@@ -1,0 +1,81 @@
+"""The command line, `rag-assets`: thin over the same code as the asset graph.
+
+Answers go to stdout and progress to stderr. A person sees one sentence with the remedy when
+something is wrong, never a traceback. Exit codes: 0 all done, 1 failed, 2 wrong usage or config,
+3 done with failed units.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+from rag_assets.config import ConfigError
+from rag_assets.serving import evaluate, init, refresh, search, status, ui
+from rag_assets.serving.command import Answer, CommandError
+from rag_assets.store import MissingTableError
+
+OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
+
+COMMANDS = (init, refresh, search, evaluate, status, ui)
+
+OFFLINE_DEFAULTS: Mapping[str, str] = {
+    "GX_ANALYTICS_ENABLED": "false",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "RUNTIME__DLTHUB_TELEMETRY": "false",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+"""Nothing calls home; a user's own setting wins."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    for name, value in OFFLINE_DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    options = parser().parse_args(arguments)
+    try:
+        answer: Answer = options.run(options)
+    except ConfigError as error:
+        return _complain(error, code=USAGE)
+    except (CommandError, MissingTableError) as error:
+        return _complain(error, code=FAILED)
+    except KeyboardInterrupt:
+        return _complain("interrupted; what was committed is kept, run it again to go on", code=130)
+    _show(answer, as_json=options.json, stream=sys.stdout)
+    return answer.code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="rag-assets",
+        description="Keeps a retrieval index over documents and SQL tables fresh and measured.",
+        epilog="The config is rag_assets.yaml in the working directory, or $RAG_ASSETS_CONFIG.",
+    )
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for module in COMMANDS:
+        name = module.__name__.rpartition(".")[2]
+        command = commands.add_parser(
+            name,
+            help=module.SUMMARY,
+            description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
+            epilog=f"examples:\n{module.EXAMPLES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(command)
+        command.add_argument("--json", action="store_true", help="answer with one JSON object")
+        command.set_defaults(run=module.run)
+    return top
+
+
+def _show(answer: Answer, *, as_json: bool, stream: TextIO) -> None:
+    text = json.dumps(answer.record, ensure_ascii=False) if as_json else answer.text
+    if text:
+        print(text, file=stream, flush=True)
+
+
+def _complain(problem: Exception | str, *, code: int) -> int:
+    print(f"rag-assets: {problem}", file=sys.stderr)
+    return code

@@ -1,0 +1,62 @@
+"""What all commands share: their answer, their errors and how tables look in a terminal."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+GAP = "  "
+
+
+class CommandError(Exception):
+    """A command could not do its work; the message says why, and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command has to say."""
+
+    record: Mapping[str, Json]
+    """For programs."""
+    text: str
+    """The same for people."""
+    code: int = 0
+    """Exit code of the process."""
+
+
+def say(line: str) -> None:
+    """Progress goes to stderr, so that stdout holds the answer alone."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> str:
+    """`rows` as aligned columns under their headings; numbers stand to the right."""
+    cells = [list(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
+    numeric = [
+        all(isinstance(row.get(name), (int, float)) or row.get(name) is None for row in rows)
+        for name in columns
+    ]
+    lines = [
+        GAP.join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in cells
+    ]
+    return "\n".join([lines[0], GAP.join("-" * width for width in widths), *lines[1:]])
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)

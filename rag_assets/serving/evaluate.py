@@ -1,0 +1,98 @@
+"""`rag-assets evaluate`: how well a variant answers a file of questions."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from rag_assets import config as configuration
+from rag_assets.config import RetrieverName
+from rag_assets.serving.command import Answer, CommandError, say, table
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.evaluation.results import EvaluationResult
+
+SUMMARY = "measure retrieval on a file of questions with gold evidence"
+EXAMPLES = """\
+  rag-assets evaluate --questions questions.jsonl
+  rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json"""
+
+MEASURES = (("hit_rate", 1), ("hit_rate", 10), ("recall", 10), ("mrr", 10), ("ndcg", 10))
+"""Metric and cutoff of the columns that are shown; the report has all."""
+INTERVAL_OF = ("hit_rate", 10)
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--questions", required=True, type=Path, help="JSONL, one question a line")
+    command.add_argument("--variant", help="the variant that serves unless given")
+    command.add_argument(
+        "--retriever", choices=get_args(RetrieverName), help="those of the config unless given"
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Measure, or show what was measured on the same index and questions before."""
+    config = configuration.load()
+    variant = options.variant or config.serving_variant
+    config.variant(variant)
+
+    from rag_assets.evaluation.evaluate import evaluate_file
+    from rag_assets.evaluation.questions import QuestionsError
+
+    try:
+        result = evaluate_file(
+            Store(config.state_dir),
+            config,
+            path=options.questions,
+            variant=variant,
+            retrievers=[options.retriever] if options.retriever else config.evaluation.retrievers,
+            log=say,
+        )
+    except QuestionsError as error:
+        raise CommandError(str(error)) from error
+    return Answer(
+        record={
+            "variant": variant,
+            "questions": result.record.questions,
+            "retrievers": result.record.retrievers,
+            "summary": result.summary_rows(split="all"),
+            "differences": result.difference_rows(split="all"),
+            "failures": [{"what": line.label, "reason": line.reason} for line in result.failures],
+            "report": str(result.report),
+            "seconds": round(result.seconds, 3),
+        },
+        text="\n\n".join([scores(result), *_left_out(result)]),
+        code=3 if result.failures else 0,
+    )
+
+
+def scores(result: "EvaluationResult") -> str:
+    """The main numbers of an evaluation at the gold's own level, for people."""
+    domains = dict.fromkeys(row["domain"] for row in result.summary_rows(level="gold", split="all"))
+    rows = [
+        _row(result, domain=str(domain), retriever=retriever)
+        for domain in domains
+        for retriever in result.record.retrievers
+    ]
+    title = f"Retrieval of variant {result.record.variant} on {result.record.questions:,} questions"
+    return f"{title}\n{table(rows, columns=list(rows[0]))}\nReport: {result.report}"
+
+
+def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str, object]:
+    shown: dict[str, object] = {"questions": domain, "retriever": retriever}
+    for metric, cutoff in MEASURES:
+        found = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
+        if found is None:
+            continue
+        shown[f"{metric}@{cutoff}"] = found["value"]
+        if (metric, cutoff) == INTERVAL_OF and found["low"] is not None:
+            shown["95 % interval"] = f"{found['low']:.3f} to {found['high']:.3f}"
+    return shown
+
+
+def _left_out(result: "EvaluationResult") -> Iterator[str]:
+    if result.failures:
+        lines = [f"  {line.label}: {line.reason}" for line in result.failures]
+        yield "\n".join(["Lines that are not questions (left out):", *lines])

@@ -1,0 +1,114 @@
+"""`rag-assets init`: a first config for one's own documents and database."""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rag_assets import config as configuration
+from rag_assets.serving.command import Answer, CommandError
+from rag_assets.store import write_atomically
+
+SUMMARY = "write a commented config for a folder of documents and a database"
+EXAMPLES = """\
+  rag-assets init --documents ./reports --database sqlite:///materials.sqlite
+  rag-assets init --documents ./reports --database postgresql+psycopg://me@host/db
+  rag-assets init --database ./csv_files"""
+
+PASSWORD_VARIABLE = "DATABASE_PASSWORD"
+PASSWORD = re.compile(r"(?P<head>://[^:/@\s]*):(?P<password>[^@\s]*)@")
+
+TEMPLATE = """\
+# What is indexed, how, and where the state lies. Relative paths start at this file's folder.
+# Every value can be overridden by an environment variable: RAG_ASSETS__SECTION__KEY=value.
+
+state_dir: .rag_assets  # everything that is built lies here; remove it to start afresh
+
+sources:
+{sources}
+# A variant is a recipe: parser + chunking + serializer + embedding model. The first one serves.
+# Add another, build it beside the first (rag-assets refresh --variant NAME) and compare.
+variants:
+  default:
+    parser: pymupdf            # or pdfium, without the AGPL licence
+    chunking: fixed_256        # or fixed_512, headers_800
+    serializer: full_semantic  # {serializers}
+    model: minilm
+#  long_chunks:
+#    chunking: fixed_512
+
+# models:
+#   bge_m3:
+#     backend: flag_embedding
+#     path: BAAI/bge-m3
+#     batch_tokens: 65536
+
+retrieval:
+  retriever: hybrid  # or baseline, bm25
+  top_k: 10
+
+# Questions with gold evidence, one JSON object a line: rag-assets evaluate measures retrieval.
+# evaluation:
+#   questions:
+#     - {{name: questions, path: questions.jsonl}}
+
+schedule:
+  cron: "0 2 * * *"  # the nightly refresh, while `rag-assets ui` runs
+  timezone: UTC
+"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--documents", help="folder or s3://, gs://, az:// URL of documents")
+    command.add_argument(
+        "--database", help="SQLAlchemy URL, or folder of CSV, Parquet or XLSX files"
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Write the config where the other commands will look for it; never over another one."""
+    file = configuration.find()
+    if not (options.documents or options.database):
+        raise configuration.ConfigError(
+            "nothing to index: name a folder (--documents DIR), a database (--database URL) or both"
+        )
+    if file.exists():
+        raise CommandError(f"{file} is there already: edit it, or remove it first")
+    password = PASSWORD.search(options.database or "")
+    text = TEMPLATE.format(
+        sources="\n".join(_sources(options.documents, options.database, folder=file.parent)),
+        serializers=", ".join(configuration.SERIALIZERS),
+    )
+    write_atomically(file, text)
+    lines = [f"Wrote {file}. Next: rag-assets refresh"]
+    if password:
+        lines.append(
+            f"The password is not in it: set the environment variable {PASSWORD_VARIABLE}."
+        )
+    record = {"config": str(file), "set": [PASSWORD_VARIABLE] if password else []}
+    return Answer(record=record, text="\n".join(lines))
+
+
+def _sources(documents: str | None, database: str | None, *, folder: Path) -> Iterator[str]:
+    if documents:
+        yield f"  documents: {json.dumps(_place(documents, folder=folder))}"
+    else:
+        yield "  # documents: ./documents"
+    if database:
+        hidden = PASSWORD.sub(rf"\g<head>:${{{PASSWORD_VARIABLE}}}@", database)
+        yield "  tables:"
+        yield f"    - url: {json.dumps(_place(hidden, folder=folder))}"
+        yield "      # tables: [alloys, {name: suppliers, key: [id]}]  # all tables unless named"
+        yield "      # headings_file: headings.csv  # columns table, column, heading, unit"
+    else:
+        yield "  # tables: sqlite:///materials.sqlite"
+    yield ""
+
+
+def _place(url: str, *, folder: Path) -> str:
+    """`url` as the config says it: a path is relative to the config's folder, or absolute."""
+    if "://" in url or url.startswith("package:") or folder == Path.cwd():
+        return url
+    return str(Path(url).absolute())

@@ -1,0 +1,98 @@
+"""The Dagster instance that belongs to a state folder.
+
+Runs of the command line and of the UI are recorded in the same place, so that each shows what
+the other did. The instance lies below the state and is made when it is first needed.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assets.config import Config
+from rag_assets.serving.command import Json
+from rag_assets.store import write_atomically
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+FILE = "dagster.yaml"
+HOME_VARIABLE = "DAGSTER_HOME"
+
+
+def home(config: Config) -> Path:
+    """The instance's folder, `DAGSTER_HOME` of Dagster."""
+    return config.state_dir / "dagster"
+
+
+def settings() -> dict[str, Json]:
+    """What `dagster.yaml` says.
+
+    Crashed runs are tried again, failed steps are not: assets have their own retries. A slot of
+    the pool `gpu` is freed when its run is gone.
+    """
+    return {
+        "telemetry": {"enabled": False},
+        "nux": {"enabled": False},
+        "run_retries": {
+            "enabled": True,
+            "max_retries": 1,
+            "retry_on_asset_or_op_failure": False,
+        },
+        "run_monitoring": {
+            "enabled": True,
+            "start_timeout_seconds": 180,
+            "free_slots_after_run_end_seconds": 30,
+        },
+        "concurrency": {
+            "runs": {"max_concurrent_runs": 2},
+            "pools": {"granularity": "op", "default_limit": 1},
+        },
+        "freshness": {"enabled": True},
+        "retention": {
+            "schedule": {"purge_after_days": 90},
+            "sensor": {"purge_after_days": {"skipped": 3, "failure": 30, "success": 30}},
+        },
+    }
+
+
+def storage(folder: str) -> dict[str, Json]:
+    """The part of `dagster.yaml` that keeps records in `folder`, whatever `DAGSTER_HOME` is.
+
+    The paths are those of an instance whose home is `folder`.
+    """
+    return {
+        "storage": {"sqlite": {"base_dir": folder}},
+        "local_artifact_storage": {
+            "module": "dagster._core.storage.root",
+            "class": "LocalArtifactStorage",
+            "config": {"base_dir": folder},
+        },
+        "compute_logs": {
+            "module": "dagster._core.storage.local_compute_log_manager",
+            "class": "LocalComputeLogManager",
+            "config": {"base_dir": f"{folder}/storage"},
+        },
+    }
+
+
+def prepare(config: Config) -> Path:
+    """The instance's folder with its settings; a file that is already there is kept."""
+    import yaml
+
+    folder = home(config)
+    file = folder / FILE
+    if not file.exists():
+        write_atomically(file, yaml.safe_dump(settings(), sort_keys=False))
+    return folder
+
+
+def environment(config: Config) -> Mapping[str, str]:
+    """What a Dagster process needs to find the instance."""
+    return {HOME_VARIABLE: str(prepare(config))}
+
+
+def opened(config: Config) -> "dg.DagsterInstance":
+    """The instance itself."""
+    import dagster as dg
+
+    return dg.DagsterInstance.from_config(str(prepare(config)))

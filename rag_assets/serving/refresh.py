@@ -1,0 +1,245 @@
+"""`rag-assets refresh`: the nightly job for one variant, in this process."""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.serving import evaluate
+from rag_assets.serving.command import Answer, Json, say, table
+from rag_assets.store import Store, write_atomically
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+SUMMARY = "bring the index up to its sources: only what changed is worked on"
+EXAMPLES = """\
+  rag-assets refresh
+  rag-assets refresh --variant long_chunks --json
+  rag-assets refresh --allow-shrink        accept that a source lost most of its items
+  rag-assets refresh --retry-failed        also try again what failed on its own content"""
+
+LOCK = "index"
+EVALUATION = "retrieval_evaluation"
+LAST = "last_refresh.json"
+"""File of the state folder that holds the answer to the last refresh."""
+COUNTS = ("added", "changed", "removed", "unchanged", "failed")
+SHOWN = (*COUNTS, "embedded", "seconds")
+"""Numbers of an asset's metadata that a person wants to see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one refresh did."""
+
+    variant: str
+    assets: Mapping[str, Mapping[str, float]]
+    """Counts and seconds of each asset that was materialised, by its key."""
+    tables: Sequence[str]
+    """The tables that the run brought up to date."""
+    errors: Mapping[str, str]
+    """Why a step failed, by its name."""
+    warnings: Sequence[str]
+    """Checks that did not pass."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--variant", help="the variant that serves unless given")
+    command.add_argument("--allow-shrink", action="store_true", help="accept large deletions")
+    command.add_argument("--retry-failed", action="store_true", help="try failed inputs again")
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Refresh, one at a time; a second refresh waits for the first."""
+    started = time.monotonic()
+    config = configuration.load()
+    variant = options.variant or config.serving_variant
+    config.variant(variant)
+    store = Store(config.state_dir)
+    with store.lock(LOCK, log=say):
+        outcome = refresh(
+            config,
+            variant=variant,
+            allow_shrink=options.allow_shrink,
+            retry_failed=options.retry_failed,
+        )
+    answer = _answer(
+        outcome,
+        quarantine=quarantine_of(store, outcome),
+        evaluation=_evaluation_of(store, config, outcome),
+        seconds=time.monotonic() - started,
+    )
+    write_atomically(config.state_dir / LAST, json.dumps(answer.record))
+    return answer
+
+
+def refresh(config: Config, *, variant: str, allow_shrink: bool, retry_failed: bool) -> Outcome:
+    """Run the nightly job for `variant` in this process, recorded where the UI shows it."""
+    import dagster as dg
+
+    from rag_assets.automation import NIGHTLY_JOB
+    from rag_assets.definitions import definitions
+    from rag_assets.serving import instance, progress
+
+    loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
+    job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(NIGHTLY_JOB)
+    wishes = {"allow_shrink": allow_shrink, "retry_failed": retry_failed}
+    with instance.opened(config) as opened:
+        result = job.execute_in_process(
+            instance=opened,
+            partition_key=variant,
+            run_config={
+                "loggers": {"progress": {"config": {}}},
+                "ops": {name: {"config": wishes} for name in _steps_that_take(wishes, job=job)},
+            },
+            raise_on_error=False,
+        )
+    return _outcome(result, variant=variant)
+
+
+def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
+    """What stands in quarantine for the tables of this run; not read where nothing failed."""
+    from rag_assets import sync
+
+    if not any(counts.get("failed") for counts in outcome.assets.values()):
+        return []
+    return [
+        {
+            "target": name,
+            "what": failure.label,
+            "reason": failure.reason,
+            "kind": failure.kind,
+        }
+        for name in outcome.tables
+        for failure in sync.quarantined(store, name)
+    ]
+
+
+def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:
+    for node in job.nodes:
+        schema = (
+            node.definition.config_schema if hasattr(node.definition, "config_schema") else None
+        )
+        fields = getattr(schema.config_type, "fields", {}) if schema else {}
+        if wishes.keys() <= fields.keys():
+            yield node.name
+
+
+def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str) -> Outcome:
+    materializations = [
+        event.materialization for event in result.get_asset_materialization_events()
+    ]
+    errors = {
+        str(event.step_key): _reason(event) for event in result.all_events if event.is_step_failure
+    }
+    warnings = [
+        _warning(check) for check in result.get_asset_check_evaluations() if not check.passed
+    ]
+    return Outcome(
+        variant=variant,
+        assets={
+            found.asset_key.to_user_string(): {
+                name: value
+                for name in SHOWN
+                if isinstance(value := _value(found.metadata.get(name)), (int, float))
+            }
+            for found in materializations
+        },
+        tables=[
+            value
+            for found in materializations
+            if isinstance(value := _value(found.metadata.get("table")), str)
+        ],
+        errors=errors,
+        warnings=warnings,
+    )
+
+
+def _warning(check: "dg.AssetCheckEvaluation") -> str:
+    observed = _value(check.metadata.get("observed"))
+    seen = (
+        f"unexpected {_value(check.metadata.get('unexpected'))}" if observed is None else observed
+    )
+    return f"{check.asset_key.to_user_string()}: {check.check_name} did not pass ({seen})"
+
+
+def _value(entry: "dg.MetadataValue | None") -> object:
+    return entry.value if entry is not None else None
+
+
+def _reason(event: "dg.DagsterEvent") -> str:
+    """The innermost cause of a failed step, as its author wrote it."""
+    data = event.step_failure_data
+    error = data.error
+    if data.user_failure_data and data.user_failure_data.description:
+        return data.user_failure_data.description
+    while error and error.cause:
+        error = error.cause
+    return _without_class(error.message) if error else "unknown"
+
+
+def _without_class(message: str) -> str:
+    """An error of this project speaks for itself; of others the class is worth knowing."""
+    name, _, said = message.strip().partition(": ")
+    return said if name.startswith("rag_assets.") and said else message.strip()
+
+
+def _evaluation_of(store: Store, config: Config, outcome: Outcome) -> str | None:
+    """The evaluation that the run made or found unchanged, for people."""
+    from rag_assets.evaluation.evaluate import evaluate_variant
+
+    if EVALUATION not in outcome.assets:
+        return None
+    result = evaluate_variant(store, config, variant=outcome.variant, log=say)
+    return evaluate.scores(result) if result else None
+
+
+def _answer(
+    outcome: Outcome,
+    *,
+    quarantine: Sequence[Mapping[str, Json]],
+    evaluation: str | None,
+    seconds: float,
+) -> Answer:
+    failed_units = bool(quarantine) or any(
+        counts.get("failed") for counts in outcome.assets.values()
+    )
+    code = 1 if outcome.errors else 3 if failed_units else 0
+    record: dict[str, Json] = {
+        "variant": outcome.variant,
+        "assets": outcome.assets,
+        "quarantine": quarantine,
+        "errors": outcome.errors,
+        "warnings": outcome.warnings,
+        "seconds": round(seconds, 3),
+    }
+    paragraphs = _paragraphs(outcome, quarantine, evaluation, seconds)
+    return Answer(record=record, text="\n\n".join(paragraphs), code=code)
+
+
+def _paragraphs(
+    outcome: Outcome,
+    quarantine: Sequence[Mapping[str, Json]],
+    evaluation: str | None,
+    seconds: float,
+) -> Iterator[str]:
+    rows = [{"asset": key, **counts} for key, counts in outcome.assets.items()]
+    if rows:
+        yield table(rows, columns=["asset", *SHOWN])
+    if evaluation:
+        yield evaluation
+    if quarantine:
+        lines = [f"  {entry['what']}: {entry['reason']}" for entry in quarantine]
+        yield "\n".join(["In quarantine (left out of the index):", *lines])
+    if outcome.warnings:
+        yield "\n".join(["Checks:", *(f"  {line}" for line in outcome.warnings)])
+    if outcome.errors:
+        lines = [f"  {step}: {reason}" for step, reason in outcome.errors.items()]
+        yield "\n".join(["Failed:", *lines])
+    done = "The refresh failed" if outcome.errors else "Done"
+    yield f"{done} after {seconds:,.1f} s: variant {outcome.variant}."

@@ -1,0 +1,101 @@
+"""`rag-assets search`: one query, its hits and where they come from."""
+
+import argparse
+import textwrap
+from dataclasses import asdict
+from typing import TYPE_CHECKING, get_args
+
+from rag_assets import config as configuration
+from rag_assets.config import RetrieverName
+from rag_assets.schemas import DOMAINS
+from rag_assets.serving.command import Answer, CommandError
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import Hit, Results
+
+SUMMARY = "search the index and show what was found, with its source"
+EXAMPLES = """\
+  rag-assets search "yield strength of hot rolled steel"
+  rag-assets search "density of aluminium" --domain table --top-k 3
+  rag-assets search "surface treatment" --retriever bm25 --source documents --json"""
+
+SNIPPET_CHARACTERS = 320
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("query", help="what to look for, in plain words")
+    command.add_argument("--variant", help="the variant that serves unless given")
+    command.add_argument(
+        "--retriever", choices=get_args(RetrieverName), help="as in the config unless given"
+    )
+    command.add_argument("--top-k", type=positive, help="how many units to return")
+    command.add_argument("--domain", choices=DOMAINS, help="only documents, or only table rows")
+    command.add_argument("--source", help="only this source")
+    command.add_argument("--table", help="only this table")
+    command.add_argument("--section", help="only below this section: 'Heading > Subheading'")
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Search once."""
+    config = configuration.load()
+    variant = options.variant or config.serving_variant
+    config.variant(variant)
+
+    from rag_assets.retrieval.filters import Filters
+    from rag_assets.retrieval.search import open_index
+
+    try:
+        results = open_index(Store(config.state_dir), config, variant).search(
+            options.query,
+            retriever=options.retriever,
+            top_k=options.top_k,
+            filters=Filters(
+                domain=options.domain,
+                source=options.source,
+                table=options.table,
+                section=options.section,
+            ),
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    return _answer(results, variant=variant)
+
+
+def positive(text: str) -> int:
+    """An option's value that must be a whole number from 1.
+
+    Raises:
+        ArgumentTypeError: It is not.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def _answer(results: "Results", *, variant: str) -> Answer:
+    hits = [_shown(hit) for hit in results]
+    record = {
+        "query": results.query,
+        "variant": variant,
+        "retriever": results.retriever,
+        "seconds": dict(results.seconds),
+        "hits": [asdict(hit) for hit in results],
+    }
+    return Answer(record=record, text="\n\n".join(hits) or "Nothing was found.")
+
+
+def _shown(hit: "Hit") -> str:
+    snippet = textwrap.shorten(hit.text, SNIPPET_CHARACTERS, placeholder=" …")
+    body = textwrap.fill(snippet, 96, initial_indent="   ", subsequent_indent="   ")
+    return f"{hit.rank}. {_place(hit)}  (score {hit.score:.4f})\n{body}"
+
+
+def _place(hit: "Hit") -> str:
+    """Where the hit comes from, as a person would cite it."""
+    if hit.domain == "table":
+        return f"{hit.uri}, row {hit.row_key}: {hit.title}"
+    pages = ", ".join(map(str, hit.pages))
+    parts = [hit.uri, f"page {pages}" if pages else "", hit.section]
+    return ", ".join(part for part in parts if part)

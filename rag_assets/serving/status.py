@@ -1,0 +1,100 @@
+"""`rag-assets status`: what stands in the tables, whoever wrote them."""
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from rag_assets import config as configuration
+from rag_assets import schemas, sync
+from rag_assets.config import Config
+from rag_assets.serving.command import Answer, Json, table
+from rag_assets.store import Store
+
+SUMMARY = "show tables, rows, data versions and quarantine of each variant"
+EXAMPLES = """\
+  rag-assets status
+  rag-assets status --variant default --json"""
+
+COLUMNS = ("asset", "table", "rows", "failed", "complete", "data_version")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--variant", help="all variants unless given")
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Read the tables themselves: a table that variants share moves without an event."""
+    config = configuration.load()
+    names = [options.variant] if options.variant else list(config.variants)
+    store = Store(config.state_dir)
+    failed = _failed(store)
+    shared = {
+        "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),
+        "table_rows": _state(store, schemas.TABLE_ROWS_TABLE, "row_id", failed),
+        "question_sets": _state(store, schemas.QUESTIONS_TABLE, "question_id", failed),
+    }
+    variants = {
+        name: {
+            asset: _state(store, held, key, failed)
+            for asset, (held, key) in _tables(config, name).items()
+        }
+        for name in names
+    }
+    record: dict[str, Json] = {
+        "serving": config.serving_variant,
+        "state_dir": str(config.state_dir),
+        "shared": shared,
+        "variants": variants,
+        "quarantine": dict(failed),
+    }
+    return Answer(record=record, text=_text(config, shared=shared, variants=variants))
+
+
+def _tables(config: Config, variant: str) -> Mapping[str, tuple[str, str]]:
+    """Table and key column of each asset of a variant."""
+    names = asdict(config.tables_of(variant))
+    return {
+        "parsed_documents": (names["elements"], "element_id"),
+        "chunks": (names["chunks"], "chunk_id"),
+        "serialized_rows": (names["serialized_rows"], "row_id"),
+        "chunk_vectors": (names["documents"], "unit_id"),
+        "row_vectors": (names["rows"], "unit_id"),
+        "joint_index": (names["joint"], "unit_id"),
+    }
+
+
+def _state(store: Store, name: str, key: str, failed: Mapping[str, int]) -> dict[str, Json]:
+    finished = store.completion(name)
+    return {
+        "table": name,
+        "rows": finished.rows if finished else store.count(name),
+        "failed": failed.get(name, 0),
+        "complete": finished is not None,
+        "data_version": sync.current_version(store, name, key=key),
+    }
+
+
+def _failed(store: Store) -> Counter[str]:
+    """Units in quarantine by the table that lacks them."""
+    if not store.exists(sync.QUARANTINE):
+        return Counter()
+    return Counter(store.read(sync.QUARANTINE, columns=["target"])["target"].to_pylist())
+
+
+def _text(
+    config: Config,
+    *,
+    shared: Mapping[str, Mapping[str, Json]],
+    variants: Mapping[str, Mapping[str, Mapping[str, Json]]],
+) -> str:
+    def section(title: str, states: Mapping[str, Mapping[str, Json]]) -> str:
+        rows = [{"asset": asset, **state} for asset, state in states.items()]
+        return f"{title}\n{table(rows, columns=COLUMNS)}"
+
+    parts = [section("Shared by all variants", shared)]
+    for name, states in variants.items():
+        serves = " (serves)" if name == config.serving_variant else ""
+        parts.append(section(f"Variant {name}{serves}", states))
+    return "\n\n".join(parts)

@@ -1,0 +1,62 @@
+"""`rag-assets ui`: the Dagster UI and daemon on the state of this config."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+
+from rag_assets import config as configuration
+from rag_assets.serving import instance
+from rag_assets.serving.command import Answer, CommandError, say
+
+SUMMARY = "start the Dagster UI, the nightly schedule and the sensors"
+EXAMPLES = """\
+  rag-assets ui
+  rag-assets ui --port 4000"""
+
+PORT = 3000
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    command.add_argument("--port", type=int, default=PORT, help="port to listen on")
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Serve until interrupted (Ctrl-C)."""
+    config = configuration.load()
+    url = f"http://{options.host}:{options.port}"
+    say(f"The Dagster UI opens at {url} in a few seconds; stop it with Ctrl-C.")
+    environment = {
+        **os.environ,
+        **instance.environment(config),
+        configuration.PATH_VARIABLE: str(configuration.find()),
+    }
+    code = _serve(options.host, options.port, environment=environment)
+    if code:
+        raise CommandError(f"the Dagster UI stopped with exit code {code}")
+    return Answer(record={"url": url, "stopped": True}, text="Stopped.")
+
+
+def _serve(host: str, port: int, *, environment: Mapping[str, str]) -> int:
+    """Run web server and daemon until they end or this process is told to stop.
+
+    A shell starts background jobs with interrupts ignored; Dagster would inherit that and could
+    not be stopped. A handled signal is back at its default in the child, which runs in a session
+    of its own so that a Ctrl-C reaches it once.
+    """
+    command = [sys.executable, "-P", "-m", "dagster", "dev"]
+    command += ["--module-name", "rag_assets.definitions", "--host", host, "--port", str(port)]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    folder = environment[instance.HOME_VARIABLE]
+    server = subprocess.Popen(command, env=environment, cwd=folder, start_new_session=True)
+    try:
+        return server.wait()
+    except KeyboardInterrupt:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+        return 0

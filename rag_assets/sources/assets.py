@@ -1,0 +1,135 @@
+"""The assets of the group `sources`: `document_files`, and `exports/...` for each table source."""
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+import pyarrow as pa
+
+from rag_assets import lineage, schemas, snapshots
+from rag_assets.config import Config, TableSource
+from rag_assets.lineage import RefreshConfig
+from rag_assets.sources import exports, files
+from rag_assets.sources.entries import asset_path
+from rag_assets.sources.exports import Export
+
+GROUP = "sources"
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """The manifest of document files and the snapshots of all tables."""
+    tables = [_exports(config, source) for source in config.sources.tables]
+    return dg.Definitions(assets=[_document_files(config), *tables])
+
+
+def _document_files(project: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        name=schemas.DOCUMENT_FILES_TABLE,
+        group_name=GROUP,
+        kinds={"dlt", "lancedb"},
+        owners=[project.owner],
+        code_version=files.RECIPE,
+        retry_policy=lineage.CRASH_RETRY,
+    )
+    def document_files(
+        context: dg.AssetExecutionContext, config: RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """Manifest of all source files: type by content, size, hash, and what is wrong with it."""
+        store = lineage.store_of(project)
+        report = files.refresh_document_files(
+            store,
+            project.sources.documents,
+            allow_shrink=config.allow_shrink,
+            log=lineage.logger_of(context),
+            retry=config.retry_failed,
+        )
+        held = store.read(files.TARGET.name) if report.touched else None
+        return lineage.materialized(
+            report,
+            schema=schemas.DOCUMENT_FILES,
+            preview=held,
+            extra={} if held is None else {"statuses": _statuses(held)},
+        )
+
+    return document_files
+
+
+def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
+    paths = dict.fromkeys(asset_path(source, spec) for spec in source.tables)
+
+    @dg.multi_asset(
+        name=f"exports_{source.name.replace('-', '_')}",
+        specs=[_spec(project, source, path) for path in paths],
+        can_subset=True,
+        retry_policy=lineage.CRASH_RETRY,
+    )
+    def export_tables(
+        context: dg.AssetExecutionContext, config: RefreshConfig
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        selected = {tuple(key.path) for key in context.selected_asset_keys}
+        wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
+        done = exports.refresh_exports(
+            lineage.store_of(project),
+            source,
+            only=[spec.name for spec in wanted],
+            allow_shrink=config.allow_shrink,
+            log=lineage.logger_of(context),
+            retry=config.retry_failed,
+        )
+        for path in paths:
+            if path in selected:
+                entries = [spec.name for spec in wanted if asset_path(source, spec) == path]
+                yield _materialized([item for item in done if item.spec in entries], path=path)
+
+    return export_tables
+
+
+def _spec(project: Config, source: TableSource, path: Sequence[str]) -> dg.AssetSpec:
+    _, _, *table = path
+    what = f"The table {table[0]}" if table else "The tables"
+    return dg.AssetSpec(
+        dg.AssetKey(path),
+        group_name=GROUP,
+        kinds={"dlt", "parquet"},
+        owners=[project.owner],
+        code_version=exports.RECIPE,
+        description=f"{what} of the source {source.name}, as Parquet.",
+    )
+
+
+def _materialized(done: Sequence[Export], *, path: Sequence[str]) -> dg.MaterializeResult[None]:
+    report = exports.merged(done, target="/".join(path))
+    changes = [
+        {"table": item.table, "change": change} for item in done for change in item.schema_changes
+    ]
+    extra: dict[str, dg.MetadataValue] = {
+        "tables": lineage.records_of(
+            {
+                "table": item.table,
+                "rows": item.report.rows,
+                "added": item.report.added,
+                "changed": item.report.changed,
+                "removed": item.report.removed,
+                "failed": item.report.failed,
+            }
+            for item in done
+        )
+    }
+    if changes:
+        extra["schema_changes"] = lineage.records_of(changes)
+    held = [item.file for item in done if item.file.is_file()]
+    single = held[0] if len(held) == 1 else None
+    return lineage.materialized(
+        report,
+        asset_key=dg.AssetKey(path),
+        schema=snapshots.schema_of(single) if single else pa.schema([]),
+        preview=snapshots.first_rows(single, count=lineage.PREVIEW_ROWS) if single else None,
+        extra=extra,
+    )
+
+
+def _statuses(held: pa.Table) -> dg.MetadataValue:
+    counted = held.group_by(["media_type", "status"]).aggregate([([], "count_all")])
+    return lineage.records_of(
+        {"media type": row["media_type"], "status": row["status"], "files": row["count_all"]}
+        for row in counted.sort_by("count_all").to_pylist()
+    )

@@ -1,0 +1,415 @@
+"""`exports/<source>/<table>`: each table of a source as one Parquet snapshot.
+
+A table that looks the same as at its last complete pass is not read, and dlt not even imported.
+Otherwise dlt lands its rows in batches and `snapshots.swap`
+takes over what changed. One table that fails keeps its old snapshot, with a note in the quarantine,
+and the others go on; so does every table of a source that cannot be reached. Only a table that is
+gone from a reachable source, and was taken by a pattern, goes with it.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from rag_assets import snapshots, sync
+from rag_assets.config import TableSource, TableSpec
+from rag_assets.identity import fingerprint
+from rag_assets.sources.entries import increment_of, open_origin, spec_of
+from rag_assets.sources.headings import Headings, headings_of, read_headings
+from rag_assets.sources.landing import LandingError, land, landing
+from rag_assets.sources.origins import OVERLAP, Increment, Origin, Reading, Value
+from rag_assets.sources.places import SourceError, shown
+from rag_assets.store import Store, remove_folder
+
+RECIPE = "exports 1"
+"""Raised when a table may be read differently than before."""
+
+KEY_NAMES = ("row_id", "id", "uuid", "key")
+"""Columns of these names are the key of a table that declares none, if their values are unique."""
+
+EVERYTHING = "*"
+"""Key of a failure that concerns a whole table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What one pass did to the snapshot of one table."""
+
+    spec: str
+    """Name of the config's entry that takes the table: its name, or a pattern."""
+    table: str
+    file: Path
+    """The snapshot; it may not exist."""
+    report: sync.Report
+    schema_changes: Sequence[str] = ()
+
+
+def refresh_exports(
+    store: Store,
+    source: TableSource,
+    *,
+    only: Collection[str] | None = None,
+    allow_shrink: bool,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> list[Export]:
+    """Bring the snapshots of `source` up to its tables.
+
+    Args:
+        store: Where the snapshots lie.
+        source: A table source of the config.
+        only: Names of the config's entries to refresh; all of them unless given.
+        allow_shrink: Accept that a table lost more than half of its rows.
+        log: Receives progress and changes of schemas, one line at a time.
+        retry: Also read again what failed on its own content.
+
+    Returns:
+        One `Export` for each table, or for an entry that no table answers to; failures are in
+        its report.
+
+    Raises:
+        ConfigError: The file of headings is missing or is not valid.
+    """
+    specs = [spec for spec in source.tables if only is None or spec.name in only]
+    headings = read_headings(source)
+    with store.lock(f"exports__{source.name}", log=log):
+        done = _Refresh(store, source, headings, allow_shrink=allow_shrink, log=log, retry=retry)
+        return list(done.run(specs))
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """A table on its way through a pass."""
+
+    spec: TableSpec
+    table: str
+    started: float = field(default_factory=time.monotonic)
+    increment: Increment | None = None
+    after: Value = None
+    mark: str | None = None
+    """What the table looked like before it was read."""
+
+
+class _Refresh:
+    """One pass over the tables of a source."""
+
+    def __init__(
+        self,
+        store: Store,
+        source: TableSource,
+        headings: Headings,
+        *,
+        allow_shrink: bool,
+        log: Callable[[str], None],
+        retry: bool,
+    ) -> None:
+        self.store = store
+        self.source = source
+        self.headings = headings
+        self.allow_shrink = allow_shrink
+        self.log = log
+        self.retry = retry
+
+    def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
+        """Refresh the tables of `specs`, one after another."""
+        held = [table for source, table, _ in self.store.exports() if source == self.source.name]
+        try:
+            origin = open_origin(self.source)
+            names = origin.names()
+        except SourceError as error:
+            for spec in specs:
+                mine = [table for table in held if spec_of(self.source, table) is spec]
+                for table in mine or [spec.name]:
+                    yield self._failed(spec, table, str(error))
+            return
+        chosen: list[_Chosen] = []
+        for spec in specs:
+            if spec.is_pattern:
+                mine = [table for table in held if spec_of(self.source, table) is spec]
+                there = [name for name in names if spec_of(self.source, name) is spec]
+                chosen += [_Chosen(spec, table) for table in there]
+                yield from self._gone(spec, held=mine, there=there)
+                if not there and not mine:
+                    yield self._failed(spec, spec.name, self._missing(origin, spec, names))
+            elif spec.name in names or spec.name in origin.views():
+                chosen.append(_Chosen(spec, spec.name))
+            else:
+                yield self._failed(spec, spec.name, self._missing(origin, spec, names))
+        yield from self._refresh(origin, chosen)
+        for table in held:
+            if spec_of(self.source, table) is None:
+                self.log(f"{self.source.name}/{table} is no longer in the config: removed")
+                self._remove(table)
+
+    def _gone(
+        self, spec: TableSpec, *, held: Sequence[str], there: Sequence[str]
+    ) -> Iterator[Export]:
+        """Remove the tables of a pattern that are gone from the source."""
+        gone = sorted(set(held) - set(there))
+        try:
+            sync.guard_shrink(
+                f"tables of {self.source.name}",
+                held=len(held),
+                removed=len(gone),
+                allow_shrink=self.allow_shrink,
+            )
+        except sync.ShrinkError as error:
+            for table in gone:
+                yield self._failed(spec, table, str(error))
+            return
+        for table in gone:
+            self.log(f"{self.source.name}/{table} is gone from the source: removed")
+            yield self._removed(spec, table)
+
+    def _refresh(self, origin: Origin, chosen: Sequence[_Chosen]) -> Iterator[Export]:
+        """Read the tables that moved, all in one go, and swap their snapshots."""
+        moved: list[_Chosen] = []
+        for item in chosen:
+            try:
+                done = self._look(origin, item)
+            except SourceError as error:
+                yield self._failed(item.spec, item.table, str(error))
+                continue
+            if done is None:
+                moved.append(item)
+            else:
+                yield self._unchanged(item, done)
+        if moved:
+            with landing(self.store, f"exports__{self.source.name}") as folder:
+                for item, reading in self._landed(origin, moved, folder=folder):
+                    yield self._taken(origin, item, reading, folder=folder)
+
+    def _look(self, origin: Origin, item: _Chosen) -> snapshots.Pass | None:
+        """The last pass over a table if it looks the same since; else prepare to read it."""
+        file = self._file(item.table)
+        declared = [name for name, _ in origin.describe(item.table).columns]
+        if declared:
+            self._require(item.spec, item.table, declared)
+        item.increment = increment_of(origin, item.spec, item.table)
+        item.mark = self._mark(origin, item)
+        done = snapshots.last_pass(file)
+        if done and done.observed == item.mark and not (self.retry and done.failed):
+            return done
+        item.after = self._after(file, item.increment)
+        if item.after is None:
+            item.increment = None
+        return None
+
+    def _landed(
+        self, origin: Origin, items: Sequence[_Chosen], *, folder: Path
+    ) -> Iterator[tuple[_Chosen, snapshots.Landed | Exception]]:
+        """Land tables together; where that fails, each by itself, to tell which one fails."""
+        try:
+            readings = [
+                self._reading(origin, item, name=f"t{place}", folder=folder / "together")
+                for place, item in enumerate(items)
+            ]
+            resources = [resource for reading in readings for resource in reading.resources]
+            files = land(resources, folder=folder / "together")
+        except (SourceError, LandingError) as error:
+            if isinstance(error, LandingError) and origin.relaxes(error):
+                yield from self._landed(origin, items, folder=folder / "again")
+            elif len(items) > 1:
+                for place, item in enumerate(items):
+                    yield from self._landed(origin, [item], folder=folder / f"alone{place}")
+            else:
+                yield items[0], error
+            return
+        for item, reading in zip(items, readings, strict=True):
+            yield item, reading.landed(files)
+
+    def _reading(self, origin: Origin, item: _Chosen, *, name: str, folder: Path) -> Reading:
+        return origin.reading(
+            item.table,
+            name=name,
+            folder=folder / name,
+            increment=item.increment,
+            after=item.after,
+        )
+
+    def _taken(
+        self, origin: Origin, item: _Chosen, landed: snapshots.Landed | Exception, *, folder: Path
+    ) -> Export:
+        """Swap the snapshot of one table; read it whole where the newest rows do not do."""
+        work = folder / "swap" / fingerprint(item.table)
+        try:
+            if isinstance(landed, Exception):
+                raise landed
+            try:
+                swapped = self._swap(origin, item, landed, work=work)
+            except snapshots.StaleKeysError:
+                self.log(f"{self.source.name}/{item.table}: reading the whole table")
+                item.increment = item.after = None
+                [(_, again)] = self._landed(origin, [item], folder=work / "whole")
+                if isinstance(again, Exception):
+                    raise again from None
+                swapped = self._swap(origin, item, again, work=work / "whole")
+        except (SourceError, sync.ShrinkError) as error:
+            return self._failed(item.spec, item.table, str(error))
+        except LandingError as error:
+            reason = (
+                f"{self.source.name}/{item.table} cannot be read ({error}): correct the table or "
+                "the rights on it; it is tried again at the next refresh"
+            )
+            return self._failed(item.spec, item.table, reason)
+        remove_folder(work)
+        return self._done(item, swapped)
+
+    def _done(self, item: _Chosen, swapped: snapshots.Swap) -> Export:
+        target, file = self._target(item.table), self._file(item.table)
+        failed = len(swapped.failures)
+        sync.record(self.store, target=target, failures=swapped.failures)
+        done = snapshots.Pass(
+            item.mark or "", swapped.data_version, rows=swapped.rows, failed=failed
+        )
+        snapshots.record_pass(file, done)
+        report = sync.Report(
+            target=target,
+            data_version=swapped.data_version,
+            added=swapped.added,
+            changed=swapped.changed,
+            removed=swapped.removed,
+            unchanged=swapped.unchanged,
+            failed=failed,
+            rows=swapped.rows,
+            seconds=time.monotonic() - item.started,
+            failures=swapped.failures,
+        )
+        return Export(item.spec.name, item.table, file, report, swapped.schema_changes)
+
+    def _mark(self, origin: Origin, item: _Chosen) -> str | None:
+        """What the table looks like, together with all that decides how it is read."""
+        observed = origin.observed(item.table, increment=item.increment)
+        if observed is None:
+            return None
+        listed = dict(headings_of(self.headings, item.table))
+        return fingerprint(RECIPE, observed, item.spec.model_dump_json(), listed)
+
+    def _swap(
+        self, origin: Origin, item: _Chosen, landed: snapshots.Landed, *, work: Path
+    ) -> snapshots.Swap:
+        spec, table = item.spec, item.table
+        described = origin.describe(table)
+        columns = landed.schema.names
+        self._require(spec, table, columns)
+        own = {} if spec.is_pattern else spec.headings
+        listed = headings_of(self.headings, table)
+        headings = {
+            name: own.get(name) or listed.get(name) or described.comments.get(name) or name
+            for name in columns
+        }
+        about = snapshots.About(
+            source=self.source.name,
+            table=table,
+            title=(None if spec.is_pattern else spec.title) or described.title or table,
+            key=spec.key or described.key,
+            hidden=spec.hidden,
+            headings=headings,
+        )
+        return snapshots.swap(
+            self._file(table),
+            landed=landed,
+            about=about,
+            key_candidates=[
+                name for wanted in KEY_NAMES for name in columns if name.lower() == wanted
+            ],
+            work=work,
+            allow_shrink=self.allow_shrink,
+            log=self.log,
+        )
+
+    def _require(self, spec: TableSpec, table: str, columns: Sequence[str]) -> None:
+        """Refuse a key or cursor that the table does not have."""
+        for wanted in (*spec.key, *([spec.cursor] if spec.cursor else [])):
+            if wanted not in columns:
+                raise SourceError(
+                    f"{self.source.name}/{table} has no column {wanted}: correct its key or "
+                    f"cursor in the config; there are {', '.join(columns)}"
+                )
+
+    def _after(self, file: Path, increment: Increment | None) -> Value:
+        if increment is None or not file.is_file():
+            return None
+        if snapshots.metadata_of(file)["key"] != list(increment.key):
+            return None
+        newest = snapshots.newest(file, column=increment.cursor)
+        return newest - OVERLAP if isinstance(newest, datetime) else newest
+
+    def _unchanged(self, item: _Chosen, done: snapshots.Pass) -> Export:
+        target = self._target(item.table)
+        failures = sync.quarantined(self.store, target) if done.failed else []
+        report = sync.Report(
+            target=target,
+            data_version=done.data_version,
+            unchanged=done.rows,
+            failed=done.failed,
+            rows=done.rows,
+            seconds=time.monotonic() - item.started,
+            failures=failures,
+        )
+        return Export(item.spec.name, item.table, self._file(item.table), report)
+
+    def _failed(self, spec: TableSpec, table: str, reason: str) -> Export:
+        """Keep what is held and note the reason; it is tried again at every refresh."""
+        file = self._file(table)
+        snapshots.forget_pass(file)
+        rows = snapshots.rows_of(file)
+        failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
+        sync.record(self.store, target=self._target(table), failures=[failure])
+        self.log(reason)
+        report = sync.Report(
+            target=self._target(table),
+            data_version=snapshots.data_version_of(file),
+            unchanged=rows,
+            failed=1,
+            rows=rows,
+            failures=[failure],
+        )
+        return Export(spec.name, table, file, report)
+
+    def _removed(self, spec: TableSpec, table: str) -> Export:
+        file = self._file(table)
+        rows = snapshots.rows_of(file)
+        self._remove(table)
+        report = sync.Report(target=self._target(table), data_version="absent", removed=rows)
+        return Export(spec.name, table, file, report)
+
+    def _remove(self, table: str) -> None:
+        snapshots.remove(self._file(table))
+        sync.record(self.store, target=self._target(table), failures=[])
+
+    def _missing(self, origin: Origin, spec: TableSpec, names: Sequence[str]) -> str:
+        there = ", ".join(names) if names else "none"
+        what = f"no table matches {spec.name}" if spec.is_pattern else f"no table {spec.name}"
+        return (
+            f"{self.source.name}: {shown(self.source)} has {what}: create it, or correct "
+            f"sources.tables; the tables there: {there}{origin.hint()}"
+        )
+
+    def _file(self, table: str) -> Path:
+        return self.store.export_file(self.source.name, table)
+
+    def _target(self, table: str) -> str:
+        return f"exports/{self.source.name}/{table}"
+
+
+def merged(exports: Sequence[Export], *, target: str) -> sync.Report:
+    """The passes over the tables of one entry of the config, as one report."""
+    reports = [export.report for export in exports]
+    versions = {export.table: export.report.data_version for export in exports}
+    only: Mapping[str, str] = dict(sorted(versions.items()))
+    version = next(iter(only.values())) if len(only) == 1 else fingerprint(dict(only))[:32]
+    return sync.Report(
+        target=target,
+        data_version=version,
+        added=sum(report.added for report in reports),
+        changed=sum(report.changed for report in reports),
+        removed=sum(report.removed for report in reports),
+        unchanged=sum(report.unchanged for report in reports),
+        failed=sum(report.failed for report in reports),
+        rows=sum(report.rows for report in reports),
+        seconds=sum(report.seconds for report in reports),
+        failures=[failure for report in reports for failure in report.failures],
+    )

@@ -1,0 +1,273 @@
+"""Which files a document source holds: a look at names, sizes and times; no content is read.
+
+A look at a local folder follows no link out of the folder and no loop; a folder that cannot be
+read is reported and never taken for empty. Hidden files, lock files of Office and the project's
+own state are no documents.
+"""
+
+import itertools
+import os
+import re
+import stat
+import time
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from rag_assets.config import DocumentSource, redacted
+from rag_assets.identity import fingerprint
+from rag_assets.sources.landing import first_line
+from rag_assets.sources.places import SourceError, local_path
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+SETTLED_AFTER = 2_000_000
+"""Microseconds: a file written later than this before a look may change again unnoticed."""
+
+LOCK_FILE = "~$"
+
+LISTED_ROOT = "file:///source"
+"""Root under which `listed_filesystem` shows a listing to dlt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a source."""
+
+    uri: str
+    """Path below the root, NFC, with forward slashes."""
+    path: str
+    """Where to open it: a local path, or the object's path in its bucket."""
+    size: int
+    modified: int
+    """Microseconds since 1970, UTC."""
+    problem: str | None = None
+    """Why it must not be opened: a broken link, a link out of the source, a pipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What one look at a source found."""
+
+    source: DocumentSource
+    looked_at: int
+    """Microseconds since 1970, before the look began."""
+    entries: Sequence[Entry]
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Folders (URI) that could not be read, with the reason."""
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    """Names that cannot become a URI, with the reason."""
+    filesystem: "AbstractFileSystem | None" = field(default=None, repr=False)
+    """How to open the entries; None for files on this machine."""
+
+    def is_settled(self, entry: Entry) -> bool:
+        """Whether a change after this look would show in the size or the time of `entry`."""
+        return entry.modified < self.looked_at - SETTLED_AFTER
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash over names, sizes and times; unlike any other while a file is not settled."""
+        seen = [[item.uri, item.size, item.modified, item.problem] for item in self.entries]
+        settled = not self.unread and all(map(self.is_settled, self.entries))
+        look = None if settled else self.looked_at
+        return fingerprint(seen, dict(self.unread), dict(self.rejected), look)
+
+
+def look(source: DocumentSource, *, without: Path | None = None) -> Listing:
+    """List `source`, leaving out the folder `without`.
+
+    Raises:
+        SourceError: The source cannot be reached.
+    """
+    root = local_path(source.url)
+    return _look_at_bucket(source) if root is None else _look_at_folder(source, root, without)
+
+
+class Selection:
+    """Which files a source takes: included, not excluded, not hidden.
+
+    Patterns ignore case. `*` stays within one folder, `**` does not; a pattern without a slash
+    holds at any depth (`/a.pdf`: only at the root), and an excluded folder is excluded with all
+    that it holds.
+    """
+
+    def __init__(self, source: DocumentSource) -> None:
+        self._included = [_pattern(glob) for glob in source.include]
+        self._excluded = [_pattern(glob) for glob in source.exclude]
+
+    def takes(self, uri: str) -> bool:
+        """Whether the file at `uri` is a document of the source."""
+        *folders, name = itertools.accumulate(uri.split("/"), "{}/{}".format)
+        if PurePosixPath(name).name.startswith(LOCK_FILE) or not all(map(self.enters, folders)):
+            return False
+        return self.enters(name) and any(pattern.fullmatch(name) for pattern in self._included)
+
+    def enters(self, folder: str) -> bool:
+        """Whether the folder at a URI may hold documents, its parents apart."""
+        if PurePosixPath(folder).name.startswith("."):
+            return False
+        return not any(pattern.fullmatch(folder) for pattern in self._excluded)
+
+
+def listed_filesystem(listing: Listing) -> "AbstractFileSystem":
+    """The entries of `listing` as a file system that dlt's `filesystem` source can list.
+
+    dlt's own listing of a folder takes brackets in its path for a pattern and follows loops of
+    links; this one shows what `look` found.
+    """
+    from fsspec import AbstractFileSystem
+
+    class ListedFileSystem(AbstractFileSystem):
+        protocol = "listed"
+        cachable = False
+
+        @override
+        def glob(
+            self, path: str, maxdepth: int | None = None, **_: object
+        ) -> dict[str, dict[str, object]]:
+            root = path.rpartition("/")[0]
+            return {
+                f"{root}/{entry.uri}": {
+                    "type": "file",
+                    "size": entry.size,
+                    "mtime": datetime.fromtimestamp(entry.modified / 1_000_000, UTC),
+                }
+                for entry in listing.entries
+            }
+
+    return ListedFileSystem()
+
+
+def _pattern(glob: str) -> re.Pattern[str]:
+    anchored = glob.strip("/")
+    if "/" not in glob.rstrip("/"):
+        anchored = f"**/{anchored}"
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", anchored)
+    translated = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    expression = "".join(
+        translated.get(part) or (part if part.startswith("[") else re.escape(part))
+        for part in parts
+    )
+    return re.compile(expression.replace("[!", "[^"), re.IGNORECASE | re.DOTALL)
+
+
+def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) -> Listing:
+    looked_at = now()
+    real = Path(os.path.realpath(root))
+    if not real.is_dir():
+        raise SourceError(
+            f"{source.name}: there is no folder {root}: mount it, or correct sources.documents.url"
+        )
+    unread: dict[str, str] = {}
+    found: dict[str, Entry] = {}
+    rejected: dict[str, str] = {}
+    selection = Selection(source)
+    left_out = str(without and os.path.realpath(without))
+    for name, path in _walk(real, selection, without=left_out, bad=unread):
+        uri = unicodedata.normalize("NFC", name)
+        if not selection.takes(uri):
+            continue
+        if not _is_unicode(uri):
+            shown = uri.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            rejected[shown] = f"the name of {shown} is not valid UTF-8: rename it"
+        elif uri in found:
+            rejected[f"{uri} (twice)"] = (
+                f"two files are named {uri}, in two Unicode spellings: rename one of them"
+            )
+        else:
+            found[uri] = _entry(uri, path, root=real)
+    if "" in unread:
+        raise SourceError(f"{source.name}: {unread['']}")
+    return Listing(source, looked_at, list(found.values()), unread, rejected)
+
+
+def _walk(
+    root: Path, selection: Selection, *, without: str, bad: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield (path below `root`, path) of all files and outward links, in order of their names."""
+    waiting = [("", str(root))]
+    while waiting:
+        prefix, folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                members = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            bad[prefix.rstrip("/")] = (
+                f"the folder {folder} cannot be read ({error.strerror}): give the right to read "
+                "it, or exclude it"
+            )
+            continue
+        below = []
+        for member in members:
+            if member.is_dir(follow_symlinks=False):
+                if member.path != without and selection.enters(f"{prefix}{member.name}"):
+                    below.append((f"{prefix}{member.name}/", member.path))
+            elif not (member.is_symlink() and _is_inner_folder(member.path, root=root)):
+                yield f"{prefix}{member.name}", member.path
+        waiting.extend(reversed(below))
+
+
+def _is_inner_folder(path: str, *, root: Path) -> bool:
+    """Whether a link leads to a folder of the same source, which is listed under its own name."""
+    target = Path(os.path.realpath(path))
+    return target.is_dir() and target.is_relative_to(root)
+
+
+def _entry(uri: str, path: str, *, root: Path) -> Entry:
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        problem = f"{uri} is a link that leads nowhere ({error.strerror}): restore what it names"
+        return Entry(uri, path, 0, 0, problem)
+    target = Path(os.path.realpath(path))
+    problem = None
+    if not target.is_relative_to(root):
+        problem = (
+            f"{uri} is a link out of the source, to {target}: copy the file into the source, or "
+            "make its folder a source of its own"
+        )
+    elif not stat.S_ISREG(status.st_mode):
+        problem = f"{uri} is a pipe, a socket or a device, not a file: remove it or exclude it"
+    return Entry(uri, path, status.st_size, status.st_mtime_ns // 1_000, problem)
+
+
+def _look_at_bucket(source: DocumentSource) -> Listing:
+    from dlt.sources.filesystem import filesystem
+
+    looked_at = now()
+    selection = Selection(source)
+    opened: AbstractFileSystem | None = None
+    found: dict[str, Entry] = {}
+    try:
+        for item in filesystem(bucket_url=source.url, file_glob="**"):
+            opened = item.fsspec
+            uri = unicodedata.normalize("NFC", item["relative_path"])
+            if selection.takes(uri):
+                changed = int(item["modification_date"].timestamp() * 1_000_000)
+                found[uri] = Entry(uri, item["file_url"], item["size_in_bytes"], changed)
+    except Exception as error:
+        raise SourceError(
+            f"{source.name}: {redacted(source.url)} cannot be listed "
+            f"({first_line(error)}): check the URL, the credentials in the environment "
+            "and that the file system's package is installed (s3fs, gcsfs or adlfs)"
+        ) from error
+    return Listing(source, looked_at, [found[uri] for uri in sorted(found)], filesystem=opened)
+
+
+def now() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1_000
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""What a database and a folder of tabular files have in common: named tables that can be read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from rag_assets.snapshots import Landed
+from rag_assets.sources.landing import LandingError
+
+if TYPE_CHECKING:
+    from dlt.extract import DltResource
+
+Value: TypeAlias = (
+    str
+    | int
+    | float
+    | bytes
+    | Decimal
+    | datetime
+    | date
+    | time
+    | timedelta
+    | list[object]
+    | dict[str, object]
+    | None
+)
+"""What a database hands out for one cell."""
+
+
+OVERLAP = timedelta(seconds=1)
+"""Rows this much older than the newest are read again: clocks and databases round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a source itself says about a table."""
+
+    title: str | None = None
+    key: Sequence[str] = ()
+    comments: Mapping[str, str] = field(default_factory=dict)
+    columns: Sequence[tuple[str, str]] = ()
+    """Names and declared types, in order; empty where only the rows tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    """How to ask for the newest rows of a table only."""
+
+    cursor: str
+    """Column that grows when a row is inserted or updated."""
+    key: Sequence[str]
+    """Columns that identify a row: those of all rows are read, to find the deleted ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How dlt is to read one table."""
+
+    resources: "Sequence[DltResource]"
+    landed: Callable[[Mapping[str, Sequence[Path]]], Landed]
+    """Takes the Parquet files of each resource, by its name, once they have landed."""
+
+
+class Origin(ABC):
+    """The tables of one source.
+
+    Every method raises `SourceError` where the source cannot be reached.
+    """
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """All tables, sorted."""
+
+    @abstractmethod
+    def observed(self, table: str, *, increment: Increment | None) -> str | None:
+        """What the table looks like now: equal looks, equal rows; None if only reading tells."""
+
+    @abstractmethod
+    def glance(self, table: str, *, increment: Increment | None) -> str:
+        """What a cheap look at the table shows: other than before, it may have changed."""
+
+    @abstractmethod
+    def reading(
+        self, table: str, *, name: str, folder: Path, increment: Increment | None, after: Value
+    ) -> Reading:
+        """How to read the table; `name` begins the names of its resources.
+
+        With an `increment`, only rows whose cursor is at least `after` or NULL, and all keys.
+        Temporary files go to `folder`.
+        """
+
+    def relaxes(self, error: LandingError) -> bool:  # noqa: ARG002 - for sources that learn
+        """Whether reading again will get past `error`."""
+        return False
+
+    def views(self) -> list[str]:
+        """All views, sorted: they are read only where the config names them."""
+        return []
+
+    def hint(self) -> str:
+        """Where else a missing table may be: the end of a sentence."""
+        return ""
+
+    def describe(self, table: str) -> Description:  # noqa: ARG002 - for sources that know more
+        """What the source says about a table."""
+        return Description()
+
+    def can_increment(self) -> bool:
+        """Whether the newest rows can be asked for."""
+        return False

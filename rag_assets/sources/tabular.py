@@ -1,0 +1,280 @@
+"""Tables in files: CSV, Parquet and XLSX, read where they lie or copied from a bucket.
+
+The table of a file is named by its stem; the sheets of a workbook are `stem.sheet` where there is
+more than one visible sheet. Where two files share a stem, their tables are named by the whole
+file names.
+
+The first row of a CSV file or a sheet is its header. An empty cell is NULL. A column is a number,
+a date or a boolean only if every cell is one, written the unambiguous way: `007` and `03/04/2024`
+stay text, and so does a number of more digits than an integer holds. `NA`, `n/a`, `null`, `-`
+among numbers are empty cells. A line with too many or too few cells is left out and reported.
+"""
+
+import codecs
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from typing_extensions import override
+
+from rag_assets.config import DocumentSource, TableSource
+from rag_assets.identity import fingerprint
+from rag_assets.snapshot_types import spilling_to
+from rag_assets.snapshots import Landed
+from rag_assets.sources import workbooks
+from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look
+from rag_assets.sources.origins import Increment, Origin, Reading, Value
+from rag_assets.sources.places import SourceError, TabularFiles, local_path
+from rag_assets.sync import Failure
+
+if TYPE_CHECKING:
+    import duckdb
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx")
+BATCH_ROWS = 50_000
+FIRST_ROWS = 1_000
+REJECTS_SHOWN = 100
+
+_NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
+_INTEGER = r"[+-]?(0|[1-9][0-9]{0,17})"
+_NUMBER = r"[+-]?(0|[1-9][0-9]{0,17})?(\.[0-9]+|(\.[0-9]*)?[eE][+-]?[0-9]+|\.)?"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = _DATE + r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+
+
+@dataclass(frozen=True, slots=True)
+class TabularFile:
+    """One table of a file."""
+
+    entry: Entry
+    sheet: str | None = None
+
+
+class FileTables(Origin):
+    """The tables of a folder, a bucket or a single file."""
+
+    def __init__(self, source: TableSource, place: TabularFiles) -> None:
+        self.source = source
+        self.listing = _listing(source, place)
+
+    @cached_property
+    def _tables(self) -> dict[str, TabularFile]:
+        stems = [Path(entry.uri).stem for entry in self.listing.entries]
+        tables: dict[str, TabularFile] = {}
+        for entry, stem in zip(self.listing.entries, stems, strict=True):
+            name = stem if stems.count(stem) == 1 else Path(entry.uri).name
+            sheets = self._sheets(entry)
+            for sheet in sheets:
+                tables[name if len(sheets) == 1 else f"{name}.{sheet}"] = TabularFile(entry, sheet)
+        return tables
+
+    @override
+    def names(self) -> list[str]:
+        return sorted(self._tables)
+
+    @override
+    def hint(self) -> str:
+        return f"; tables are files that end in {', '.join(SUFFIXES)}"
+
+    @override
+    def observed(self, table: str, *, increment: Increment | None) -> str | None:
+        settled = self.listing.is_settled(self._tables[table].entry)
+        return self.glance(table, increment=increment) if settled else None
+
+    @override
+    def glance(self, table: str, *, increment: Increment | None) -> str:
+        entry = self._tables[table].entry
+        return fingerprint(entry.uri, entry.size, entry.modified)
+
+    @override
+    def reading(
+        self, table: str, *, name: str, folder: Path, increment: Increment | None, after: Value
+    ) -> Reading:
+        import dlt
+        from dlt.sources.filesystem import filesystem
+
+        found = self._tables[table]
+        if found.entry.problem:
+            raise SourceError(found.entry.problem)
+        schemas: list[pa.Schema] = []
+        rejected: list[Failure] = []
+
+        def rows(_: Sequence[Mapping[str, str]]) -> Iterator[pa.Table]:
+            folder.mkdir(parents=True, exist_ok=True)
+            path = self._local(found.entry, folder=folder)
+            for batch in self._read(found, path, folder=folder, rejected=rejected):
+                schemas[:] = [batch.schema]
+                yield batch
+
+        listing = Listing(self.listing.source, self.listing.looked_at, [found.entry])
+        listed = filesystem(bucket_url=LISTED_ROOT, credentials=listed_filesystem(listing))
+        return Reading(
+            [listed.with_name(f"{name}_file") | dlt.transformer(rows, name=name)],
+            lambda files: Landed(schemas[0], files[name], rejected=rejected),
+        )
+
+    def _sheets(self, entry: Entry) -> Sequence[str | None]:
+        if Path(entry.uri).suffix.lower() != ".xlsx" or entry.problem:
+            return [None]
+        with TemporaryDirectory() as folder:
+            return workbooks.sheet_names(self._local(entry, folder=Path(folder))) or [None]
+
+    def _local(self, entry: Entry, *, folder: Path) -> Path:
+        """The file on this machine; a copy below `folder` if it lies in a bucket."""
+        if self.listing.filesystem is None:
+            return Path(entry.path)
+        copy = folder / Path(entry.uri).name
+        if not copy.exists():
+            self.listing.filesystem.get_file(entry.path, str(copy))
+        return copy
+
+    def _read(
+        self, table: TabularFile, path: Path, *, folder: Path, rejected: list[Failure]
+    ) -> Iterator[pa.Table]:
+        suffix = Path(table.entry.uri).suffix.lower()
+        if suffix == ".parquet":
+            return _parquet_rows(path)
+        if suffix == ".xlsx":
+            return workbooks.rows(path, sheet=table.sheet)
+        label = f"{self.source.name}/{table.entry.uri}"
+        return _csv_rows(path, folder=folder, label=label, rejected=rejected)
+
+
+def _listing(source: TableSource, place: TabularFiles) -> Listing:
+    """Look at the folder or file of a table source.
+
+    Raises:
+        SourceError: It cannot be reached.
+    """
+    path = local_path(place.url)
+    include = [f"/*{suffix}" for suffix in SUFFIXES]
+    url = place.url if path is None else str(path)
+    if path is not None and path.is_file():
+        url, include = str(path.parent), [f"/{path.name.replace('[', '[[]')}"]
+    elif path is None and place.url.lower().endswith(SUFFIXES):
+        url, _, name = place.url.rpartition("/")
+        include = [f"/{name}"]
+    elif path is not None and not path.is_dir():
+        raise SourceError(
+            f"{source.name}: there is no file or folder {path}: mount it, or correct "
+            "sources.tables.url"
+        )
+    return look(DocumentSource(name=source.name, url=url, include=include))
+
+
+def _parquet_rows(path: Path) -> Iterator[pa.Table]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        yield file.schema_arrow.remove_metadata().empty_table()
+        for batch in file.iter_batches(BATCH_ROWS):
+            yield pa.Table.from_batches([batch]).replace_schema_metadata()
+
+
+def _csv_rows(
+    path: Path, *, folder: Path, label: str, rejected: list[Failure]
+) -> Iterator[pa.Table]:
+    with spilling_to(folder) as connection:
+        connection.execute(
+            "CREATE TABLE cells AS SELECT * FROM read_csv(?, all_varchar = true, header = true, "
+            "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
+            [str(_as_utf8(path, folder=folder))],
+        )
+        rejected += _rejects(connection, label=label)
+        names = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
+        typed = ", ".join(_typed(connection, [_quoted(name) for name in names]))
+        reader = connection.sql(f"SELECT {typed} FROM cells").to_arrow_reader(BATCH_ROWS)
+        yield reader.schema.empty_table()
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+
+
+def _rejects(connection: "duckdb.DuckDBPyConnection", *, label: str) -> list[Failure]:
+    lines = connection.execute(
+        "SELECT line, any_value(error_message) FROM rejects GROUP BY line ORDER BY line"
+    ).fetchall()
+    failures = [
+        Failure(
+            f"line {line}",
+            f"line {line} of {label} was left out ({message}): correct the line",
+            f"{label} line {line}",
+        )
+        for line, message in lines[:REJECTS_SHOWN]
+    ]
+    if len(lines) > REJECTS_SHOWN:
+        reason = f"{len(lines) - REJECTS_SHOWN:,} more lines of {label} were left out: correct them"
+        failures.append(Failure("lines", reason, f"{label} (more lines)"))
+    return failures
+
+
+def _typed(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> list[str]:
+    """SQL: each column of text in the narrowest type that holds all its cells.
+
+    The first rows rule out most types, all rows decide on what is left.
+    """
+    tests = {column: _tests(column) for column in columns}
+    for rows in (f"(FROM cells LIMIT {FIRST_ROWS})", "cells"):
+        asked = [(column, cast, test) for column in columns for cast, test in tests[column].items()]
+        if asked:
+            statement = f"SELECT {', '.join(test for *_, test in asked)} FROM {rows}"
+            holds = connection.execute(statement).fetchall()[0]
+            for (column, cast, _), is_held in zip(asked, holds, strict=True):
+                if is_held is False or (rows == "cells" and is_held is None):
+                    del tests[column][cast]
+    text = "CASE WHEN trim({0}) <> '' THEN {0} END"
+    return [f"{next(iter(tests[column]), text.format(column))} AS {column}" for column in columns]
+
+
+def _tests(column: str) -> dict[str, str]:
+    """SQL casts of a column of text, the narrowest first, each with what must hold for it."""
+    filled = f"nullif(trim({column}), '')"
+    number = f"CASE WHEN lower(trim({column})) NOT IN {_NO_NUMBER} THEN trim({column}) END"
+    return {
+        f"{value}::{kind}": (
+            f"bool_and(try_cast({value} AS {kind}) IS NOT NULL "
+            f"AND regexp_full_match({value}, '{pattern}')) FILTER ({value} IS NOT NULL)"
+        )
+        for value, kind, pattern in (
+            (number, "BIGINT", _INTEGER),
+            (number, "DOUBLE", _NUMBER),
+            (filled, "BOOLEAN", "(?i)(true|false)"),
+            (filled, "DATE", _DATE),
+            (filled, "TIMESTAMP", _TIME),
+        )
+    }
+
+
+def _as_utf8(path: Path, *, folder: Path) -> Path:
+    """The file itself if it is UTF-8, else a copy in UTF-8 below `folder`."""
+    with path.open("rb") as file:
+        mark = file.read(2)
+    utf16 = mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    encoding = "utf-16" if utf16 else "utf-8" if _is_utf8(path) else "cp1252"
+    if encoding == "utf-8":
+        return path
+    copy = folder / f"utf8_{path.name}"
+    with (
+        path.open(encoding=encoding, errors="replace", newline="") as file,
+        copy.open("w", encoding="utf-8", newline="") as written,
+    ):
+        shutil.copyfileobj(file, written)
+    return copy
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            while file.read(1 << 20):
+                pass
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,155 @@
+"""Sheets of an XLSX workbook as Arrow tables: stored values, not formulas.
+
+A column is a number, a date, a time or a boolean only if all its cells are; otherwise it is text,
+with numbers spelled the one canonical way. An error value such as `#N/A` is an empty cell.
+"""
+
+import datetime
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import TypeAlias
+from xml.etree import ElementTree
+from zipfile import BadZipFile, ZipFile
+
+import pyarrow as pa
+
+from rag_assets.identity import canonical_number
+from rag_assets.sources.places import SourceError
+
+BATCH_ROWS = 10_000
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+ERRORS = frozenset(
+    {"#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
+)
+
+Cell: TypeAlias = (
+    str
+    | int
+    | float
+    | datetime.datetime
+    | datetime.date
+    | datetime.time
+    | datetime.timedelta
+    | None
+)
+
+
+def sheet_names(path: Path) -> list[str]:
+    """The visible sheets of the workbook, in order.
+
+    Raises:
+        SourceError: It is not a readable workbook.
+    """
+    try:
+        with ZipFile(path) as archive, archive.open("xl/workbook.xml") as file:
+            sheets = ElementTree.parse(file).iter(f"{MAIN}sheet")
+            return [
+                sheet.attrib["name"]
+                for sheet in sheets
+                if sheet.attrib.get("state", "visible") == "visible"
+            ]
+    except (BadZipFile, KeyError, ElementTree.ParseError, OSError) as error:
+        raise SourceError(
+            f"{path.name} is not a readable XLSX workbook ({error}): save it again, or take it out"
+        ) from error
+
+
+def rows(path: Path, *, sheet: str | None) -> Iterator[pa.Table]:
+    """The rows of a sheet in batches of one schema; the first row with a cell is the header."""
+    cells = _cells(path, sheet)
+    names = _names(next(cells, ()))
+    kinds = [_Kind() for _ in names]
+    for row in cells:
+        for kind, value in zip(kinds, row, strict=False):
+            kind.see(value)
+    schema = pa.schema([(name, kind.arrow) for name, kind in zip(names, kinds, strict=True)])
+    yield schema.empty_table()
+    cells = islice(_cells(path, sheet), 1, None)
+    while batch := list(islice(cells, BATCH_ROWS)):
+        columns = [
+            pa.array([_fitted(_at(row, place), field.type) for row in batch], field.type)
+            for place, field in enumerate(schema)
+        ]
+        yield pa.table(columns, schema=schema)
+
+
+class _Kind:
+    """The type that holds every cell seen of one column."""
+
+    def __init__(self) -> None:
+        self._types: set[type] = set()
+        self._whole_days = True
+
+    def see(self, value: Cell) -> None:
+        if value is None:
+            return
+        self._types.add(type(value))
+        if isinstance(value, datetime.datetime) and value.time() != datetime.time():
+            self._whole_days = False
+        if type(value) is int and abs(value) >= 1 << 63:
+            self._types.add(str)
+
+    @property
+    def arrow(self) -> pa.DataType:
+        if self._types == {bool}:
+            return pa.bool_()
+        if self._types == {int}:
+            return pa.int64()
+        if self._types and self._types <= {int, float}:
+            return pa.float64()
+        if self._types and self._types <= {datetime.datetime, datetime.date}:
+            return pa.date32() if self._whole_days else pa.timestamp("us")
+        if self._types == {datetime.time}:
+            return pa.time64("us")
+        return pa.string()
+
+
+def _cells(path: Path, sheet: str | None) -> Iterator[Sequence[Cell]]:
+    """The rows that hold any cell."""
+    from openpyxl import load_workbook
+
+    workbook = load_workbook(path, read_only=True, data_only=True)
+    try:
+        page = workbook[sheet] if sheet is not None else workbook.worksheets[0]
+        page.reset_dimensions()
+        for row in page.iter_rows(values_only=True):
+            values = [None if value == "" or value in ERRORS else value for value in row]
+            if any(value is not None for value in values):
+                yield values
+    finally:
+        workbook.close()
+
+
+def _names(header: Sequence[Cell]) -> list[str]:
+    """Column names from the header: blank ones are numbered, repeated ones told apart."""
+    names: list[str] = []
+    for place, value in enumerate(header, start=1):
+        name = _spelled(value) or f"column_{place}"
+        copies = chain([name], (f"{name}_{count}" for count in range(2, len(header) + 2)))
+        names.append(next(copy for copy in copies if copy not in names))
+    return names
+
+
+def _at(row: Sequence[Cell], place: int) -> Cell:
+    return row[place] if place < len(row) else None
+
+
+def _fitted(value: Cell, kind: pa.DataType) -> Cell:
+    if value is None:
+        return None
+    if kind == pa.string():
+        return _spelled(value)
+    if pa.types.is_date(kind) and isinstance(value, datetime.datetime):
+        return value.date()
+    return value
+
+
+def _spelled(value: Cell) -> str | None:
+    if value is None or isinstance(value, str):
+        return value and value.strip()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return canonical_number(value)
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(sep=" ")
+    return str(value)

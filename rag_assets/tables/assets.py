@@ -1,0 +1,136 @@
+"""The assets of the room: rows with ids, and rows as text."""
+
+from collections.abc import Mapping
+from itertools import islice
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import lineage, schemas
+from rag_assets.config import Config
+from rag_assets.store import Store
+from rag_assets.sync import Report
+from rag_assets.tables import rows, serialize, snapshots
+
+GROUP = "tables"
+SAMPLED_BATCHES = 4
+"""Batches of texts whose lengths are plotted: enough for the shape, whatever the table's size."""
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """The assets `table_rows` and `serialized_rows`."""
+    return dg.Definitions(assets=[_table_rows(config), _serialized_rows(config)])
+
+
+def _table_rows(settings: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=schemas.TABLE_ROWS_TABLE,
+        group_name=GROUP,
+        kinds={"lancedb", "arrow"},
+        owners=[settings.owner],
+        code_version=rows.RECIPE,
+        deps=_exports(settings),
+    )
+    def table_rows(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """Rows of all source tables: ids, headings in plain words, canonical values."""
+        store = lineage.store_of(settings)
+        report = rows.refresh_rows(store, log=lineage.logger_of(context), retry=config.retry_failed)
+        return lineage.materialized(
+            report,
+            schema=schemas.TABLE_ROWS,
+            preview=_preview(store, report, columns=["table", "row_key", "title", "row_id"]),
+            extra={"tables": _tables_of(store)},
+        )
+
+    return table_rows
+
+
+def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        group_name=GROUP,
+        kinds={"lancedb", "text"},
+        owners=[settings.owner],
+        code_version=str(serialize.REVISION),
+        partitions_def=lineage.variants(settings),
+        deps=[schemas.TABLE_ROWS_TABLE],
+    )
+    def serialized_rows(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """Rows as text, in the format of the variant's serializer."""
+        store = lineage.store_of(settings)
+        serializer = settings.variant(context.partition_key).serializer
+        report = serialize.refresh_serialized_rows(
+            store,
+            settings,
+            serializer=serializer,
+            log=lineage.logger_of(context),
+            retry=config.retry_failed,
+        )
+        return lineage.materialized(
+            report,
+            schema=schemas.SERIALIZED_ROWS,
+            preview=_preview(store, report, columns=["table", "row_key", "text"]),
+            extra={"serializer": dg.MetadataValue.text(serializer), **_lengths(store, report)},
+        )
+
+    return serialized_rows
+
+
+def _exports(config: Config) -> list[dg.AssetKey]:
+    """The exports that rows come from: each named table, and a source for its patterns."""
+    keys = {
+        ("exports", source.name, *(() if table.is_pattern else (table.name,)))
+        for source in config.sources.tables
+        for table in source.tables
+    }
+    return [dg.AssetKey(list(key)) for key in sorted(keys)]
+
+
+def _tables_of(store: Store) -> dg.MetadataValue:
+    """Rows and empty cells of each table, from the footers of the snapshots."""
+    return lineage.records_of(
+        {
+            "table": table.name,
+            "title": table.title,
+            "rows": table.rows,
+            "columns": len(table.columns),
+            "null rate": round(table.null_share, 4),
+        }
+        for table in snapshots.held_in(store)
+    )
+
+
+def _preview(store: Store, report: Report, *, columns: list[str]) -> pa.Table | None:
+    """The first rows of a table that was written; what did not change is not opened."""
+    if not report.touched:
+        return None
+    first = store.batches(report.target, columns=columns, rows=lineage.PREVIEW_ROWS)
+    return pa.Table.from_batches(list(islice(first, 1))) if report.rows else None
+
+
+def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
+    """How long the texts are, in characters, and how many each table has."""
+    if not report.touched:
+        return {}
+    from rag_assets.plots import histogram
+
+    texts = store.batches(report.target, columns=["text"])
+    lengths = [
+        length
+        for batch in islice(texts, SAMPLED_BATCHES)
+        for length in pc.utf8_length(batch["text"]).to_pylist()
+    ]
+    by_table = store.read(report.target, columns=["source", "table"]).group_by(["source", "table"])
+    counts = by_table.aggregate([([], "count_all")]).sort_by([("source", "ascending")])
+    plot = histogram(lengths, title="Length of the texts", x_label="characters")
+    return {
+        "rows_by_table": lineage.records_of(
+            {"table": f"{row['source']}/{row['table']}", "rows": row["count_all"]}
+            for row in counts.to_pylist()
+        ),
+        "text_lengths": lineage.svg_of(plot),
+    }

@@ -1,0 +1,259 @@
+"""`table_rows`: every row of every source table, with an id that no serializer changes.
+
+A row is a list of pairs (column, heading in plain words, canonical value). Its id is made from the
+canonical pairs, its fingerprint also from key, title, headings and hidden columns: a new heading
+updates the rows in place, a new value makes a new row. A row with a value that has no canonical
+text is a `Failure`; the others go on.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas, sync
+from rag_assets.identity import canonical_json, fingerprint, row_ids
+from rag_assets.store import Store, write_atomically
+from rag_assets.sync import Batch, Failure, Report, Target
+from rag_assets.tables import snapshots
+from rag_assets.tables.snapshots import Snapshot, SnapshotError
+from rag_assets.tables.values import Values, canonical, corrected
+
+TARGET = Target(
+    name=schemas.TABLE_ROWS_TABLE, schema=schemas.TABLE_ROWS, key="row_id", group="row_id"
+)
+RECIPE = "table_rows 1"
+"""Moves when the same snapshot would give other rows."""
+
+ROWS_PER_BATCH = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """Some rows of a snapshot with their ids."""
+
+    ids: list[str]
+    keys: list[str]
+    """The key at the source; the id where there is none."""
+    values: Sequence[Values]
+    """One for each column."""
+
+
+def refresh_rows(store: Store, *, log: Callable[[str], None], retry: bool = False) -> Report:
+    """Bring `table_rows` up to the snapshots; `retry` also tries rows that failed before.
+
+    Tables whose snapshot did not move since the last complete pass are not read.
+
+    Raises:
+        SnapshotError: A snapshot is damaged, or was replaced while it was read.
+    """
+    tables = snapshots.held_in(store)
+    versions = _versions(tables)
+    made_from = fingerprint(RECIPE, versions)
+    still: set[str] = set()
+
+    def inputs() -> pa.Table:
+        still.update(_unmoved(store, versions))
+        moved = [table for table in tables if table.name not in still]
+        rows = pa.concat_tables([_held_of(store, still), *map(_inputs_of, moved)])
+        if _versions(snapshots.held_in(store)) != versions:
+            raise SnapshotError("an export ran while its snapshot was read: refresh again")
+        return rows
+
+    def transform(changed: pa.Table, /) -> Iterator[Batch]:
+        moved_first = sorted(tables, key=lambda table: table.name in still)
+        return _gathered(_rows(moved_first, changed["key"].to_pylist()))
+
+    report = sync.refresh(
+        store,
+        target=TARGET,
+        made_from=made_from,
+        inputs=inputs,
+        transform=transform,
+        log=log,
+        retry=retry,
+    )
+    if not report.failed and _unmoved(store, versions) != versions.keys():
+        record = {"made_from": made_from, "recipe": RECIPE, "versions": versions}
+        write_atomically(_record(store), json.dumps(record))
+    return report
+
+
+def _versions(tables: Iterable[Snapshot]) -> dict[str, str]:
+    return {table.name: table.version for table in tables}
+
+
+def _unmoved(store: Store, versions: Mapping[str, str]) -> set[str]:
+    """Tables whose rows are all held as `versions` says, by the record of the last whole pass."""
+    completion = store.completion(TARGET.name)
+    if completion is None or completion.failed:
+        return set()
+    try:
+        record = json.loads(_record(store).read_text("utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return set()
+    if record["made_from"] != completion.made_from or record["recipe"] != RECIPE:
+        return set()
+    return {name for name, version in versions.items() if record["versions"].get(name) == version}
+
+
+def _record(store: Store) -> Path:
+    return store.root / "completed" / f"{TARGET.name}.snapshots.json"
+
+
+def identified(table: Snapshot) -> Iterator[Identified]:
+    """The rows of `table` with their ids, in batches of bounded size."""
+    seen: dict[str, int] = {}
+    key = [table.columns.index(name) for name in table.key]
+    for batch in table.batches(rows=ROWS_PER_BATCH):
+        values = [canonical(column) for column in batch.columns]
+        ids = row_ids(table.source, table.table, _contents(table.columns, values), seen=seen)
+        yield Identified(ids, _keys([values[index].text for index in key], ids), values)
+
+
+def _contents(columns: Sequence[str], values: Sequence[Values]) -> list[str]:
+    """The canonical JSON of each row's pairs (column, value)."""
+    pairs = [_json_pairs(name, column.text) for name, column in zip(columns, values, strict=True)]
+    return [f"[{row}]" for row in pc.binary_join_element_wise(*pairs, ",").to_pylist()]
+
+
+def _json_pairs(column: str, text: pa.Array) -> pa.Array:
+    escaped = corrected(text, where=r'["\\\x00-\x1f]', by=lambda value: canonical_json(value)[1:-1])
+    name = canonical_json(column)
+    pairs = pc.binary_join_element_wise(f'[{name},"', escaped, '"]', "")
+    return pc.fill_null(pairs, f"[{name},null]")
+
+
+def _keys(columns: Sequence[pa.Array], ids: Sequence[str]) -> list[str]:
+    if not columns:
+        return list(ids)
+    joined = pc.binary_join_element_wise(
+        *columns, "|", null_handling="replace", null_replacement=""
+    )
+    return [
+        key if key.strip("|") else row for key, row in zip(joined.to_pylist(), ids, strict=True)
+    ]
+
+
+def _inputs_of(table: Snapshot) -> pa.Table:
+    """The rows of `table` as a table of schema `sync.INPUTS`."""
+    parts = [sync.INPUTS.empty_table()]
+    for batch in identified(table):
+        content = [f"{row}:{key}" for row, key in zip(batch.ids, batch.keys, strict=True)]
+        named = pa.table({"row_id": batch.ids, "content": content})
+        recipe = fingerprint(RECIPE, table.settings)
+        parts.append(sync.with_recipe(named, key="row_id", content="content", recipe=recipe))
+    return pa.concat_tables(parts)
+
+
+def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
+    """The rows that `table_rows` holds of the tables `names`, as a table of `sync.INPUTS`."""
+    wanted = pa.array(sorted(names), pa.string())
+    if not len(wanted):
+        return sync.INPUTS.empty_table()
+    columns = ["source", "table", TARGET.key, schemas.FINGERPRINT.name]
+    rows = store.read(TARGET.name, columns=columns)
+    name = pc.binary_join_element_wise(rows["source"], rows["table"], "/")
+    kept = rows.filter(pc.is_in(name, wanted)).select(columns[2:])
+    return kept.rename_columns(sync.INPUTS.names).cast(sync.INPUTS)
+
+
+def _rows(tables: Iterable[Snapshot], keys: Iterable[str]) -> Iterator[Batch]:
+    """The rows named by `keys`; tables are read in order until all are found."""
+    missing = set(keys)
+    for table in tables:
+        if not missing:
+            return
+        for batch in identified(table):
+            found = [index for index, row in enumerate(batch.ids) if row in missing]
+            missing.difference_update(batch.ids)
+            if found:
+                yield _output(table, batch, found)
+    if missing:
+        raise SnapshotError(
+            f"{len(missing):,} rows are gone from the snapshots since this refresh began, such as "
+            f"{min(missing)}: an export ran at the same time; refresh again"
+        )
+
+
+def _output(table: Snapshot, batch: Identified, found: Sequence[int]) -> Batch:
+    problems = {
+        index: (column, problem)
+        for column, values in zip(table.columns, batch.values, strict=True)
+        for index, problem in values.problems.items()
+    }
+    failed = [
+        Failure(
+            key=batch.ids[index],
+            label=f"{table.name} row {batch.keys[index]}",
+            reason=f"column {problems[index][0]} holds a value that cannot be represented "
+            f"({problems[index][1]}): correct it at the source",
+        )
+        for index in found
+        if index in problems
+    ]
+    good = [index for index in found if index not in problems]
+    rows = _table(table, batch, good)
+    return Batch(rows, done=rows["row_id"].to_pylist(), failed=failed)
+
+
+def _table(table: Snapshot, batch: Identified, chosen: Sequence[int]) -> pa.Table:
+    """The `chosen` rows with the content columns of `table_rows`."""
+    count = len(chosen)
+    return pa.table(
+        {
+            "row_id": pa.array([batch.ids[index] for index in chosen], pa.string()),
+            "source": pa.repeat(table.source, count),
+            "table": pa.repeat(table.table, count),
+            "title": pa.repeat(table.title, count),
+            "row_key": pa.array([batch.keys[index] for index in chosen], pa.string()),
+            "pairs": _pairs(table, batch.values, chosen),
+        }
+    )
+
+
+def _pairs(table: Snapshot, values: Sequence[Values], chosen: Sequence[int]) -> pa.Array:
+    """For each of the `chosen` rows its list of `schemas.PAIR`, in column order."""
+    count, width = len(chosen), len(table.columns)
+    rows = pa.array(chosen, pa.int64())
+    row_wise = pa.array(np.arange(count * width).reshape(width, count).T.ravel())
+    column_wise = pa.array(np.tile(np.arange(width), count))
+    parts = {
+        "column": pa.array(table.columns, pa.string()).take(column_wise),
+        "heading": pa.array(table.headings, pa.string()).take(column_wise),
+        "value": pa.concat_arrays([column.text.take(rows) for column in values]).take(row_wise),
+        "numeric": pa.concat_arrays([column.numeric.take(rows) for column in values]).take(
+            row_wise
+        ),
+        "hidden": pa.array(table.hidden, pa.bool_()).take(column_wise),
+    }
+    pairs = pa.StructArray.from_arrays(
+        [parts[field.name] for field in schemas.PAIR], fields=list(schemas.PAIR)
+    )
+    offsets = pa.array(np.arange(count + 1) * width, pa.int32())
+    return pa.ListArray.from_arrays(offsets, pairs)
+
+
+def _gathered(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Small batches put together: many tables of a few rows are few commits."""
+    waiting: list[Batch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(part.rows.num_rows for part in waiting) >= ROWS_PER_BATCH:
+            yield _joined(waiting)
+            waiting = []
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: Sequence[Batch]) -> Batch:
+    return Batch(
+        rows=pa.concat_tables([batch.rows for batch in batches]),
+        done=list(chain.from_iterable(batch.done for batch in batches)),
+        failed=list(chain.from_iterable(batch.failed for batch in batches)),
+    )

@@ -1,0 +1,142 @@
+"""`serialized_rows__<serializer>`: each row of `table_rows` as text.
+
+Hidden columns stay out of the text, and so do empty cells unless the config keeps them. A row with
+nothing left to write is a `Failure` that waits until the row changes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas, sync
+from rag_assets.config import Config, SerializerName
+from rag_assets.identity import fingerprint, text_hash
+from rag_assets.schemas import TABLE_ROWS_TABLE
+from rag_assets.store import KEYS_PER_STATEMENT, Store
+from rag_assets.sync import Batch, Failure, Report, Target
+from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
+
+REVISION = 1
+"""Moves when a serializer would give another text for the same row."""
+
+ROWS_PER_BATCH = 8_192
+EmptyCells: TypeAlias = Literal["drop", "keep"]
+NAMES = ("row_id", "source", "table", "title", "row_key")
+
+
+def target_of(serializer: SerializerName) -> Target:
+    """The table that holds the rows as `serializer` writes them."""
+    return Target(
+        name=schemas.serialized_rows_table(serializer),
+        schema=schemas.SERIALIZED_ROWS,
+        key="row_id",
+        group="row_id",
+    )
+
+
+def refresh_serialized_rows(
+    store: Store,
+    config: Config,
+    *,
+    serializer: SerializerName,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> Report:
+    """Bring the table of `serializer` up to `table_rows`; `retry` also tries failed rows."""
+    empty_cells = config.tables.empty_cells
+    recipe = fingerprint("serialized_rows", REVISION, serializer, empty_cells)
+
+    def inputs() -> pa.Table:
+        rows = store.read(TABLE_ROWS_TABLE, columns=["row_id", "row_fingerprint"])
+        return sync.with_recipe(rows, key="row_id", content="row_fingerprint", recipe=recipe)
+
+    def transform(changed: pa.Table, /) -> Iterator[Batch]:
+        for rows in _rows_of(store, changed["key"]):
+            yield serialized(rows, serializer=serializer, empty_cells=empty_cells)
+
+    return sync.refresh(
+        store,
+        target=target_of(serializer),
+        made_from=fingerprint(sync.current_version(store, TABLE_ROWS_TABLE, key="row_id"), recipe),
+        inputs=inputs,
+        transform=transform,
+        log=log,
+        retry=retry,
+    )
+
+
+def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: EmptyCells) -> Batch:
+    """`rows` (schema `schemas.TABLE_ROWS`) with their texts."""
+    write = SERIALIZERS[serializer]
+    texts = [
+        write(title, pairs) if pairs else None
+        for title, pairs in zip(
+            rows["title"].to_pylist(), _visible(rows["pairs"], empty_cells), strict=True
+        )
+    ]
+    written = pa.array([text is not None for text in texts], pa.bool_())
+    kept = rows.select(list(NAMES)).filter(written)
+    kept = kept.append_column("text", pa.array([text for text in texts if text], pa.string()))
+    hashes = [text_hash(text) for text in texts if text is not None]
+    kept = kept.append_column("text_hash", pa.array(hashes, pa.string()))
+    silent = rows.select(list(NAMES)).filter(pc.invert(written)).to_pylist()
+    return Batch(
+        kept,
+        done=kept["row_id"].to_pylist(),
+        failed=[
+            Failure(
+                key=row["row_id"],
+                label=f"{row['source']}/{row['table']} row {row['row_key']}",
+                reason="no values to write: every column is empty or hidden",
+            )
+            for row in silent
+        ],
+    )
+
+
+def _rows_of(store: Store, keys: pa.ChunkedArray) -> Iterator[pa.Table]:
+    """The rows named by `keys` in bounded batches, in one pass over the table if there are many."""
+    columns = [*NAMES, "pairs"]
+    if len(keys) <= KEYS_PER_STATEMENT:
+        yield store.read_keys(
+            TABLE_ROWS_TABLE, column="row_id", keys=keys.to_pylist(), columns=columns
+        )
+        return
+    wanted = set(keys.to_pylist())
+    for batch in store.batches(TABLE_ROWS_TABLE, columns=columns, rows=ROWS_PER_BATCH):
+        is_wanted = [row in wanted for row in batch["row_id"].to_pylist()]
+        if any(is_wanted):
+            yield pa.Table.from_batches([batch.filter(pa.array(is_wanted))])
+
+
+def _visible(pairs: pa.ChunkedArray, empty_cells: EmptyCells) -> Iterator[Sequence[Pair]]:
+    """For each row the pairs that are written; none where all values are empty or hidden."""
+    lists = pairs.combine_chunks()
+    heading, value, numeric, hidden = (
+        pc.struct_field(lists.flatten(), name) for name in ("heading", "value", "numeric", "hidden")
+    )
+    value = pc.if_else(pc.equal(pc.utf8_trim_whitespace(value), ""), None, value)
+    shown = pc.invert(hidden)
+    filled = pc.and_(shown, pc.is_valid(value))
+    if empty_cells == "drop":
+        shown = filled
+    headings = heading.filter(shown).to_pylist()
+    values = pc.fill_null(value.filter(shown), EMPTY).to_pylist()
+    numbers = numeric.filter(shown).to_pylist()
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    shown_before, filled_before = (
+        np.concatenate([[0], np.cumsum(mask.to_numpy(zero_copy_only=False))])[ends].tolist()
+        for mask in (shown, filled)
+    )
+    for (start, end), (first, last) in zip(
+        pairwise(shown_before), pairwise(filled_before), strict=True
+    ):
+        if first == last:
+            yield ()
+        else:
+            yield [*map(Pair, headings[start:end], values[start:end], numbers[start:end])]

@@ -1,0 +1,128 @@
+"""The snapshots of source tables, as this room reads them (written by `rag_assets.snapshots`).
+
+Whoever only asks what a table is made of reads the footer of its file and no data.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from rag_assets.identity import fingerprint
+from rag_assets.snapshots import METADATA
+from rag_assets.store import Store
+from rag_assets.tables import headings
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import FileMetaData
+
+
+class SnapshotError(Exception):
+    """A snapshot cannot be used; nothing was deleted. The message names the file and the remedy."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One source table as it was last exported."""
+
+    path: Path
+    source: str
+    table: str
+    title: str
+    """The table's name in plain words."""
+    key: tuple[str, ...]
+    """Columns that identify a row; empty where there are none."""
+    columns: tuple[str, ...]
+    headings: tuple[str, ...]
+    """The name of each column in plain words, its unit in square brackets."""
+    hidden: tuple[bool, ...]
+    """For each column, whether it is kept out of the text."""
+    data_version: str
+    rows: int
+    null_share: float
+    """Share of the cells that are NULL, from 0 to 1."""
+
+    @property
+    def name(self) -> str:
+        """Source and table, as a person writes them."""
+        return f"{self.source}/{self.table}"
+
+    @cached_property
+    def settings(self) -> str:
+        """Fingerprint of all that is said about the table beside its rows."""
+        return fingerprint(self.title, self.key, self.columns, self.headings, self.hidden)
+
+    @cached_property
+    def version(self) -> str:
+        """Fingerprint of the rows and of the settings."""
+        return fingerprint(self.data_version, self.settings)
+
+    def batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows in the file's order, at most `rows` at a time."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            yield from file.iter_batches(batch_size=rows)
+
+
+def held_in(store: Store) -> list[Snapshot]:
+    """All snapshots of the store, sorted by source and table; only footers are read.
+
+    Raises:
+        SnapshotError: A file is damaged or was not written by the exports.
+    """
+    return [_snapshot(path, source, table) for source, table, path in store.exports()]
+
+
+def _snapshot(path: Path, source: str, table: str) -> Snapshot:
+    import pyarrow.parquet as pq
+
+    try:
+        footer = pq.read_metadata(path)
+        schema = footer.schema.to_arrow_schema()
+        described = json.loads((schema.metadata or {})[METADATA])
+        words = described["headings"]
+        hidden = set(described["hidden"])
+        columns = tuple(schema.names)
+        snapshot = Snapshot(
+            path=path,
+            source=source,
+            table=table,
+            title=described["title"] or headings.humanised(table),
+            key=tuple(described["key"]),
+            columns=columns,
+            headings=tuple(words.get(name) or headings.humanised(name) for name in columns),
+            hidden=tuple(name in hidden for name in columns),
+            data_version=described["data_version"],
+            rows=footer.num_rows,
+            null_share=_null_share(footer),
+        )
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise SnapshotError(
+            f"{path} is not a snapshot of {source}/{table} ({error}): delete the file and "
+            f"materialise exports/{source} again"
+        ) from error
+    unknown = sorted(set(snapshot.key) - set(columns))
+    if unknown:
+        raise SnapshotError(
+            f"{path}: the key of {snapshot.name} names {', '.join(unknown)}, but the columns are "
+            f"{', '.join(columns)}: correct `key` in the config and materialise "
+            f"exports/{source} again"
+        )
+    return snapshot
+
+
+def _null_share(footer: "FileMetaData") -> float:
+    cells = nulls = 0
+    for group in range(footer.num_row_groups):
+        rows = footer.row_group(group)
+        for index in range(rows.num_columns):
+            column = rows.column(index)
+            cells += column.num_values
+            if column.statistics is not None and column.statistics.has_null_count:
+                nulls += column.statistics.null_count
+    return nulls / cells if cells else 0.0

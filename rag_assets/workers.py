@@ -1,0 +1,337 @@
+"""Work in isolated processes: a task that hangs, crashes or eats all memory costs only itself.
+
+A `Pool` keeps a few long-lived interpreters. A task names a function and JSON arguments, never
+code or pickles; its outcome is a value, `Done` or `Failed`, never an exception of the pool. Each
+worker leads its own session, so that a timeout kills whatever it started too. Workers end when
+the pool is closed and also when the process that owns it is killed: their input ends then, and
+a kernel timer ends those that do not listen.
+"""
+
+import faulthandler
+import importlib
+import json
+import os
+import queue
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO, Literal, Self, TypeAlias
+
+Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
+FailureKind: TypeAlias = Literal["timeout", "crash", "memory", "system", "error"]
+
+WARM_UP_SECONDS = 60.0
+"""Added to the time limit of the first call of a function in a process: heavy imports."""
+GRACE_SECONDS = 5.0
+"""How much longer than its limit a task of a dead pool may live."""
+LAST_WORDS = 300
+"""Characters of a crashed worker's error output that are kept."""
+
+_VALUE, _BYTES, _ERROR = b"v", b"b", b"e"
+_HEADER = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call of `function` with `arguments` in another process."""
+
+    key: str
+    """Names the task to whoever submitted it."""
+    function: str
+    """`package.module:function`; it takes the arguments by name and returns JSON or bytes."""
+    arguments: Mapping[str, Json]
+    seconds: float
+    """Time limit; the worker is killed when it is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the function returned."""
+
+    value: Json | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why there is no value."""
+
+    kind: FailureKind
+    """`error`: the function raised; `system`: it could not read, write or import something."""
+    reason: str
+    error: str = ""
+    """Name of the exception's class, if there was one."""
+
+
+Outcome: TypeAlias = Done | Failed
+
+
+class Pool:
+    """A few worker processes, started when there is work for them.
+
+    `submit` tasks, then iterate over `finished`; more tasks may be submitted while iterating.
+    Use it as a context manager: leaving it kills what still runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: int | None = None,
+        tasks_per_process: int = 500,
+        memory_bytes: int | None = None,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            size: Most processes at a time; as many as there are cores, but at most 4, if None.
+            tasks_per_process: A process is replaced after so many tasks: leaks stay bounded.
+            memory_bytes: Most data memory of one process (Linux); more raises `MemoryError` there.
+        """
+        self.size = size or min(len(os.sched_getaffinity(0)), 4)
+        self._tasks_per_process = tasks_per_process
+        self._memory_bytes = memory_bytes
+        self._waiting: deque[Task] = deque()
+        self._workers: list[_Worker] = []
+        self._selector = selectors.DefaultSelector()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that no worker has taken yet."""
+        return len(self._waiting)
+
+    @property
+    def unfinished(self) -> int:
+        """Tasks whose outcome has not been handed out."""
+        return len(self._waiting) + sum(worker.task is not None for worker in self._workers)
+
+    @property
+    def processes(self) -> list[int]:
+        """Process ids of the live workers."""
+        return [worker.process.pid for worker in self._workers]
+
+    def submit(self, task: Task) -> None:
+        """Queue `task`; it is given to a worker while `finished` is iterated."""
+        self._waiting.append(task)
+
+    def finished(self) -> Iterator[tuple[Task, Outcome]]:
+        """Tasks with their outcomes as they finish, until none is left."""
+        while self.unfinished:
+            self._assign()
+            yield from self._collect()
+
+    def close(self) -> None:
+        """Kill all workers and forget what was submitted."""
+        self._waiting.clear()
+        for worker in list(self._workers):
+            self._retire(worker)
+
+    def _assign(self) -> None:
+        for worker in [worker for worker in self._workers if worker.task is None]:
+            if worker.served >= self._tasks_per_process or worker.process.poll() is not None:
+                self._retire(worker)
+            elif self._waiting:
+                worker.give(self._next_for(worker))
+        while self._waiting and len(self._workers) < self.size:
+            worker = _Worker(memory_bytes=self._memory_bytes)
+            self._selector.register(worker.replies, selectors.EVENT_READ, worker)
+            self._workers.append(worker)
+            worker.give(self._next_for(worker))
+
+    def _next_for(self, worker: "_Worker") -> Task:
+        """What the worker has imports for already; else what no other one has; else the next."""
+        others = {name for other in self._workers if other is not worker for name in other.known}
+        chosen = next(
+            (task for task in self._waiting if task.function in worker.known),
+            next((task for task in self._waiting if task.function not in others), self._waiting[0]),
+        )
+        self._waiting.remove(chosen)
+        return chosen
+
+    def _collect(self) -> Iterator[tuple[Task, Outcome]]:
+        busy = [worker for worker in self._workers if worker.task is not None]
+        nearest = min((worker.deadline for worker in busy), default=0.0)
+        for key, _ in self._selector.select(max(0.0, nearest - time.monotonic())):
+            worker: _Worker = key.data
+            task, outcome = worker.task, worker.receive()
+            if worker.is_gone:
+                self._retire(worker)
+            if task is not None and outcome is not None:
+                yield task, outcome
+        for worker in busy:
+            task = worker.task
+            if task is not None and time.monotonic() >= worker.deadline:
+                self._retire(worker)
+                yield task, Failed("timeout", f"took longer than {worker.limit:.0f} s")
+
+    def _retire(self, worker: "_Worker") -> None:
+        if worker in self._workers:
+            self._workers.remove(worker)
+            self._selector.unregister(worker.replies)
+            worker.kill()
+
+
+class _Worker:
+    """One process and what it is doing."""
+
+    def __init__(self, *, memory_bytes: int | None) -> None:
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "rag_assets.workers", str(memory_bytes or 0)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            start_new_session=True,
+            env=_environment(),
+        )
+        self.known: set[str] = set()
+        self.task: Task | None = None
+        self.served = 0
+        self.limit = 0.0
+        self.deadline = 0.0
+        self.is_gone = False
+        self._buffer = bytearray()
+
+    @property
+    def replies(self) -> IO[bytes]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def give(self, task: Task) -> None:
+        self.limit = task.seconds + (0 if task.function in self.known else WARM_UP_SECONDS)
+        self.deadline = time.monotonic() + self.limit
+        self.task = task
+        self.known.add(task.function)
+        self.served += 1
+        self.errors.seek(0)
+        self.errors.truncate()
+        call = {"function": task.function, "arguments": task.arguments, "seconds": self.limit}
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):  # it has died: its closed reply pipe says so
+            self.process.stdin.write(json.dumps(call).encode() + b"\n")
+            self.process.stdin.flush()
+
+    def receive(self) -> Outcome | None:
+        """Read what has come; the outcome once it is complete."""
+        part = os.read(self.replies.fileno(), 1 << 20)
+        self._buffer += part
+        if not part:
+            self.is_gone = True
+            return self._crashed() if self.task else None
+        if len(self._buffer) < _HEADER:
+            return None
+        length = int.from_bytes(self._buffer[1:_HEADER], "little")
+        if len(self._buffer) < _HEADER + length:
+            return None
+        kind, payload = bytes(self._buffer[:1]), bytes(self._buffer[_HEADER:])
+        self._buffer.clear()
+        self.task = None
+        if kind == _BYTES:
+            return Done(payload)
+        value = json.loads(payload)
+        return Failed(**value) if kind == _ERROR else Done(value)
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.errors):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def _crashed(self) -> Failed:
+        self.task = None
+        code = self.process.wait()
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        self.errors.seek(0)
+        words = " ".join(self.errors.read().decode("utf-8", "replace").split())
+        return Failed("crash", f"its process ended with {how}: {words[-LAST_WORDS:]}".rstrip(": "))
+
+
+def _environment() -> dict[str, str]:
+    """One core for each worker, and the import path of this process."""
+    threads = dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT"), "1"
+    )
+    return {**os.environ, **threads, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def main() -> None:
+    """Serve tasks from standard input until it ends."""
+    if memory := int(sys.argv[1]):
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    faulthandler.enable()
+    calls, replies = _private_pipes()
+    tasks: queue.SimpleQueue[dict[str, Json]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(calls, tasks), daemon=True).start()
+    while True:
+        call = tasks.get()
+        signal.setitimer(signal.ITIMER_REAL, float(str(call["seconds"])) + GRACE_SECONDS)
+        kind, payload = _answer(call)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        replies.write(kind + len(payload).to_bytes(_HEADER - 1, "little") + payload)
+        replies.flush()
+
+
+def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """The pipes to the pool; what tasks read or print on 0 and 1 never touches them."""
+    calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return calls, replies
+
+
+def _listen(calls: IO[bytes], tasks: "queue.SimpleQueue[dict[str, Json]]") -> None:
+    for line in calls:
+        tasks.put(json.loads(line))
+    os.killpg(0, signal.SIGKILL)  # the pool is gone: end, with all that was started here
+
+
+def _answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:
+    try:
+        arguments = call["arguments"]
+        assert isinstance(arguments, Mapping)
+        value = _function(str(call["function"]))(**arguments)
+        if isinstance(value, bytes):
+            return _BYTES, value
+        return _VALUE, json.dumps(value).encode()
+    except MemoryError:
+        return _ERROR, _failure("memory", MemoryError("ran out of memory"))
+    except (OSError, ImportError) as error:
+        return _ERROR, _failure("system", error)
+    except BaseException as error:
+        return _ERROR, _failure("error", error)
+
+
+def _failure(kind: FailureKind, error: BaseException) -> bytes:
+    value = {"kind": kind, "reason": str(error)[:2_000], "error": type(error).__name__}
+    return json.dumps(value).encode()
+
+
+def _function(name: str) -> Callable[..., Json | bytes]:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+if __name__ == "__main__":
+    main()

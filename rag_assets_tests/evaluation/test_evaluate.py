@@ -1,0 +1,366 @@
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import dagster as dg
+import pyarrow.parquet as pq
+import pytest
+
+from rag_assets import lineage, schemas
+from rag_assets.config import Config, DocumentSource, Evaluation, QuestionSet, Sources
+from rag_assets.evaluation import assets
+from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
+from rag_assets.evaluation.questions import QuestionsError, refresh_questions
+from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.wording import report_markdown, report_text
+from rag_assets.models.embedding import load_encoder
+from rag_assets.store import MissingTableError, Store
+from rag_assets_tests.retrieval import corpus
+
+RETRIEVERS = ("baseline", "bm25", "hybrid")
+
+UNITS = [
+    corpus.chunk(
+        "The yield strength of the structural steel S355 is 355 MPa.",
+        uri="steel.pdf",
+        pages=[1],
+    ),
+    corpus.chunk(
+        "Welding of S355 needs preheating from a thickness of 30 mm.",
+        uri="steel.pdf",
+        pages=[1, 2],
+        index=1,
+        char_start=60,
+        char_end=119,
+    ),
+    corpus.chunk("Graphite is a solid lubricant for high temperatures.", uri="oil.md", pages=[]),
+    corpus.chunk("Cats sleep for most of the day.", uri="cats.md", pages=[]),
+    corpus.row(
+        "Item in alloys where name is titanium and density is 4.5.", table="alloys", key="1"
+    ),
+    corpus.row(
+        "Item in alloys where name is magnesium and density is 1.7.", table="alloys", key="2"
+    ),
+]
+
+QUESTIONS = [
+    {
+        "id": "strength",
+        "question": "What is the yield strength of S355?",
+        "gold": ["doc:steel#page=1"],
+        "evidence": [{"doc_id": "steel", "page": 1, "text": "is 355\nMPa"}],
+        "split": "dev",
+    },
+    {"id": "lubricant", "question": "Which solid lubricant is there?", "gold": ["doc:oil"]},
+    {"id": "titanium", "question": "density of titanium", "gold": ["row:alloys:1"]},
+    {"id": "lost", "question": "How do dogs sleep?", "gold": ["doc:dogs"], "split": "dev"},
+]
+
+
+def write_lines(path: Path, lines: list[dict]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    """A project whose joint table holds `UNITS`, embedded by the default model."""
+    root = tmp_path_factory.mktemp("project")
+    questions = write_lines(root / "questions.jsonl", QUESTIONS)
+    documents = write_lines(
+        root / "documents.jsonl",
+        [
+            {"doc_id": "steel", "path": "docs/steel.pdf"},
+            {"doc_id": "oil", "path": "docs/oil.md"},
+            {"doc_id": "dogs", "path": "docs/dogs.md"},
+        ],
+    )
+    config = Config(
+        state_dir=root / "state",
+        sources=Sources(documents=[DocumentSource(url=str(root / "docs"))]),
+        evaluation=Evaluation(
+            questions=[QuestionSet(path=questions, documents=documents)], bootstrap_samples=200
+        ),
+    )
+    build(config)
+    return config
+
+
+def build(config: Config) -> None:
+    store = lineage.store_of(config)
+    encoder = load_encoder(config.models["minilm"])
+    vectors = encoder.embed_passages([unit["text"] for unit in UNITS]).vectors
+    units = [unit | {"encoder_id": encoder.encoder_id} for unit in UNITS]
+    corpus.write(store, config, units, vectors)
+    corpus.index_text(store, config)
+    refresh_questions(store, config, log=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def store(config: Config) -> Store:
+    return lineage.store_of(config)
+
+
+def evaluated(store: Store, config: Config) -> EvaluationResult:
+    result = evaluate_variant(store, config, variant="default", log=lambda _: None)
+    assert result is not None
+    return result
+
+
+@pytest.fixture(scope="module")
+def result(store: Store, config: Config) -> EvaluationResult:
+    return evaluated(store, config)
+
+
+def value(result: EvaluationResult, metric: str, **wanted) -> float:
+    row = result.value(metric, **({"retriever": "hybrid", "cutoff": 10} | wanted))
+    assert row is not None
+    return float(row["value"])
+
+
+def test_means_are_over_all_questions_lost_gold_included(result: EvaluationResult) -> None:
+    assert value(result, "hit_rate", domain="document") == pytest.approx(2 / 3)
+    assert value(result, "hit_rate", domain="table") == 1
+    assert value(result, "hit_rate", domain="combined") == pytest.approx(3 / 4)
+    assert value(result, "mrr", domain="table", cutoff=1) == 1
+    assert value(result, "hit_rate", domain="document", split="test") == 1
+    assert value(result, "hit_rate", domain="document", split="dev") == 0.5
+
+
+def test_each_level_counts_its_own_items_and_questions(result: EvaluationResult) -> None:
+    by_level = {
+        level: result.value(
+            "recall", retriever="baseline", domain="document", cutoff=10, level=level
+        )
+        for level in ("gold", "document", "page", "quote")
+    }
+    assert {level: row["questions"] for level, row in by_level.items() if row} == {
+        "gold": 3,
+        "document": 3,
+        "page": 1,
+        "quote": 1,
+    }
+    assert by_level["quote"] is not None
+    assert by_level["quote"]["value"] == 1
+
+
+def test_every_retriever_has_every_metric_with_its_interval(result: EvaluationResult) -> None:
+    rows = result.summary_rows(level="gold", domain="combined", split="all")
+    assert len(rows) == len(RETRIEVERS) * 7 * 5
+    assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in rows)
+    differences = result.difference_rows(level="gold", domain="combined", split="all")
+    assert {(row["retriever"], row["reference"]) for row in differences} == {
+        ("bm25", "baseline"),
+        ("hybrid", "baseline"),
+    }
+
+
+def test_a_difference_is_that_of_the_means(result: EvaluationResult) -> None:
+    for row in result.difference_rows(level="gold", split="all", domain="combined"):
+        wanted = {"domain": "combined", "cutoff": row["cutoff"]}
+        means = [
+            value(result, row["metric"], retriever=name, **wanted)
+            for name in (row["retriever"], row["reference"])
+        ]
+        assert row["value"] == pytest.approx(means[0] - means[1])
+
+
+def test_gold_that_is_not_indexed_is_listed_with_its_reason(result: EvaluationResult) -> None:
+    assert [(row["id"], row["gold"].partition(":")[0]) for row in result.missing()] == [
+        ("questions/lost", "docs/dogs.md")
+    ]
+
+
+def test_the_reason_is_that_of_the_quarantine_or_the_manifest(
+    config: Config, tmp_path: Path
+) -> None:
+    elsewhere = config.model_copy(update={"state_dir": tmp_path})
+    build(elsewhere)
+    row = {
+        "document_id": "x",
+        "source": "documents",
+        "uri": "dogs.md",
+        "size": 1,
+        "modified": 0,
+        "status": "encrypted",
+        "reason": "dogs.md is encrypted: remove its password",
+        "fingerprint": "",
+        "row_fingerprint": "",
+    }
+    files = schemas.DOCUMENT_FILES.empty_table().from_pylist([row], schemas.DOCUMENT_FILES)
+    store = lineage.store_of(elsewhere)
+    store.append(schemas.DOCUMENT_FILES_TABLE, files, schema=schemas.DOCUMENT_FILES)
+    (missing,) = evaluated(store, elsewhere).missing()
+    assert missing["gold"] == "docs/dogs.md: dogs.md is encrypted: remove its password"
+
+
+def test_per_question_rows_and_rankings_are_kept_as_parquet(result: EvaluationResult) -> None:
+    rows = pq.read_table(result.folder / "questions.parquet")
+    assert rows.num_rows == len(RETRIEVERS) * (4 + 3 + 1 + 1)
+    strength = rows.to_pylist()[0]
+    assert strength["question_id"] == "questions/lost"
+    assert strength["first_rank"] is None
+    rankings = pq.read_table(result.folder / "rankings.parquet")
+    assert set(rankings["retriever"].to_pylist()) == set(RETRIEVERS)
+    assert set(rankings["question_id"].to_pylist()) <= {f"questions/{q['id']}" for q in QUESTIONS}
+
+
+def test_nothing_is_redone_until_index_questions_or_settings_move(
+    store: Store, config: Config, result: EvaluationResult
+) -> None:
+    again = evaluated(store, config)
+    assert not again.is_new
+    assert again.data_version == result.data_version
+    assert again.scores.summary.equals(result.scores.summary)
+    assert again.record == result.record
+
+    settings = config.evaluation.model_copy(update={"cutoffs": [2]})
+    other = evaluated(store, config.model_copy(update={"evaluation": settings}))
+    assert other.is_new
+    assert other.data_version != result.data_version
+    assert evaluated(store, config).is_new
+
+
+def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -> None:
+    evaluated(store, config).report.unlink()
+    result = evaluated(store, config)
+    assert result.is_new
+    assert result.report.is_file()
+
+
+def test_a_second_evaluation_imports_nothing_heavy(store: Store, config: Config) -> None:
+    evaluated(store, config)
+    joint = config.tables_of("default").joint
+    program = f"""
+import sys
+from pathlib import Path
+from rag_assets.config import Config
+from rag_assets.evaluation.evaluate import evaluate_variant
+from rag_assets.store import Completion, Store
+config = Config.model_validate_json({config.model_dump_json()!r})
+store = Store(config.state_dir)
+result = evaluate_variant(store, config, variant="default", log=print)
+assert result is not None and not result.is_new
+print(*{{"torch", "transformers", "sentence_transformers", "lancedb"}} & sys.modules.keys())
+"""
+    from rag_assets.store import Completion
+    from rag_assets.sync import current_version
+
+    version = current_version(store, joint, key="unit_id")
+    store.complete(joint, Completion("", version, inputs=6, rows=6, failed=0))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
+
+
+def test_a_file_is_evaluated_with_the_documents_beside_it(
+    store: Store, config: Config, tmp_path: Path
+) -> None:
+    path = write_lines(tmp_path / "mine.jsonl", [*QUESTIONS[:2], {"id": "bad"}])
+    write_lines(tmp_path / "documents.jsonl", [{"doc_id": "steel", "path": "steel.pdf"}])
+    result = evaluate_file(
+        store, config, path=path, variant="default", retrievers=["bm25"], log=lambda _: None
+    )
+    assert value(result, "hit_rate", retriever="bm25", domain="document") == 0.5
+    assert [failure.label for failure in result.failures] == ["mine.jsonl line 3"]
+    assert result.report.parent.name == "mine"
+    text = report_text(result)
+    assert "mine.jsonl line 3" in text
+    assert str(result.report) in text
+    assert "bm25" in text
+
+
+def test_a_file_without_a_question_is_an_error(
+    store: Store, config: Config, tmp_path: Path
+) -> None:
+    path = write_lines(tmp_path / "mine.jsonl", [{"id": "bad"}])
+    with pytest.raises(QuestionsError, match="line 1"):
+        evaluate_file(
+            store, config, path=path, variant="default", retrievers=["bm25"], log=lambda _: None
+        )
+
+
+def test_a_variant_without_an_index_is_an_error(config: Config, tmp_path: Path) -> None:
+    elsewhere = config.model_copy(update={"state_dir": tmp_path})
+    store = lineage.store_of(elsewhere)
+    refresh_questions(store, elsewhere, log=lambda _: None)
+    with pytest.raises(MissingTableError, match="rag-assets refresh"):
+        evaluated(store, elsewhere)
+
+
+class Reader(HTMLParser):
+    """Collects what a report shows and what it would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [str(link) for name, link in attributes if name in ("src", "href")]
+
+
+def test_the_report_is_one_file_with_plots_and_without_script(result: EvaluationResult) -> None:
+    text = result.report.read_text("utf-8")
+    reader = Reader()
+    reader.feed(text)
+    assert reader.tags.count("svg") == 4
+    assert reader.links == []
+    assert "script" not in reader.tags
+    assert "How do dogs sleep?" in text
+    assert "docs/dogs.md" in text
+
+
+def test_a_question_with_markup_is_shown_as_text(result: EvaluationResult) -> None:
+    from rag_assets.evaluation.report import render
+
+    questions = result.scores.questions
+    column = questions.schema.get_field_index("question")
+    marked = questions.set_column(column, "question", [["<script>x</script>"] * len(questions)])
+    scores = replace(result.scores, questions=marked)
+    text = render(replace(result, scores=scores))
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_words_follow_from_the_numbers(result: EvaluationResult) -> None:
+    markdown = report_markdown(result)
+    assert "not separable at n = 4" in markdown
+    assert "1 pieces of gold are not in the index" in markdown
+    assert "| combined | 4 | hybrid | 0.750 [" in markdown
+
+
+def materialize(config: Config) -> dg.ExecuteInProcessResult:
+    graph = assets.definitions(config)
+    chosen = [asset for asset in graph.assets or [] if isinstance(asset, dg.AssetsDefinition)]
+    return dg.materialize(chosen, partition_key="default", instance=dg.DagsterInstance.ephemeral())
+
+
+def metadata_of(result: dg.ExecuteInProcessResult, key: str) -> dict[str, object]:
+    (found,) = result.asset_materializations_for_node(key)
+    return {name: value.value for name, value in found.metadata.items()}
+
+
+def test_the_assets_show_numbers_plots_and_worst_questions(config: Config) -> None:
+    run = materialize(config)
+    assert run.success
+    assert metadata_of(run, "question_sets")["dagster/row_count"] == 4
+    shown = metadata_of(run, "retrieval_evaluation")
+    assert shown["hybrid/combined/hit_rate@10"] == 0.75
+    assert shown["baseline/table/mrr@10"] == 1.0
+    assert str(shown["plot 1"]).startswith("![plot](data:image/svg+xml;base64,")
+    assert Path(str(shown["report"])).is_file()
+    assert shown["gold not in the index"] == 1
+    assert "worst questions" in shown
+    assert sum(len(str(value)) for value in shown.values()) < 100_000
+
+
+def test_without_questions_the_evaluation_says_how_to_get_some(tmp_path: Path) -> None:
+    run = materialize(Config(state_dir=tmp_path))
+    assert run.success
+    assert "evaluation.questions" in str(metadata_of(run, "retrieval_evaluation")["note"])

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from rag_assets.evaluation.intervals import Clusters, cluster_bootstrap, clusters_of
+
+
+def singles(count: int) -> Clusters:
+    return Clusters(np.arange(count), by="source")
+
+
+def test_independent_questions_get_the_interval_of_the_normal_approximation() -> None:
+    values = np.random.default_rng(1).random((400, 1))
+    bounds = cluster_bootstrap(values, singles(400), samples=4_000)
+    half = 1.96 * values.std() / np.sqrt(400)
+    assert bounds.means[0] == pytest.approx(values.mean())
+    assert bounds.low[0] == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert bounds.high[0] == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+def test_questions_that_stand_or_fall_together_widen_the_interval() -> None:
+    rng = np.random.default_rng(2)
+    values = np.repeat(rng.random(40) < 0.6, 10).astype(float)[:, None]
+    together = Clusters(np.repeat(np.arange(40), 10), by="source")
+    clustered = cluster_bootstrap(values, together, samples=2_000)
+    naive = cluster_bootstrap(values, singles(400), samples=2_000)
+    widths = [bounds.high[0] - bounds.low[0] for bounds in (clustered, naive)]
+    assert widths[0] / widths[1] == pytest.approx(np.sqrt(10), rel=0.15)
+
+
+def test_intervals_hold_the_truth_about_95_times_in_100() -> None:
+    rng = np.random.default_rng(3)
+    codes = np.repeat(np.arange(40), 5)
+    held = 0
+    for _ in range(300):
+        values = (rng.normal(size=40)[codes] + rng.normal(size=200))[:, None]
+        bounds = cluster_bootstrap(values, Clusters(codes, by="source"), samples=400)
+        held += bounds.low[0] <= 0 <= bounds.high[0]
+    assert 0.90 <= held / 300 <= 0.98
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    values = np.random.default_rng(4).random((50, 3))
+    first, second = (cluster_bootstrap(values, singles(50), samples=100) for _ in range(2))
+    assert np.array_equal(first.low, second.low)
+    assert np.array_equal(first.high, second.high)
+
+
+def test_drawing_in_blocks_keeps_the_number_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(5).random((50, 1))
+    whole = cluster_bootstrap(values, singles(50), samples=100)
+    monkeypatch.setattr("rag_assets.evaluation.intervals.DRAWN_AT_ONCE", 50 * 30)
+    parts = cluster_bootstrap(values, singles(50), samples=100)
+    assert parts.low == pytest.approx(whole.low)
+    assert parts.high == pytest.approx(whole.high)
+
+
+def test_one_cluster_has_no_interval() -> None:
+    bounds = cluster_bootstrap(np.ones((5, 1)), Clusters(np.zeros(5, int), by="gold"), samples=10)
+    assert bounds.means[0] == 1
+    assert np.isnan(bounds.low[0])
+    assert np.isnan(bounds.high[0])
+
+
+def test_with_fewer_than_20_sources_the_gold_itself_clusters() -> None:
+    sources = [f"table {number % 6}" for number in range(60)]
+    gold = [f"row {number}" for number in range(60)]
+    few = clusters_of(sources, gold)
+    assert (few.by, few.count) == ("gold", 60)
+    many = clusters_of([f"document {number % 20}" for number in range(60)], gold)
+    assert (many.by, many.count) == ("source", 20)

@@ -1,0 +1,65 @@
+import dagster as dg
+import pytest
+
+from rag_assets.index.assets import definitions
+from rag_assets.store import Store
+from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
+
+
+@pytest.fixture
+def config(tmp_path):
+    return config_at(tmp_path)
+
+
+def materialize(config) -> dict[str, dict[str, object]]:
+    assets = list(definitions(config).assets)
+    result = dg.materialize(assets, partition_key=VARIANT)
+    return {
+        event.asset_key.to_user_string(): {
+            name: value.value for name, value in event.materialization.metadata.items()
+        }
+        | {"data_version": event.materialization.tags["dagster/data_version"]}
+        for event in result.get_asset_materialization_events()
+    }
+
+
+def test_the_graph_is_what_the_design_says(config):
+    graph = dg.Definitions.merge(definitions(config)).resolve_asset_graph()
+    parents = {
+        key.to_user_string(): {parent.to_user_string() for parent in graph.get(key).parent_keys}
+        for key in graph.materializable_asset_keys
+    }
+    assert parents == {
+        "chunk_vectors": {"chunks"},
+        "row_vectors": {"serialized_rows"},
+        "joint_index": {"chunk_vectors", "row_vectors"},
+    }
+    for asset in definitions(config).assets:
+        [spec] = asset.specs
+        assert spec.group_name == "index"
+        assert spec.description
+        assert list(spec.owners) == [config.owner]
+        is_embedding = spec.key.to_user_string().endswith("_vectors")
+        assert asset.op.pool == ("gpu" if is_embedding else None)
+
+
+def test_a_run_shows_what_was_embedded_and_a_second_one_that_nothing_was(config):
+    store = Store(config.state_dir)
+    put_chunks(store, config, [*texts(6), "corrosion " * 400])
+    put_rows(store, config, [texts(1)[0], "grade is 316L"])
+    shown = materialize(config)
+    assert (shown["chunk_vectors"]["embedded"], shown["row_vectors"]["embedded"]) == (7, 1)
+    assert shown["chunk_vectors"]["windowed"] == 1
+    assert shown["row_vectors"]["reused"] == 1
+    assert shown["joint_index"]["dagster/row_count"] == 9
+    assert shown["chunk_vectors"]["vector_search"] == "exact"
+    assert shown["chunk_vectors"]["texts_per_second"] > 0
+    preview = shown["chunk_vectors"]["preview"].records
+    assert "vector" not in preview[0].data
+
+    again = materialize(config)
+    assert again["chunk_vectors"]["embedded"] == again["row_vectors"]["embedded"] == 0
+    for name, metadata in again.items():
+        assert metadata["data_version"] == shown[name]["data_version"]
+        assert metadata["added"] == metadata["changed"] == metadata["removed"] == 0
+        assert metadata["preview"] == shown[name]["preview"], "still there to be seen"

@@ -1,0 +1,164 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from lancedb.query import MatchQuery
+
+from rag_assets import schemas
+from rag_assets.config import Index
+from rag_assets.index import indexes
+from rag_assets.index.indexes import maintain, measured_recall
+from rag_assets.store import Store
+
+TABLE = "documents__test"
+DIMENSION = 16
+SCHEMA = schemas.units(DIMENSION)
+EXACT = Index()
+ANN = Index(ann_from_rows=500)
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path)
+
+
+def add(store: Store, first: int, last: int, text: str = "words of unit{n}") -> None:
+    count = last - first
+    random = np.random.default_rng(first)
+    vectors = random.standard_normal((count, DIMENSION)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    columns = {
+        field.name: pa.array([""] * count, pa.string())
+        if pa.types.is_string(field.type)
+        else pa.nulls(count, field.type)
+        for field in SCHEMA
+    } | {
+        "unit_id": [f"u{n}" for n in range(first, last)],
+        "domain": ["document"] * count,
+        "text": [text.format(n=n) for n in range(first, last)],
+        "pages": pa.array([[1]] * count, pa.list_(pa.int32())),
+        "windows": pa.array([1 + n % 2 for n in range(first, last)], pa.int32()),
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), DIMENSION),
+    }
+    store.append(TABLE, pa.table(columns).cast(SCHEMA), schema=SCHEMA)
+
+
+def care(store: Store, settings: Index = EXACT, *, version: str = "v1"):
+    return maintain(store, TABLE, settings=settings, data_version=version, log=lambda _: None)
+
+
+def found(store: Store, query: str) -> list[str]:
+    search = store.open(TABLE).search(MatchQuery(query, "text"), query_type="fts")
+    return search.select(["unit_id", "_score"]).limit(10).to_arrow()["unit_id"].to_pylist()
+
+
+def test_a_small_table_gets_full_text_only(store):
+    add(store, 0, 50)
+    report = care(store)
+    assert (report.rows, report.vector_index, report.recall) == (50, None, None)
+    assert (report.text_unindexed, report.windowed) == (0, 25)
+    assert [index.columns for index in store.open(TABLE).list_indices()] == [["text"]]
+    assert len(report.preview) == 8
+    assert "vector" not in report.preview[0]
+
+
+def test_nothing_is_written_or_read_when_nothing_moved(store, monkeypatch):
+    add(store, 0, 50)
+    first = care(store)
+    version = store.version(TABLE)
+    monkeypatch.setattr(Store, "open", None)
+    again = care(store)
+    monkeypatch.undo()
+    assert (again.done, again.rows, list(again.preview)) == ((), 50, list(first.preview))
+    assert store.version(TABLE) == version
+
+
+def test_a_moved_table_below_the_threshold_is_read_but_not_written(store):
+    add(store, 0, 50)
+    care(store)
+    add(store, 50, 54)
+    version = store.version(TABLE)
+    report = care(store, version="v2")
+    assert (report.rows, report.text_unindexed, report.done) == (54, 4, [])
+    assert store.version(TABLE) == version
+    assert found(store, "unit52") == ["u52"], "rows that wait for the index are found"
+
+
+def test_indexes_take_in_rows_past_the_threshold(store):
+    add(store, 0, 50)
+    care(store)
+    add(store, 50, 60)
+    report = care(store, version="v2")
+    assert report.text_unindexed == 0
+    assert "indexes brought up to date" in report.done[0]
+    assert found(store, "unit52") == ["u52"]
+
+
+def test_deleted_and_replaced_texts_are_not_found(store):
+    add(store, 0, 50)
+    care(store)
+    store.delete(TABLE, column="unit_id", keys=["u7"])
+    assert found(store, "unit7") == []
+
+
+def test_words_are_found_in_both_languages(store):
+    add(store, 0, 1, text="Härdning och anlöpning av seghärdat stål")
+    add(store, 1, 2, text="The hardening of steel")
+    care(store)
+    assert found(store, "härdning") == found(store, "hardning") == ["u0"]
+    assert found(store, "the och av") == [], "stop words of both languages carry nothing"
+
+
+def test_an_empty_table_can_be_searched(store):
+    store.append(TABLE, SCHEMA.empty_table(), schema=SCHEMA)
+    assert care(store).rows == 0
+    assert found(store, "anything") == []
+
+
+def test_an_ann_index_is_built_from_the_configured_size(store):
+    add(store, 0, 499)
+    assert care(store, ANN).vector_index is None
+    add(store, 499, 600)
+    report = care(store, ANN, version="v2")
+    assert (report.vector_index, report.vector_unindexed) == ("IVF_FLAT", 0)
+    assert report.recall == pytest.approx(1, abs=0.1)
+    assert care(store, ANN, version="v3").recall == report.recall, "measured once, shown again"
+
+
+def test_recall_is_the_share_of_exact_neighbours_found(store, monkeypatch):
+    add(store, 0, 600)
+    table = store.open(TABLE)
+    assert measured_recall(table) == 1, "without an index, search is exact"
+
+    from lancedb.query import LanceVectorQueryBuilder
+
+    limit = LanceVectorQueryBuilder.limit
+    monkeypatch.setattr(LanceVectorQueryBuilder, "limit", lambda self, n: limit(self, 11))
+    assert measured_recall(table) == 0.5, "itself and 10 of 20 neighbours"
+
+
+def test_small_fragments_are_merged(store, monkeypatch):
+    monkeypatch.setattr(indexes, "SMALL_FRAGMENTS", 3)
+    for n in range(5):
+        add(store, 10 * n, 10 * n + 10)
+    report = care(store)
+    assert report.fragments == 1
+    assert "fragments merged" in report.done[0]
+    assert found(store, "unit33") == ["u33"]
+
+
+def test_a_full_text_index_of_other_settings_is_replaced(store, monkeypatch):
+    add(store, 0, 50)
+    with monkeypatch.context() as patch:
+        patch.setattr(indexes, "FTS_INDEX", "text_earlier")
+        care(store)
+    care(store)
+    assert [index.name for index in store.open(TABLE).list_indices()] == [indexes.FTS_INDEX]
+
+
+def test_a_run_killed_before_the_indexes_were_made_catches_up(store):
+    add(store, 0, 50)
+    care(store)
+    store.drop(TABLE)
+    add(store, 0, 50)
+    (store.root / "indexes" / f"{TABLE}.json").write_text("{", "utf-8")
+    assert "full-text index built" in care(store).done[0]

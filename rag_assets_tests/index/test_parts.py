@@ -1,0 +1,55 @@
+import threading
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets.index import parts
+from rag_assets.index.parts import ahead, parts_of_plan
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 2_000))
+def test_parts_cover_the_plan_and_never_split_a_text(texts, tokens):
+    sizes = {text: 40 * (text + 1) for text in texts}
+    texts = sorted(texts, reverse=True)
+    plan = pa.table(
+        {
+            "text_hash": pa.array([f"h{text:02}" for text in texts], pa.string()),
+            "bytes": pa.array([sizes[text] for text in texts], pa.int64()),
+        }
+    )
+    found = list(parts_of_plan(plan, tokens=tokens))
+    assert [h for part in found for h in part["text_hash"].to_pylist()] == plan[
+        "text_hash"
+    ].to_pylist()
+    sets = [set(part["text_hash"].to_pylist()) for part in found]
+    assert sum(len(some) for some in sets) == len(set(texts))
+    for some in sets:
+        size = sum(sizes[int(text[1:])] for text in some)
+        assert size <= tokens * parts.BYTES_PER_TOKEN or len(some) == 1
+
+
+def test_the_next_item_is_made_while_this_one_is_used():
+    made = threading.Event()
+
+    def items():
+        yield 1
+        made.set()
+        yield 2
+
+    iterator = ahead(items())
+    assert next(iterator) == 1
+    assert made.wait(5)
+    assert list(iterator) == [2]
+
+
+def test_an_error_while_preparing_reaches_the_caller():
+    def items():
+        yield 1
+        raise ValueError("unreadable")
+
+    iterator = ahead(items())
+    assert next(iterator) == 1
+    with pytest.raises(ValueError, match="unreadable"):
+        next(iterator)

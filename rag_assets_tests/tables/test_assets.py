@@ -1,0 +1,69 @@
+import dagster as dg
+import pytest
+
+from rag_assets.config import Config
+from rag_assets.store import Store
+from rag_assets.tables import assets
+from rag_assets_tests.tables.snapshot_files import STEEL, write_snapshot
+
+
+@pytest.fixture
+def config(tmp_path):
+    return Config(
+        state_dir=tmp_path,
+        sources={
+            "tables": [
+                {"name": "db", "url": "sqlite:///x.db", "tables": ["metals", "steel_*", "a*"]},
+                {"name": "files", "url": "folder"},
+            ]
+        },
+        variants={"default": {}, "as_json": {"serializer": "json"}},
+    )
+
+
+def test_rows_depend_on_every_export(config):
+    graph = assets.definitions(config).resolve_asset_graph()
+
+    rows = graph.get(dg.AssetKey("table_rows"))
+    assert rows.parent_keys == {
+        dg.AssetKey(["exports", "db", "metals"]),
+        dg.AssetKey(["exports", "db"]),
+        dg.AssetKey(["exports", "files"]),
+    }
+    texts = graph.get(dg.AssetKey("serialized_rows"))
+    assert texts.parent_keys == {dg.AssetKey("table_rows")}
+    assert texts.partitions_def.get_partition_keys() == ["default", "as_json"]
+    for asset in (rows, texts):
+        assert asset.group_name == "tables"
+        assert asset.description
+        assert asset.owners == ["team:data"]
+
+
+def test_a_run_shows_counts_previews_and_lengths_and_a_second_one_does_nothing(config):
+    store = Store(config.state_dir)
+    write_snapshot(store, STEEL)
+
+    rows, texts = _materialized(config)
+
+    assert rows["added"].value == texts["added"].value == 2
+    table = rows["tables"].records[0].data
+    assert (table["table"], table["rows"], table["null rate"]) == ("db/metals", 2, 0.125)
+    assert "Steel" in texts["preview"].records[0].data["text"]
+    assert texts["rows_by_table"].records[0].data == {"table": "db/metals", "rows": 2}
+    assert texts["text_lengths"].value.startswith("![plot](data:image/svg+xml;base64,")
+    assert texts["serializer"].value == "json"
+
+    rows, texts = _materialized(config)
+
+    assert rows["unchanged"].value == texts["unchanged"].value == 2
+    assert "preview" not in rows
+
+
+def _materialized(config):
+    assets_of_room = list(assets.definitions(config).assets)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(assets_of_room, partition_key="as_json", instance=instance)
+    return [
+        result.asset_materializations_for_node(name)[0].metadata
+        for name in ("table_rows", "serialized_rows")
+    ]

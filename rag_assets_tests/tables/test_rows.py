@@ -1,0 +1,326 @@
+import json
+import subprocess
+import sys
+import unicodedata
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets.identity import row_id
+from rag_assets.store import Store
+from rag_assets.tables import rows
+from rag_assets.tables.rows import refresh_rows
+from rag_assets.tables.snapshots import SnapshotError
+from rag_assets_tests.tables.snapshot_files import HEADINGS, STEEL, write_snapshot
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def refresh(store, **options):
+    return refresh_rows(store, log=lambda _: None, **options)
+
+
+def held(store):
+    return store.read("table_rows").sort_by([("table", "ascending"), ("row_key", "ascending")])
+
+
+def counts(report):
+    return report.added, report.changed, report.removed, report.unchanged, report.failed
+
+
+def test_rows_are_pairs_with_headings_in_plain_words(store):
+    write_snapshot(store, STEEL, headings={"melting": "melting point [°C]"})
+
+    report = refresh(store)
+
+    first, second = held(store).to_pylist()
+    assert counts(report) == (2, 0, 0, 0, 0)
+    assert first["title"] == "Metal properties"
+    assert first["row_key"] == "1"
+    assert first["pairs"] == [
+        _pair("id", "id", "1", numeric=True, hidden=True),
+        _pair("material", "material", "Steel A"),
+        _pair("melting", "melting point [°C]", "1340", numeric=True),
+        _pair("yield_strength", "yield strength", "240 MPa"),
+    ]
+    assert second["pairs"][3] == _pair("yield_strength", "yield strength", None)
+
+
+def test_the_id_is_made_of_the_canonical_pairs(store):
+    write_snapshot(store, STEEL)
+
+    refresh(store)
+
+    pairs = [("id", "2"), ("material", "Steel B"), ("melting", "1400"), ("yield_strength", None)]
+    assert held(store)["row_id"][1].as_py() == row_id("db", "metals", pairs, 0)
+
+
+def test_a_second_refresh_does_nothing_and_imports_nothing_heavy(store):
+    write_snapshot(store, STEEL)
+    first = refresh(store)
+
+    program = (
+        "import sys; from pathlib import Path; from rag_assets.store import Store;"
+        "from rag_assets.tables.rows import refresh_rows;"
+        "report = refresh_rows(Store(Path(sys.argv[1])), log=print);"
+        "heavy = {'lancedb', 'lance', 'duckdb', 'pandas', 'torch', 'dlt'} & sys.modules.keys();"
+        "print(report.data_version, report.touched, report.unchanged, sorted(heavy))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(store.root)], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split("\n")[0] == f"{first.data_version} False 2 []"
+
+
+def test_only_rows_that_changed_are_written(store):
+    write_snapshot(store, STEEL)
+    refresh(store)
+    before = held(store)["row_id"].to_pylist()
+    hotter = [STEEL[0], {**STEEL[1], "melting": 1405}, {**STEEL[0], "id": 3}]
+
+    write_snapshot(store, hotter)
+
+    assert counts(refresh(store)) == (2, 0, 1, 1, 0)
+    after = held(store)
+    assert after["row_key"].to_pylist() == ["1", "2", "3"]
+    assert after["row_id"][0].as_py() == before[0]
+    assert after["row_id"][1].as_py() != before[1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"title": "Metals"}, {"headings": {"melting": "melting point [K]"}}, {"hidden": ["material"]}],
+)
+def test_new_words_update_rows_in_place(store, change):
+    write_snapshot(store, STEEL)
+    first = refresh(store)
+    before = held(store)
+
+    write_snapshot(store, STEEL, **change)
+    report = refresh(store)
+
+    after = held(store)
+    assert counts(report) == (0, 2, 0, 0, 0)
+    assert report.data_version != first.data_version
+    assert after["row_id"] == before["row_id"]
+    assert after["row_fingerprint"] != before["row_fingerprint"]
+
+
+def test_a_new_key_renames_rows_in_place(store):
+    write_snapshot(store, STEEL)
+    refresh(store)
+    before = held(store)["row_id"].to_pylist()
+
+    write_snapshot(store, STEEL, key=["material", "melting"], hidden=["id"])
+
+    assert counts(refresh(store)) == (0, 2, 0, 0, 0)
+    assert held(store)["row_key"].to_pylist() == ["Steel A|1340", "Steel B|1400"]
+    assert held(store)["row_id"].to_pylist() == before
+
+
+def test_identical_rows_are_told_apart_and_counted(store):
+    twin = {"material": "Steel A", "melting": 1340}
+    write_snapshot(store, [twin] * 3, key=[], hidden=[])
+    refresh(store)
+    ids = set(held(store)["row_id"].to_pylist())
+
+    write_snapshot(store, [twin] * 2, key=[], hidden=[])
+    report = refresh(store)
+
+    assert len(ids) == 3
+    assert counts(report) == (0, 0, 1, 2, 0)
+    assert set(held(store)["row_id"].to_pylist()) < ids
+
+
+def test_without_a_key_the_row_id_is_the_key(store):
+    write_snapshot(store, STEEL, key=[], hidden=[])
+
+    refresh(store)
+
+    assert held(store)["row_key"] == held(store)["row_id"]
+
+
+def test_the_type_of_a_column_does_not_change_the_ids(store):
+    write_snapshot(store, STEEL)
+    refresh(store)
+    ids = held(store)["row_id"]
+    as_float = pa.Table.from_pylist(STEEL)
+    as_float = as_float.set_column(2, "melting", as_float["melting"].cast(pa.float64()))
+
+    write_snapshot(store, as_float)
+
+    assert counts(refresh(store)) == (0, 0, 0, 2, 0)
+    assert held(store)["row_id"] == ids
+
+
+def test_rows_of_tables_that_did_not_move_are_not_read_again(store, monkeypatch):
+    write_snapshot(store, STEEL, table="a")
+    write_snapshot(store, STEEL, table="b")
+    refresh(store)
+    write_snapshot(store, [*STEEL, {**STEEL[0], "id": 3}], table="b")
+    read = []
+    identified = rows.identified
+    monkeypatch.setattr(
+        rows, "identified", lambda table: read.append(table.name) or identified(table)
+    )
+
+    report = refresh(store)
+
+    assert counts(report) == (1, 0, 0, 4, 0)
+    assert set(read) == {"db/b"}
+
+
+def test_a_table_that_is_gone_takes_its_rows_along(store):
+    write_snapshot(store, STEEL, table="a")
+    write_snapshot(store, STEEL, table="b")
+    refresh(store)
+
+    store.export_file("db", "a").unlink()
+
+    assert counts(refresh(store)) == (0, 0, 2, 2, 0)
+    assert set(held(store)["table"].to_pylist()) == {"b"}
+
+
+def test_refreshing_in_steps_gives_what_a_build_from_scratch_gives(store, tmp_path):
+    for table in ("a", "b"):
+        write_snapshot(store, STEEL, table=table)
+    refresh(store)
+    write_snapshot(store, STEEL[1:], table="a", title="Hot metals")
+    write_snapshot(store, [{**STEEL[0], "id": 9}, *STEEL], table="b")
+    stepped = refresh(store)
+
+    fresh = Store(tmp_path / "fresh")
+    write_snapshot(fresh, STEEL[1:], table="a", title="Hot metals")
+    write_snapshot(fresh, [{**STEEL[0], "id": 9}, *STEEL], table="b")
+
+    assert refresh(fresh).data_version == stepped.data_version
+    assert held(fresh).equals(held(store))
+
+
+def test_a_row_that_cannot_be_represented_is_named_and_the_rest_goes_on(store):
+    when = pa.array([0, 2**62, 0], pa.int64()).cast(pa.timestamp("us"))
+    data = pa.table({"id": [1, 2, 3], "tested": when})
+    write_by_hand(store, data)
+
+    report = refresh(store)
+
+    assert counts(report) == (2, 0, 0, 0, 1)
+    assert report.failures[0].label == "db/metals row 2"
+    assert "column tested" in report.failures[0].reason
+    assert held(store)["row_key"].to_pylist() == ["1", "3"]
+    assert counts(refresh(store)) == (0, 0, 0, 2, 1)
+
+    write_by_hand(store, data.set_column(1, "tested", when.take([0, 0, 2])))
+    assert counts(refresh(store)) == (1, 0, 0, 2, 0)
+
+
+def test_a_damaged_snapshot_is_named_and_nothing_is_deleted(store):
+    write_snapshot(store, STEEL)
+    refresh(store)
+    store.export_file("db", "metals").write_bytes(b"not Parquet")
+
+    with pytest.raises(SnapshotError, match=r"metals\.parquet .* materialise exports/db again"):
+        refresh(store)
+
+    assert store.count("table_rows") == 2
+
+
+def test_a_key_that_is_no_column_is_named(store):
+    write_by_hand(store, pa.table({"id": [1]}), key=["nr"])
+
+    with pytest.raises(SnapshotError, match="names nr, but the columns are id"):
+        refresh(store)
+
+
+def test_an_export_that_runs_at_the_same_time_is_noticed(store, monkeypatch):
+    write_snapshot(store, STEEL)
+    identified = rows.identified
+
+    def overtaken(table):
+        yield from identified(table)
+        write_snapshot(store, STEEL[:1])
+
+    monkeypatch.setattr(rows, "identified", overtaken)
+    with pytest.raises(SnapshotError, match="refresh again"):
+        refresh(store)
+    monkeypatch.undo()
+
+    assert counts(refresh(store)) == (1, 0, 0, 0, 0)
+
+
+def test_a_table_without_rows_and_no_table_at_all(store):
+    assert counts(refresh(store)) == (0, 0, 0, 0, 0)
+    write_snapshot(store, pa.Table.from_pylist(STEEL).slice(0, 0))
+    assert counts(refresh(store)) == (0, 0, 0, 0, 0)
+    assert store.count("table_rows") == 0
+
+
+def test_many_small_tables_are_one_commit(store, monkeypatch):
+    for number in range(5):
+        write_snapshot(store, STEEL, table=f"t{number}")
+    refresh(store)
+    assert store.version("table_rows") == 2
+
+
+COLUMN = st.text(min_size=1)
+CELL = st.none() | st.text()
+
+
+@given(
+    columns=st.lists(COLUMN, min_size=1, max_size=4, unique=True),
+    cells=st.lists(st.tuples(CELL, CELL, CELL, CELL), min_size=1, max_size=6),
+)
+def test_ids_made_for_whole_columns_are_those_made_row_by_row(tmp_path_factory, columns, cells):
+    table = [dict(zip(columns, row, strict=False)) for row in cells]
+    store = Store(tmp_path_factory.mktemp("store"))
+    schema = pa.schema([(name, pa.string()) for name in columns])
+    write_by_hand(store, pa.Table.from_pylist(table, schema=schema), key=[], data_version="1")
+
+    (snapshot,) = rows.snapshots.held_in(store)
+    ids = [row for batch in rows.identified(snapshot) for row in batch.ids]
+
+    normal = [
+        tuple(
+            (name, None if value is None else unicodedata.normalize("NFC", value))
+            for name, value in row.items()
+        )
+        for row in table
+    ]
+    expected = [
+        row_id("db", "metals", row, normal[:index].count(row)) for index, row in enumerate(normal)
+    ]
+    assert ids == expected
+
+
+def write_by_hand(store, data, *, key=("id",), data_version=None):
+    """A snapshot with what no export would write."""
+    described = {
+        "source": "db",
+        "table": "metals",
+        "title": "Metal properties",
+        "key": list(key),
+        "hidden": [],
+        "headings": HEADINGS,
+        "data_version": data_version or str(data),
+    }
+    path = store.export_file("db", "metals")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metadata = {b"rag_assets": json.dumps(described).encode()}
+    pq.write_table(data.replace_schema_metadata(metadata), path)
+
+
+def _pair(column, heading, value, *, numeric=False, hidden=False):
+    return {
+        "column": column,
+        "heading": heading,
+        "value": value,
+        "numeric": numeric,
+        "hidden": hidden,
+    }

@@ -1,0 +1,335 @@
+import os
+import traceback
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets import config as config_module
+from rag_assets.config import (
+    Config,
+    ConfigError,
+    TableSource,
+    TableSpec,
+    find,
+    load,
+    redacted,
+    resolve_package_path,
+)
+
+MINIMAL = """\
+sources:
+  documents: docs
+  tables: sqlite:///data.sqlite
+"""
+SECRET = "tiger-9f3"
+
+
+@pytest.fixture(autouse=True)
+def _no_variables_of_this_machine(monkeypatch):
+    for name in os.environ:
+        if name.upper().startswith("RAG_ASSETS"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        path = tmp_path / "rag_assets.yaml"
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+def error_of(path):
+    """What a person sees of the error: the message, and the whole traceback."""
+    with pytest.raises(ConfigError) as raised:
+        load(path)
+    return str(raised.value), "".join(traceback.format_exception(raised.value))
+
+
+def test_three_lines_are_a_whole_config(write):
+    path = write(MINIMAL)
+
+    config = load(path)
+
+    (documents,), (tables,) = config.sources.documents, config.sources.tables
+    assert (documents.name, documents.url) == ("documents", str(path.parent / "docs"))
+    assert (tables.name, tables.is_database) == ("tables", True)
+    assert tables.url.get_secret_value() == f"sqlite:///{path.parent / 'data.sqlite'}"
+    assert [table.name for table in tables.tables] == ["*"]
+    assert config.state_dir == path.parent / "data" / ".state"
+    assert config.serving_variant == "default"
+    assert config.tables_of("default").serialized_rows == "serialized_rows__full_semantic"
+
+
+def test_an_empty_file_is_a_config_without_sources(write):
+    assert load(write("")).sources == Config().sources
+
+
+def test_absolute_places_and_urls_stay_as_they_are(write):
+    config = load(
+        write(
+            "sources:\n  documents: [/srv/docs, 's3://bucket/docs']\n".replace(
+                "[", "[{name: a, url: "
+            )
+            .replace(", 's3", "}, {name: b, url: 's3")
+            .replace("docs']", "docs'}]")
+            + "  tables:\n"
+            "    - {name: c, url: 'sqlite:////srv/data.sqlite'}\n"
+            "    - {name: d, url: 'package:mendeleev/elements.db'}\n"
+        )
+    )
+
+    assert [source.url for source in config.sources.documents] == ["/srv/docs", "s3://bucket/docs"]
+    assert [source.url.get_secret_value() for source in config.sources.tables] == [
+        "sqlite:////srv/data.sqlite",
+        "package:mendeleev/elements.db",
+    ]
+
+
+def test_a_variable_names_the_file(write, monkeypatch, tmp_path):
+    path = write(MINIMAL)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+
+    assert find() == elsewhere / "rag_assets.yaml"
+    monkeypatch.setenv("RAG_ASSETS_CONFIG", str(path))
+    assert find() == path
+    assert load().sources.documents[0].url == str(tmp_path / "docs")
+
+
+def test_a_missing_file_comes_with_the_remedy(tmp_path):
+    message, _ = error_of(tmp_path / "rag_assets.yaml")
+
+    assert str(tmp_path / "rag_assets.yaml") in message
+    assert "rag-assets init" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("a: 1\nb: [", "line 2, column 5"),
+        ("a: \x00", "special characters are not allowed"),
+        ("- a\n- b\n", "keys and values"),
+        ("just words", "keys and values"),
+    ],
+)
+def test_a_file_that_is_no_config_is_named(write, text, named):
+    path = write(text)
+
+    message, _ = error_of(path)
+
+    assert str(path) in message
+    assert named in message
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("sorces: {}", ["unknown key sorces", "sources", "variants", "state_dir"]),
+        ("sources: {document: docs}", ["unknown key sources.document", "documents, tables"]),
+        (
+            "variants: {fast: {modell: minilm}}",
+            ["unknown key variants.fast.modell", "chunking, model, parser, serializer"],
+        ),
+        (
+            "sources: {tables: [{url: 'sqlite:///x', tables: [{name: t, keys: [id]}]}]}",
+            ["sources.tables.0.tables.0.keys", "cursor, headings, hidden, key, name, title"],
+        ),
+        (
+            "variants: {fast: {serializer: csv}}",
+            ["variants.fast.serializer = 'csv'", "'json'", "'full_semantic'"],
+        ),
+        ("variants: {fast: {model: bge}}", ["variants.fast.model", "'bge'", "there are minilm"]),
+        ("serving: {variant: fast}", ["serving.variant", "'fast'", "there are default"]),
+        ("retrieval: {top_k: 0}", ["retrieval.top_k = 0", "greater than 0"]),
+        ("retrieval: {top_k: many}", ["retrieval.top_k = 'many'", "integer"]),
+        ("variants: {My Variant: {}}", ["My Variant", "pattern"]),
+        ("variants: {a__b: {}}", ["a__b", "pattern"]),
+        ("variants: {}", ["variants", "at least 1"]),
+        ("chunkings: {c: {size: 100, overlap: 60}}", ["chunkings.c", "overlap 60", "size 100"]),
+        (
+            "schedule: {timezone: Stockholm}",
+            ["schedule.timezone = 'Stockholm'", "Europe/Stockholm"],
+        ),
+        ("sources: {documents: [a, b]}", ["sources", "two sources are named documents"]),
+        ("models: {m: {}}", ["models.m.path is missing"]),
+        ("models: {m: {path: x, normalize: false}}", ["models.m.normalize = False", "normalised"]),
+    ],
+)
+def test_an_error_names_file_key_value_and_what_is_allowed(write, text, named):
+    path = write(text)
+
+    message, _ = error_of(path)
+
+    for part in [str(path), *named]:
+        assert part in message
+
+
+def test_all_errors_are_named_at_once(write):
+    message, _ = error_of(write("sorces: {}\nretrieval: {top_k: 0, depth: -1}\n"))
+
+    assert len(message.splitlines()) == 3
+
+
+def test_variables_override_values_at_any_depth(write, monkeypatch):
+    path = write(MINIMAL + "variants: {default: {serializer: json}}\n")
+    monkeypatch.setenv("RAG_ASSETS__RETRIEVAL__TOP_K", "3")
+    monkeypatch.setenv("rag_assets__variants__default__serializer", "yaml")
+    monkeypatch.setenv("RAG_ASSETS__VARIANTS__FAST__CHUNKING", "fixed_512")
+    monkeypatch.setenv("RAG_ASSETS__EVALUATION__CUTOFFS", "[1, 10]")
+    monkeypatch.setenv("RAG_ASSETS__STATE_DIR", "elsewhere")
+
+    config = load(path)
+
+    assert config.retrieval.top_k == 3
+    assert config.variants["default"].serializer == "yaml"
+    assert config.variants["fast"].chunking == "fixed_512"
+    assert config.evaluation.cutoffs == [1, 10]
+    assert config.state_dir == path.parent / "elsewhere"
+
+
+def test_a_number_in_a_variable_leads_into_a_list(write, monkeypatch):
+    path = write(
+        "sources: {tables: [{url: 'sqlite:///a', tables: [{name: t, headings: {YS: ys}}]}]}"
+    )
+    monkeypatch.setenv("RAG_ASSETS__SOURCES__TABLES__0__URL", "sqlite:////b")
+    monkeypatch.setenv("RAG_ASSETS__SOURCES__TABLES__0__TABLES__0__HEADINGS__YS", "strength [MPa]")
+
+    (source,) = load(path).sources.tables
+
+    assert source.url.get_secret_value() == "sqlite:////b"
+    assert source.tables[0].headings == {"YS": "strength [MPa]"}
+    monkeypatch.setenv("RAG_ASSETS__SOURCES__TABLES__1__URL", "sqlite:////c")
+    assert "RAG_ASSETS__SOURCES__TABLES__1__URL" in error_of(path)[0]
+
+
+def test_an_unknown_key_of_a_variable_is_an_error(write, monkeypatch):
+    monkeypatch.setenv("RAG_ASSETS__RETRIEVAL__TOPK", "3")
+
+    assert "unknown key retrieval.topk" in error_of(write(MINIMAL))[0]
+
+
+def test_variables_stand_in_for_parts_of_a_string(write, monkeypatch):
+    path = write("sources: {tables: 'postgresql://reader:${DB_PASSWORD}@${DB_HOST}/plant'}")
+    monkeypatch.setenv("DB_PASSWORD", SECRET)
+    monkeypatch.setenv("DB_HOST", "db.internal")
+
+    (source,) = load(path).sources.tables
+
+    assert source.url.get_secret_value() == f"postgresql://reader:{SECRET}@db.internal/plant"
+    monkeypatch.delenv("DB_HOST")
+    message, _ = error_of(path)
+    assert "${DB_HOST}" in message
+    assert "not set" in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sources: {tables: [{url: 'URL', name: UPPER}]}",
+        "sources: {tables: [{url: 'URL', passwd: x}]}",
+        "sources: {tables: [{url: ['URL']}]}",
+        "sources: {tables: ['URL', 'URL']}",
+        "sources: {tables: [['URL']]}",
+        "sources: 'URL'",
+        "retrieval: 'URL'",
+        "sources: {tables: 'URL}",
+        "sources: {tables: {uri: 'URL'}}",
+    ],
+)
+@pytest.mark.parametrize("query", ["", "?password=" + SECRET])
+def test_a_password_is_in_no_error(write, text, query):
+    url = f"postgresql://reader:{SECRET}@db.internal/plant{query}"
+
+    for shown in error_of(write(text.replace("URL", url))):
+        assert SECRET not in shown
+
+
+def test_a_password_in_a_variable_is_in_no_error(write, monkeypatch):
+    path = write(MINIMAL)
+    for value in (f"postgresql://u:{SECRET}@h/d", f"'{SECRET}", f"[{SECRET}"):
+        monkeypatch.setenv("RAG_ASSETS__SOURCES", value)
+        for shown in error_of(path):
+            assert SECRET not in shown
+
+
+def test_a_password_is_in_no_repr_and_no_dump(write):
+    config = load(write(f"sources: {{tables: 'postgresql://reader:{SECRET}@db/plant'}}"))
+
+    for shown in (repr(config), str(config), config.model_dump_json(), f"{config.sources}"):
+        assert SECRET not in shown
+
+
+@given(
+    user=st.text("abc", max_size=4),
+    password=st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S"]), min_size=1),
+)
+def test_redacting_takes_any_password_out_of_a_url(user, password):
+    secret = f"<{password}>"
+
+    shown = redacted(f"cannot reach postgresql://{user}:{secret}@db.internal:5432/plant today")
+
+    assert shown == f"cannot reach postgresql://{user}:***@db.internal:5432/plant today"
+
+
+@pytest.mark.parametrize(
+    "text", ["http://localhost:8080/x", "see s3://bucket/a and mail me@example.org", "a:b@c", ""]
+)
+def test_redacting_leaves_everything_else(text):
+    assert redacted(text) == text
+
+
+def test_the_default_parts_stay_beside_own_ones(write):
+    config = load(write("models: {bge: {path: BAAI/bge-m3}, minilm: {path: ./weights}}"))
+
+    assert config.models["bge"].path == "BAAI/bge-m3"
+    assert config.models["minilm"].path.endswith("/weights")
+    assert set(config.parsers) == {"pymupdf", "pdfium"}
+    assert set(config.chunkings) == {"fixed_256", "fixed_512", "headers_800"}
+
+
+def test_the_first_variant_serves_unless_one_is_named(write):
+    variants = "variants: {b: {}, a: {}}\n"
+
+    assert load(write(variants)).serving_variant == "b"
+    assert load(write(variants + "serving: {variant: a}")).serving_variant == "a"
+
+
+def test_asking_for_an_unknown_variant_names_the_known_ones():
+    with pytest.raises(ConfigError, match=r"'fast'.*default"):
+        Config().variant("fast")
+
+
+def test_a_table_may_be_named_by_a_word_or_a_pattern():
+    source = TableSource(url="sqlite:///x", tables=["steels", "test_*", {"name": "a?"}])
+
+    assert source.tables == [TableSpec(name=name) for name in ("steels", "test_*", "a?")]
+    assert [table.is_pattern for table in source.tables] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("url", "is_database"),
+    [
+        ("postgresql+psycopg://h/d", True),
+        ("mysql://h/d", True),
+        ("sqlite:///x", True),
+        ("tables", False),
+        ("s3://bucket/tables", False),
+        ("file:///srv/tables", False),
+        ("package:mendeleev/elements.db", False),
+    ],
+)
+def test_what_counts_as_a_database(url, is_database):
+    assert TableSource(url=url).is_database is is_database
+
+
+def test_places_in_packages_are_found_without_importing_them():
+    assert resolve_package_path("package:rag_assets/config.py").samefile(config_module.__file__)
+    with pytest.raises(ConfigError, match="no_such_package is not installed"):
+        resolve_package_path("package:no_such_package/x")
+    with pytest.raises(ConfigError, match=r"rag_assets holds no nothing\.db"):
+        resolve_package_path("package:rag_assets/nothing.db")

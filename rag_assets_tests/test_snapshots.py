@@ -1,0 +1,320 @@
+"""A snapshot after any sequence of edits equals one made from scratch."""
+
+import datetime
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assets import snapshots
+from rag_assets.snapshots import About, Landed, Swap, swap
+from rag_assets.sync import ShrinkError
+
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("size", pa.float64())])
+
+
+class Bench:
+    """Swaps tables into one snapshot."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "exports" / "source" / "parts.parquet"
+        self.passes = 0
+        self.log: list[str] = []
+
+    def land(self, table: pa.Table) -> Path:
+        self.passes += 1
+        path = self.folder / f"landed{self.passes}.parquet"
+        pq.write_table(table, path)
+        return path
+
+    def swap(
+        self,
+        table: pa.Table,
+        *,
+        key: Sequence[str] = (),
+        candidates: Sequence[str] = (),
+        keys: pa.Table | None = None,
+        allow_shrink: bool = True,
+        **about,
+    ) -> Swap:
+        landed = Landed(
+            table.schema,
+            [self.land(table)],
+            keys=None if keys is None else [self.land(keys)],
+        )
+        said = {"title": "Parts", "hidden": None, "headings": {}} | about
+        return swap(
+            self.file,
+            landed=landed,
+            about=About(source="source", table="parts", key=key, **said),
+            key_candidates=candidates,
+            work=self.folder / f"work{self.passes}",
+            allow_shrink=allow_shrink,
+            log=self.log.append,
+        )
+
+    def rows(self) -> list[dict]:
+        return pq.read_table(self.file).to_pylist()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def parts(*rows: tuple[int | None, str | None, float | None]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [dict(zip(SCHEMA.names, row, strict=True)) for row in rows], schema=SCHEMA
+    )
+
+
+def counts(swapped: Swap) -> tuple[int, int, int, int]:
+    return (swapped.added, swapped.changed, swapped.removed, swapped.unchanged)
+
+
+def test_rows_are_counted_by_key(bench):
+    first = bench.swap(parts((1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)), key=["id"])
+    second = bench.swap(parts((4, "d", 4.0), (3, "c", 3.0), (2, "x", 2.0)), key=["id"])
+    assert counts(first) == (3, 0, 0, 0)
+    assert counts(second) == (1, 1, 1, 1)
+    assert [row["id"] for row in bench.rows()] == [2, 3, 4]
+
+
+def test_without_a_key_rows_are_counted_by_content_with_multiplicity(bench):
+    bench.swap(parts((1, "a", 1.0), (1, "a", 1.0), (2, "b", 2.0)))
+    swapped = bench.swap(parts((1, "a", 1.0), (2, "x", 2.0), (2, "x", 2.0), (2, "x", 2.0)))
+    assert counts(swapped) == (3, 0, 2, 1)
+
+
+def test_equal_rows_in_another_order_write_nothing(bench):
+    rows = [(2, "b", 2.0), (1, None, None), (3, "", 0.1)]
+    first = bench.swap(parts(*rows), key=["id"])
+    written = bench.file.stat().st_mtime_ns
+    second = bench.swap(parts(*reversed(rows)), key=["id"])
+    assert counts(second) == (0, 0, 0, 3)
+    assert second.data_version == first.data_version
+    assert bench.file.stat().st_mtime_ns == written
+
+
+def test_an_even_number_of_equal_rows_is_not_overlooked(bench):
+    first = bench.swap(parts((1, "a", 1.0), (1, "a", 1.0)))
+    second = bench.swap(parts((2, "b", 1.0), (2, "b", 1.0)))
+    assert second.data_version != first.data_version
+
+
+def test_null_is_not_an_empty_text_and_nan_is_null(bench):
+    bench.swap(parts((1, "", float("nan")), (2, None, 1.0)), key=["id"])
+    assert bench.rows() == [
+        {"id": 1, "name": "", "size": None},
+        {"id": 2, "name": None, "size": 1.0},
+    ]
+    assert counts(bench.swap(parts((1, None, None), (2, None, 1.0)), key=["id"])) == (0, 1, 0, 1)
+
+
+def test_types_are_kept_and_nested_values_become_json(bench):
+    day = datetime.datetime(2024, 2, 29, 12, 30, 0, 5)
+    zoned = day.replace(tzinfo=datetime.UTC)
+    table = pa.table(
+        {
+            "decimal": pa.array([Decimal("1.50")], pa.decimal128(10, 2)),
+            "single": pa.array([0.1], pa.float32()),
+            "flag": pa.array([True]),
+            "date": pa.array([day.date()]),
+            "time": pa.array([day.time()]),
+            "naive": pa.array([day], pa.timestamp("ns")),
+            "zoned": pa.array([zoned], pa.timestamp("us", "Europe/Stockholm")),
+            "bytes": pa.array([b"\x00\xff"]),
+            "list": pa.array([[1, None]]),
+            "struct": pa.array([{"a": {"b": "å"}}]),
+            "word": pa.array(["x"]).dictionary_encode(),
+            "nothing": pa.nulls(1),
+        }
+    )
+    bench.swap(table)
+    [row] = bench.rows()
+    assert row == {
+        "decimal": Decimal("1.50"),
+        "single": 0.1,
+        "flag": True,
+        "date": day.date(),
+        "time": day.time(),
+        "naive": day,
+        "zoned": zoned,
+        "bytes": b"\x00\xff",
+        "list": "[1,null]",
+        "struct": '{"a":{"b":"å"}}',
+        "word": "x",
+        "nothing": None,
+    }
+    assert counts(bench.swap(table)) == (0, 0, 0, 1)
+
+
+def test_columns_that_differ_only_in_case_are_both_kept(bench):
+    table = pa.table([[1], [2], [3]], names=["N", "n", 'odd " name; --'])
+    bench.swap(table, key=["n"])
+    assert bench.rows() == [{"N": 1, "n": 2, 'odd " name; --': 3}]
+
+
+def test_the_snapshot_says_what_it_is(bench):
+    swapped = bench.swap(
+        parts((1, "a", 1.0)), key=["id"], title="Spare parts", headings={"size": "Size [mm]"}
+    )
+    assert snapshots.metadata_of(bench.file) == {
+        "source": "source",
+        "table": "parts",
+        "title": "Spare parts",
+        "key": ["id"],
+        "hidden": ["id"],
+        "headings": {"size": "Size [mm]"},
+        "data_version": swapped.data_version,
+    }
+    assert pq.read_schema(bench.file).field("size").metadata == {b"comment": b"Size [mm]"}
+
+
+def test_other_headings_are_another_version_with_the_same_rows(bench):
+    first = bench.swap(parts((1, "a", 1.0)), key=["id"])
+    second = bench.swap(parts((1, "a", 1.0)), key=["id"], headings={"size": "Size [mm]"})
+    assert counts(second) == (0, 0, 0, 1)
+    assert second.data_version != first.data_version
+    assert snapshots.metadata_of(bench.file)["headings"] == {"size": "Size [mm]"}
+
+
+def test_a_unique_candidate_becomes_the_key_only_while_it_is_unique(bench):
+    bench.swap(parts((1, "a", 1.0), (2, "a", 1.0)), candidates=["uuid", "name", "id"])
+    assert snapshots.metadata_of(bench.file)["key"] == ["id"]
+    assert snapshots.metadata_of(bench.file)["hidden"] == ["id"]
+    swapped = bench.swap(parts((1, "a", 1.0), (2, "a", 1.0), (2, "b", 1.0)), candidates=["id"])
+    assert snapshots.metadata_of(bench.file)["key"] == []
+    assert counts(swapped) == (1, 0, 0, 2)
+
+
+def test_rows_that_share_a_key_are_reported_and_one_is_kept(bench):
+    rows = [(1, "b", 1.0), (1, "a", 1.0), (1, "c", 1.0), (2, "d", 1.0)]
+    swapped = bench.swap(parts(*rows), key=["id"])
+    assert swapped.rows == 2
+    [failure] = swapped.failures
+    assert "3 rows" in failure.reason
+    assert '["1"]' in failure.reason
+    kept = bench.rows()
+    bench.swap(parts(*reversed(rows)), key=["id"])
+    assert bench.rows() == kept
+
+
+def test_a_key_that_is_no_key_gives_few_failures(bench):
+    rows = [(number // 2, str(number), 1.0) for number in range(1_000)]
+    failures = bench.swap(parts(*rows), key=["id"]).failures
+    assert len(failures) == snapshots.DUPLICATES_SHOWN + 1
+    assert "400 more rows" in failures[-1].reason
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (parts((1, "a", 1.0)).append_column("new", [["x"]]), ["column new was added"]),
+        (parts((1, "a", 1.0)).drop_columns(["size"]), ["column size was removed"]),
+        (
+            parts((1, "a", 1.0)).rename_columns(["id", "label", "size"]),
+            ["column name was renamed to label"],
+        ),
+        (
+            parts((1, "a", 1.0)).rename_columns(["id", "label", "size"]).slice(0, 0),
+            ["column label was added", "column name was removed"],
+        ),
+        (
+            pa.table({"id": [1], "name": ["a"], "size": ["1.0"]}),
+            ["column size changed its type from double to string"],
+        ),
+    ],
+)
+def test_a_changed_schema_is_taken_over_and_reported(bench, table, said):
+    bench.swap(parts((1, "a", 1.0)), key=["id"])
+    swapped = bench.swap(table, key=["id"])
+    assert list(swapped.schema_changes) == said
+    assert bench.log == [f"source/parts: {change}" for change in said]
+    assert pq.read_table(bench.file).to_pylist() == table.to_pylist()
+
+
+def test_losing_most_rows_needs_confirmation(bench):
+    rows = [(number, "a", 1.0) for number in range(10)]
+    bench.swap(parts(*rows), key=["id"])
+    with pytest.raises(ShrinkError, match="8 of 10"):
+        bench.swap(parts(*rows[:2]), key=["id"], allow_shrink=False)
+    assert len(bench.rows()) == 10
+    assert counts(bench.swap(parts(*rows[:5]), key=["id"], allow_shrink=False)) == (0, 0, 5, 5)
+
+
+def test_replacing_all_rows_is_not_a_loss(bench):
+    bench.swap(parts((1, "a", 1.0), (2, "b", 1.0)))
+    assert counts(bench.swap(parts((3, "c", 1.0), (4, "d", 1.0)), allow_shrink=False)) == (
+        2,
+        0,
+        2,
+        0,
+    )
+
+
+def test_newest_rows_and_all_keys_make_the_whole_table(bench):
+    bench.swap(parts((1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)), key=["id"])
+    keys = pa.table({"id": [1, 3, 4]})
+    swapped = bench.swap(parts((3, "x", 3.0), (4, "d", 4.0)), key=["id"], keys=keys)
+    assert counts(swapped) == (1, 1, 1, 1)
+    assert [row["name"] for row in bench.rows()] == ["a", "x", "d"]
+
+
+def test_a_key_without_a_row_asks_for_the_whole_table(bench):
+    bench.swap(parts((1, "a", 1.0)), key=["id"])
+    before = bench.rows()
+    with pytest.raises(snapshots.StaleKeysError):
+        bench.swap(parts((3, "c", 3.0)), key=["id"], keys=pa.table({"id": [1, 2, 3]}))
+    assert bench.rows() == before
+
+
+def test_newest_is_the_greatest_number_or_time_and_never_a_text(bench):
+    bench.swap(parts((1, "b", 1.5), (7, "a", None)), key=["id"])
+    assert snapshots.newest(bench.file, column="id") == 7
+    assert snapshots.newest(bench.file, column="size") == 1.5
+    assert snapshots.newest(bench.file, column="name") is None
+    assert snapshots.newest(bench.file, column="other") is None
+
+
+def test_a_pass_is_remembered_with_its_snapshot_only(bench):
+    done = snapshots.Pass("look", "version", rows=1, failed=0)
+    bench.swap(parts((1, "a", 1.0)))
+    snapshots.record_pass(bench.file, done)
+    assert snapshots.last_pass(bench.file) == done
+    bench.file.unlink()
+    assert snapshots.last_pass(bench.file) is None
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 5),
+        st.one_of(st.none(), st.sampled_from(["", "a", "A", "é", "'"])),
+        st.one_of(st.none(), st.sampled_from([0.0, -0.0, 1.0, 1e300, float("nan")])),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=25)
+@given(tables=st.lists(ROWS, min_size=1, max_size=4), keyed=st.booleans())
+def test_any_sequence_of_tables_ends_where_the_last_one_starts(tables, keyed):
+    key = ["id"] if keyed else []
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        walked, fresh = Bench(Path(one)), Bench(Path(other))
+        held = 0
+        for table in tables:
+            swapped = walked.swap(parts(*table), key=key)
+            assert held == swapped.changed + swapped.removed + swapped.unchanged
+            assert swapped.rows == swapped.added + swapped.changed + swapped.unchanged
+            held = swapped.rows
+        again = fresh.swap(parts(*tables[-1]), key=key)
+        assert swapped.data_version == again.data_version
+        assert walked.rows() == fresh.rows()

@@ -1,0 +1,67 @@
+"""Tasks that misbehave in the ways that parsers do; they run in worker processes."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def echo(value):
+    return value
+
+
+def process_id():
+    return os.getpid()
+
+
+def noisy(value):
+    sys.stdout.write("chatter on standard output\n")
+    sys.stdout.flush()
+    os.write(1, b"chatter below Python\n")
+    sys.stderr.write("chatter on standard error\n")
+    assert sys.stdin.read() == ""
+    return value
+
+
+def raw(size):
+    return b"\x00\xff" * size
+
+
+def fail(message):
+    raise ValueError(message)
+
+
+def leave():
+    raise SystemExit(3)
+
+
+def read_missing():
+    Path("/no/such/file").read_bytes()
+
+
+def crash():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang():
+    time.sleep(600)
+
+
+def hang_deaf():
+    """Hang in C code that holds the interpreter lock, as a parser's native code does."""
+    ctypes.PyDLL(None).sleep(600)
+
+
+def hang_with_child(pid_file):
+    child = subprocess.Popen(["sleep", "600"])
+    Path(pid_file).write_text(str(child.pid))
+    time.sleep(600)
+
+
+def hog():
+    blocks = []
+    while True:
+        blocks.append(bytearray(64 << 20))
