@@ -69,7 +69,7 @@ class Finished:
 
 def rag_assets(*arguments: str, config: Path, environment: Mapping[str, str] = {}) -> Finished:
     """Run the command line on `config`; progress goes to the terminal."""
-    command = [sys.executable, "-m", "rag_assets.serving.cli", *arguments]
+    command = [Path(sys.executable).with_name("rag-assets"), *arguments]
     print("$ rag-assets", *arguments, flush=True)
     started = time.monotonic()
     done = subprocess.run(

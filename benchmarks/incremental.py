@@ -137,9 +137,7 @@ def main() -> None:
             embedded = sum(c.get("embedded", 0) for c in done.json["assets"].values())
             new = texts(units(config, state=folder / "state")) - before
             print(f"round {round_}: {embedded} embedded, {len(new)} new, {done.seconds:.1f} s")
-            bounds.append(
-                equal(f"round {round_}: texts embedded = new texts", embedded, len(new))
-            )
+            bounds.append(equal(f"round {round_}: texts embedded = new texts", embedded, len(new)))
         environment = {"RAG_ASSETS__STATE_DIR": str(folder / "fresh")}
         rag_assets("refresh", "--json", config=config, environment=environment)
         ours = units(config, state=folder / "state")

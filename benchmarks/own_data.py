@@ -68,7 +68,7 @@ def measure(config: Path, *, data: Path) -> list:
     in_index = held.group_by("table").aggregate([("table", "count")]).to_pylist()
     print(f"cold {cold.seconds:.0f} s, again {again.seconds:.1f} s")
     print(f"quarantined: {failed}")
-    print(f"rows: {({row['table']: row['table_count'] for row in in_index})}")
+    print("rows:", {row["table"]: row["table_count"] for row in in_index})
     touched = sum(
         counts[name]
         for asset, counts in again.json["assets"].items()
@@ -90,7 +90,8 @@ def measure(config: Path, *, data: Path) -> list:
 
 
 def versions(status: dict) -> dict[str, str]:
-    return {table["table"]: table["data_version"] for table in status["tables"]}
+    states = {**status["shared"], **status["variants"]["default"]}
+    return {asset: state["data_version"] for asset, state in states.items()}
 
 
 def main() -> None:

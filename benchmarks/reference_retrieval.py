@@ -1,7 +1,7 @@
 """An independent retrieval run to hold the project against: none of the project's code.
 
-Chunks of 220 tokens cut page by page from pdfium text, rows as full-semantic sentences, MiniLM in
-bf16, `bm25s` and reciprocal rank fusion over one list of all texts. Scored at the gold's own level
+Chunks of 220 tokens cut page by page from pdfium text, rows as full-semantic sentences, MiniLM,
+`bm25s` and reciprocal rank fusion over one list of all texts. Scored at the gold's own level
 (page, document or row) with duplicates collapsed.
 """
 
@@ -9,8 +9,13 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from transformers import PreTrainedTokenizerBase
 
 DEPTH = 100
 CUTOFF = 10
@@ -19,12 +24,9 @@ CUTOFF = 10
 def run(model_folder: Path, data: Path) -> dict[str, dict[str, bool]]:
     """Hits at 10 of each question (by id) for `baseline`, `bm25` and `hybrid`."""
     import bm25s
-    import torch
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(
-        str(model_folder), model_kwargs={"dtype": torch.bfloat16}, device="cpu"
-    )
+    model = SentenceTransformer(str(model_folder), device="cpu")
     keys, texts = [], []
     for key, text in units(data, tokenizer=model.tokenizer):
         keys.append(key)
@@ -32,9 +34,7 @@ def run(model_folder: Path, data: Path) -> dict[str, dict[str, bool]]:
     questions = [json.loads(line) for line in (data / "questions.jsonl").open()]
     queries = [question["question"] for question in questions]
     print(f"reference: {len(texts):,} texts", flush=True)
-    dense = ranked(
-        encode(model, queries) @ encode(model, texts).T,
-    )
+    dense = ranked(encode(model, queries) @ encode(model, texts).T)
     lexical_index = bm25s.BM25()
     lexical_index.index(
         bm25s.tokenize(texts, stopwords="en", show_progress=False), show_progress=False
@@ -56,7 +56,7 @@ def run(model_folder: Path, data: Path) -> dict[str, dict[str, bool]]:
     }
 
 
-def encode(model, texts: Sequence[str]) -> np.ndarray:
+def encode(model: "SentenceTransformer", texts: Sequence[str]) -> np.ndarray:
     vectors = model.encode(
         list(texts), batch_size=64, normalize_embeddings=True, convert_to_numpy=True
     )
@@ -90,7 +90,7 @@ def is_hit(ranking: Sequence[int], *, keys: Sequence[set[str]], gold: set[str]) 
     return False
 
 
-def units(data: Path, *, tokenizer) -> Iterator[tuple[set[str], str]]:
+def units(data: Path, *, tokenizer: "PreTrainedTokenizerBase") -> Iterator[tuple[set[str], str]]:
     for line in (data / "documents.jsonl").open():
         document = json.loads(line)
         for page, text in pages(data / document["path"]):
@@ -123,7 +123,9 @@ def pages(path: Path) -> list[tuple[int | None, str]]:
     ]
 
 
-def chunks(text: str, *, tokenizer, size: int = 220, overlap: int = 20) -> Iterator[str]:
+def chunks(
+    text: str, *, tokenizer: "PreTrainedTokenizerBase", size: int = 220, overlap: int = 20
+) -> Iterator[str]:
     offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
         "offset_mapping"
     ]

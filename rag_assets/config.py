@@ -192,7 +192,9 @@ class EmbeddingModel(_Section):
     max_tokens: int | None = Field(
         None, gt=8, description="window of the model; its own limit if empty"
     )
-    batch_tokens: int = Field(8_192, gt=0, description="padded tokens of one batch")
+    batch_tokens: int = Field(
+        8_192, gt=0, description="padded tokens of one batch on CUDA; a CPU takes at most 1,024"
+    )
 
     @field_validator("normalize")
     @classmethod
@@ -276,7 +278,7 @@ class Index(_Section):
     """When search indexes are built and maintained."""
 
     ann_from_rows: int = Field(
-        50_000, gt=0, description="an ANN index is built from this size; below it search is exact"
+        20_000, gt=0, description="an ANN index is built from this size; below it search is exact"
     )
     maintain_from_share: float = Field(
         0.1, gt=0, le=1, description="indexes take in new rows once this share is unindexed"
@@ -542,6 +544,12 @@ def _anchored(config: Config, *, root: Path) -> Config:
             "state_dir": root / config.state_dir,
             "sources": sources,
             "evaluation": config.evaluation.model_copy(update={"questions": questions}),
+            "chunkings": {
+                name: chunking.model_copy(
+                    update={"tokenizer": _anchored_model(chunking.tokenizer, root=root)}
+                )
+                for name, chunking in config.chunkings.items()
+            },
             "models": {
                 name: model.model_copy(update={"path": _anchored_model(model.path, root=root)})
                 for name, model in config.models.items()

@@ -179,7 +179,7 @@ QUARANTINE = pa.schema(
 """Inputs that could not be transformed. Key: `target`, `key`."""
 
 QUESTIONS = derived(
-    _required("question_id", pa.string(), "unique within its set"),
+    _required("question_id", pa.string(), "set/id: the id is unique within its set"),
     _required("question_set", pa.string(), "name of the set in the config"),
     _required("question", pa.string(), "the query"),
     _required("domain", pa.string(), "where the gold lies: document, table or combined"),
@@ -189,7 +189,7 @@ QUESTIONS = derived(
     _required("support", pa.string(), "JSON list of bridging evidence"),
     _column("answer", pa.string(), "for reading, not for retrieval"),
 )
-"""Questions with gold evidence anchored to the source. Key: `question_id` within its set."""
+"""Questions with gold evidence anchored to the source. Key: `question_id`."""
 
 
 DOCUMENT_FILES_TABLE = "document_files"

@@ -4,7 +4,7 @@ Integers, booleans and decimals keep their type; other numbers are doubles witho
 in microseconds, and whatever is left (lists, structs, intervals, enums) is text.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,30 +84,78 @@ def _is_binary(kind: pa.DataType) -> bool:
     )
 
 
-def rows_by_position(files: Sequence[Path], *, schema: pa.Schema) -> pa.RecordBatchReader:
-    """The rows of Parquet `files` in batches, their columns named c0, c1, ... as in `schema`.
+def by_position(table: pa.Table) -> pa.Table:
+    """`table` with its columns named c0, c1, ...: names that no tool on the way changes.
 
-    Names that differ only in case would collide in SQL. A column that a file lacks is NULL.
+    SQL takes names that differ only in case for one, and dlt replaces quotes in names.
     """
-    plain = pa.schema([(f"c{index}", field.type) for index, field in enumerate(schema)])
+    return table.rename_columns([f"c{place}" for place in range(table.num_columns)])
+
+
+def rows_by_position(
+    files: Sequence[Path], *, schema: pa.Schema, names: Sequence[str]
+) -> pa.RecordBatchReader:
+    """The rows of Parquet `files` in batches, their columns named c0, c1, ...
+
+    The files hold the columns of `schema` under `names`; one that a file lacks is NULL.
+    """
+    carriers = pa.schema(
+        [(f"c{place}", _carried(field.type)) for place, field in enumerate(schema)]
+    )
 
     def batches() -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
         for path in files:
             with pq.ParquetFile(path) as file:
-                there = [name for name in schema.names if name in file.schema_arrow.names]
+                there = [name for name in names if name in file.schema_arrow.names]
                 for batch in file.iter_batches(BATCH_ROWS, columns=there):
-                    yield from _positional(batch, schema, plain).to_batches()
+                    columns = [
+                        batch.column(name).cast(field.type).cast(carrier.type)
+                        if name in there
+                        else pa.nulls(batch.num_rows, carrier.type)
+                        for name, field, carrier in zip(names, schema, carriers, strict=True)
+                    ]
+                    yield pa.RecordBatch.from_arrays(columns, schema=carriers)
 
-    return pa.RecordBatchReader.from_batches(plain, batches())
+    return pa.RecordBatchReader.from_batches(carriers, batches())
 
 
-def _positional(batch: pa.RecordBatch, schema: pa.Schema, plain: pa.Schema) -> pa.Table:
-    columns = [
-        batch.column(field.name).cast(field.type)
-        if field.name in batch.schema.names
-        else pa.nulls(batch.num_rows, field.type)
-        for field in schema
+def _carried(kind: pa.DataType) -> pa.DataType:
+    """The type in which a value enters DuckDB: some types of Arrow it does not take."""
+    if pa.types.is_decimal256(kind):
+        return pa.string()
+    return pa.float32() if pa.types.is_float16(kind) else kind
+
+
+def schema_changes(
+    held: pa.Schema, fresh: pa.Schema, *, is_renamed: Callable[[str, str], bool]
+) -> list[str]:
+    """What became of the columns, one sentence each.
+
+    `is_renamed` tells whether a column that went and one of the same type that came are the same.
+    """
+    added = [name for name in fresh.names if name not in held.names]
+    removed = [name for name in held.names if name not in fresh.names]
+    changes = []
+    for old in list(removed):
+        alike = (name for name in added if fresh.field(name).type == held.field(old).type)
+        new = next((name for name in alike if is_renamed(old, name)), None)
+        if new is not None:
+            changes.append(f"column {old} was renamed to {new}")
+            removed.remove(old)
+            added.remove(new)
+    changes += [f"column {name} was added" for name in added]
+    changes += [f"column {name} was removed" for name in removed]
+    changes += [
+        f"column {field.name} changed its type from {held.field(field.name).type} to {field.type}"
+        for field in fresh
+        if field.name in held.names and held.field(field.name).type != field.type
     ]
-    return pa.Table.from_arrays(columns, schema=plain)
+    return changes
+
+
+def as_json(columns: Iterable[str]) -> str:
+    """SQL: the values of `columns` as a JSON list of texts, NULL told from an empty text."""
+    texts = ", ".join(f"{column}::VARCHAR" for column in columns)
+    return f"to_json(list_value({texts}))::VARCHAR"

@@ -13,8 +13,8 @@ text. Its Arrow schema carries, as JSON under `rag_assets`, the fields of `About
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -23,8 +23,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets.identity import fingerprint
-from rag_assets.snapshot_types import normal, normalised, rows_by_position, spilling_to
-from rag_assets.store import write_atomically
+from rag_assets.snapshot_types import (
+    as_json,
+    normal,
+    normalised,
+    rows_by_position,
+    schema_changes,
+    spilling_to,
+)
 from rag_assets.sync import Failure, guard_shrink
 
 if TYPE_CHECKING:
@@ -57,9 +63,9 @@ class Landed:
     schema: pa.Schema
     """All columns of the table, in their order at the source."""
     files: Sequence[Path]
-    """Parquet files with the rows; a column that a file lacks is NULL in it."""
+    """Parquet files with the rows, columns named as `by_position` does."""
     keys: Sequence[Path] | None = None
-    """Parquet files with the keys of all rows, where `files` hold only the newest rows."""
+    """The same with the keys of all rows, where `files` hold only the newest rows."""
     rejected: Sequence[Failure] = ()
     """Rows that could not be read."""
 
@@ -78,17 +84,6 @@ class Swap:
     """Rows that were left out, with the reason."""
     schema_changes: Sequence[str] = ()
     """Columns that were added, removed, renamed or changed their type, one sentence each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """The record of a complete pass: while the source looks the same, there is nothing to do."""
-
-    observed: str
-    """What the source looked like before it was read."""
-    data_version: str
-    rows: int
-    failed: int
 
 
 class StaleKeysError(Exception):
@@ -144,30 +139,6 @@ def newest(file: Path, *, column: str) -> float | Decimal | datetime | date | ti
     if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
         return None
     return pc.max(values).as_py()
-
-
-def last_pass(file: Path) -> Pass | None:
-    """The record of the last complete pass over the snapshot at `file`."""
-    try:
-        return Pass(**json.loads(_pass_file(file).read_text("utf-8"))) if file.is_file() else None
-    except (FileNotFoundError, json.JSONDecodeError, TypeError):
-        return None
-
-
-def record_pass(file: Path, done: Pass) -> None:
-    """Record a complete pass over the snapshot at `file`."""
-    write_atomically(_pass_file(file), json.dumps(asdict(done)))
-
-
-def forget_pass(file: Path) -> None:
-    """Let the next refresh read the table, whatever it looks like."""
-    _pass_file(file).unlink(missing_ok=True)
-
-
-def remove(file: Path) -> None:
-    """Remove a snapshot and its record."""
-    _pass_file(file).unlink(missing_ok=True)
-    file.unlink(missing_ok=True)
 
 
 def swap(
@@ -248,17 +219,27 @@ class _Swapping:
         counts.pop("held")
         return Swap(version, rows, failures=failures, schema_changes=changes, **counts)
 
-    def _load(self, name: str, files: Sequence[Path], schema: pa.Schema) -> None:
-        """Make the table `name` from Parquet files, with the hash of each row's content."""
-        reader = rows_by_position(files, schema=schema)
+    def _load(
+        self,
+        name: str,
+        files: Sequence[Path],
+        schema: pa.Schema,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Make the table `name` from Parquet files, with the hash of each row's content.
+
+        `names` are the columns of the files, unless they are named by position.
+        """
+        by_place = [f"c{place}" for place in range(len(schema))]
+        reader = rows_by_position(files, schema=schema, names=names or by_place)
         self.connection.register("landed", reader)
         normal = ", ".join(
             f"{normalised(f'c{index}', field.type)} AS c{index}"
             for index, field in enumerate(schema)
         )
-        columns = [f"c{index}" for index in range(len(schema))]
         self.connection.execute(
-            f"CREATE OR REPLACE TABLE {name} AS SELECT *, md5({_as_json(columns)}) AS content "
+            f"CREATE OR REPLACE TABLE {name} AS SELECT *, md5({as_json(by_place)}) AS content "
             f"FROM (SELECT {normal} FROM landed)"
         )
         self.connection.unregister("landed")
@@ -269,7 +250,7 @@ class _Swapping:
         import pyarrow.parquet as pq
 
         schema = pq.read_schema(self.file).remove_metadata()
-        self._load("held", [self.file], schema)
+        self._load("held", [self.file], schema, names=schema.names)
         return schema
 
     def _with_key(self, about: About, candidates: Sequence[str]) -> About:
@@ -295,7 +276,7 @@ class _Swapping:
 
     def _key(self, columns: Sequence[str], schema: pa.Schema) -> str:
         """SQL: the key of a row as JSON text."""
-        return _as_json([f"c{schema.get_field_index(name)}" for name in columns])
+        return as_json([f"c{schema.get_field_index(name)}" for name in columns])
 
     def _add_unmoved(self, columns: Sequence[str], held_schema: pa.Schema | None) -> None:
         """Add to the newest rows all held ones that are still there."""
@@ -394,29 +375,12 @@ class _Swapping:
     def _schema_changes(self, held: pa.Schema | None) -> list[str]:
         if held is None:
             return []
-        added = [name for name in self.schema.names if name not in held.names]
-        removed = [name for name in held.names if name not in self.schema.names]
-        changes = []
-        for old in list(removed):
-            new = next((name for name in added if self._is_renamed(old, name, held)), None)
-            if new is not None:
-                changes.append(f"column {old} was renamed to {new}")
-                removed.remove(old)
-                added.remove(new)
-        changes += [f"column {name} was added" for name in added]
-        changes += [f"column {name} was removed" for name in removed]
-        changes += [
-            f"column {field.name} changed its type from {held.field(field.name).type} "
-            f"to {field.type}"
-            for field in self.schema
-            if field.name in held.names and held.field(field.name).type != field.type
-        ]
-        return changes
+        return schema_changes(
+            held, self.schema, is_renamed=lambda old, new: self._is_renamed(old, new, held)
+        )
 
     def _is_renamed(self, old: str, new: str, held: pa.Schema) -> bool:
         """Whether a column that went and one that came hold the same values."""
-        if held.field(old).type != self.schema.field(new).type:
-            return False
         totals = "SELECT count({0}), sum(hash({0}::VARCHAR)) FROM {1}"
         before = totals.format(f"c{held.get_field_index(old)}", "held")
         after = totals.format(f"c{self.schema.get_field_index(new)}", "fresh")
@@ -463,13 +427,3 @@ def _document(about: About) -> dict[str, str | list[str] | dict[str, str]]:
         "hidden": list(about.hidden or ()),
         "headings": dict(about.headings),
     }
-
-
-def _as_json(columns: Iterable[str]) -> str:
-    """SQL: the values of `columns` as a JSON list of texts, NULL told from an empty text."""
-    texts = ", ".join(f"{column}::VARCHAR" for column in columns)
-    return f"to_json(list_value({texts}))::VARCHAR"
-
-
-def _pass_file(file: Path) -> Path:
-    return file.with_suffix(".json")

@@ -7,7 +7,6 @@ the pool is closed and also when the process that owns it is killed: their input
 a kernel timer ends those that do not listen.
 """
 
-import faulthandler
 import importlib
 import json
 import os
@@ -34,6 +33,7 @@ WARM_UP_SECONDS = 60.0
 """Added to the time limit of the first call of a function in a process: heavy imports."""
 GRACE_SECONDS = 5.0
 """How much longer than its limit a task of a dead pool may live."""
+MOST_PROCESSES = 4
 LAST_WORDS = 300
 """Characters of a crashed worker's error output that are kept."""
 
@@ -92,11 +92,12 @@ class Pool:
         """Start nothing yet.
 
         Args:
-            size: Most processes at a time; as many as there are cores, but at most 4, if None.
+            size: Most processes at a time; as many as there are cores, up to `MOST_PROCESSES`,
+                if None.
             tasks_per_process: A process is replaced after so many tasks: leaks stay bounded.
             memory_bytes: Most data memory of one process (Linux); more raises `MemoryError` there.
         """
-        self.size = size or min(len(os.sched_getaffinity(0)), 4)
+        self.size = size or min(_cores(), MOST_PROCESSES)
         self._tasks_per_process = tasks_per_process
         self._memory_bytes = memory_bytes
         self._waiting: deque[Task] = deque()
@@ -170,16 +171,18 @@ class Pool:
     def _collect(self) -> Iterator[tuple[Task, Outcome]]:
         busy = [worker for worker in self._workers if worker.task is not None]
         nearest = min((worker.deadline for worker in busy), default=0.0)
-        for key, _ in self._selector.select(max(0.0, nearest - time.monotonic())):
+        ready = self._selector.select(max(0.0, nearest - time.monotonic()))
+        # late as of now: whoever takes the outcomes may keep us waiting
+        late = [worker for worker in busy if worker.deadline <= time.monotonic()]
+        for key, _ in ready:
             worker: _Worker = key.data
             task, outcome = worker.task, worker.receive()
             if worker.is_gone:
                 self._retire(worker)
             if task is not None and outcome is not None:
                 yield task, outcome
-        for worker in busy:
-            task = worker.task
-            if task is not None and time.monotonic() >= worker.deadline:
+        for worker in late:
+            if (task := worker.task) is not None:
                 self._retire(worker)
                 yield task, Failed("timeout", f"took longer than {worker.limit:.0f} s")
 
@@ -268,6 +271,13 @@ class _Worker:
         return Failed("crash", f"its process ended with {how}: {words[-LAST_WORDS:]}".rstrip(": "))
 
 
+def _cores() -> int:
+    """Cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _environment() -> dict[str, str]:
     """One core for each worker, and the import path of this process."""
     threads = dict.fromkeys(
@@ -280,7 +290,6 @@ def main() -> None:
     """Serve tasks from standard input until it ends."""
     if memory := int(sys.argv[1]):
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    faulthandler.enable()
     calls, replies = _private_pipes()
     tasks: queue.SimpleQueue[dict[str, Json]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(calls, tasks), daemon=True).start()

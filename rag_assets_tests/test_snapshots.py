@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assets import snapshots
+from rag_assets import snapshot_passes, snapshots
+from rag_assets.snapshot_types import by_position
 from rag_assets.snapshots import About, Landed, Swap, swap
 from rag_assets.sync import ShrinkError
 
@@ -31,7 +32,7 @@ class Bench:
     def land(self, table: pa.Table) -> Path:
         self.passes += 1
         path = self.folder / f"landed{self.passes}.parquet"
-        pq.write_table(table, path)
+        pq.write_table(by_position(table), path)
         return path
 
     def swap(
@@ -285,12 +286,12 @@ def test_newest_is_the_greatest_number_or_time_and_never_a_text(bench):
 
 
 def test_a_pass_is_remembered_with_its_snapshot_only(bench):
-    done = snapshots.Pass("look", "version", rows=1, failed=0)
+    done = snapshot_passes.Pass("look", "version", rows=1, failed=0)
     bench.swap(parts((1, "a", 1.0)))
-    snapshots.record_pass(bench.file, done)
-    assert snapshots.last_pass(bench.file) == done
+    snapshot_passes.record_pass(bench.file, done)
+    assert snapshot_passes.last_pass(bench.file) == done
     bench.file.unlink()
-    assert snapshots.last_pass(bench.file) is None
+    assert snapshot_passes.last_pass(bench.file) is None
 
 
 ROWS = st.lists(

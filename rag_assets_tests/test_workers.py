@@ -113,6 +113,7 @@ def test_a_hang_is_killed_at_its_limit_while_others_go_on(function):
 def test_a_timeout_kills_what_the_task_started(tmp_path):
     pid_file = tmp_path / "pid"
     with Pool(size=1) as pool:
+        outcomes(pool, call("echo", value=0))  # started
         outcomes(pool, call("hang_with_child", seconds=2, pid_file=str(pid_file)))
     with soon() as until:
         until(lambda: not is_alive(int(pid_file.read_text())))
@@ -170,6 +171,18 @@ def test_an_idle_worker_that_dies_is_replaced():
         second = outcomes(pool, call("process_id"))["task"]
     assert isinstance(second, Done)
     assert second != first
+
+
+def test_a_task_that_was_done_in_time_is_not_late_because_nobody_looked():
+    with Pool(size=2) as pool:
+        outcomes(pool, *(call("slow", key=str(n), value=n) for n in range(2)))  # both started
+        pool.submit(call("echo", key="first", value=1))
+        pool.submit(call("slow", key="second", value=2, seconds=3))
+        finished = pool.finished()
+        found = [next(finished)]
+        time.sleep(3.5)
+        found += finished
+    assert {task.key: outcome for task, outcome in found} == {"first": Done(1), "second": Done(2)}
 
 
 def test_closing_leaves_no_process():

@@ -46,6 +46,11 @@ def crash():
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def slow(value):
+    time.sleep(1)
+    return value
+
+
 def hang():
     time.sleep(600)
 

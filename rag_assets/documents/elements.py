@@ -1,21 +1,16 @@
 """Elements: the blocks that every parser yields, in reading order.
 
 An element knows nothing of the document it came from, so that equal bytes under two names give
-equal elements; `to_arrow` adds the ids.
+equal elements. Worker processes import this module at every start: it needs little.
 """
 
-import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-import pyarrow as pa
-
-from rag_assets import schemas
-from rag_assets.identity import element_id
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -23,11 +18,6 @@ if TYPE_CHECKING:
 
 Cells: TypeAlias = tuple[tuple[str, ...], ...]
 Box: TypeAlias = tuple[float, float, float, float]
-
-CONTENT = pa.schema(
-    [field for field in schemas.ELEMENTS if field.name not in schemas.SYSTEM_COLUMNS]
-)
-"""Columns of the table of elements, without those that `sync` keeps."""
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\ufffe\uffff\ud800-\udfff]"
@@ -105,29 +95,3 @@ def _validator() -> "TypeAdapter[list[Element]]":
     from pydantic import TypeAdapter
 
     return TypeAdapter(list[Element])
-
-
-def to_arrow(elements: Sequence[Element], *, document: str, parser: str) -> pa.Table:
-    """The content columns of `schemas.ELEMENTS` for one document.
-
-    Args:
-        elements: In reading order.
-        document: Id of the document.
-        parser: Name of the parser in the config; with the position it gives the element's id.
-    """
-    columns = {
-        "element_id": [element_id(document, parser, index) for index in range(len(elements))],
-        "document_id": [document] * len(elements),
-        "index": range(len(elements)),
-        "type": [element.type for element in elements],
-        "page": [element.page for element in elements],
-        "level": [element.level for element in elements],
-        "section_path": [element.section_path for element in elements],
-        "box": [element.box for element in elements],
-        "text": [element.text for element in elements],
-        "cells": [
-            None if element.cells is None else json.dumps(element.cells, ensure_ascii=False)
-            for element in elements
-        ],
-    }
-    return pa.table(columns, schema=CONTENT)

@@ -10,25 +10,30 @@ changes.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import Config
-from rag_assets.documents.elements import CONTENT, to_arrow
+from rag_assets.documents.element_rows import CONTENT, renamed, to_arrow
 from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsing import Content, Parsed, Parsing
-from rag_assets.identity import element_id, fingerprint
+from rag_assets.identity import fingerprint
 from rag_assets.store import Store, is_one_of, parts_of, remove_folder
+from rag_assets.workers import Pool
 
 REVISION = 1
 """Raised when the same output of a parser gives other elements than before."""
 
 DOCUMENTS_A_BATCH = 64
 SECONDS_A_BATCH = 5.0
+MEMORY_A_WORKER = 4 << 30
+"""Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
 
 FILE_COLUMNS = [item.name for item in fields(SourceFile)]
 
@@ -81,32 +86,30 @@ def refresh_elements(
     settings = config.parsers[parser]
     parsers = parsers_of(settings.engine, setting=f"parsers.{parser}.engine")
     target = elements_target(parser)
+    sources = {source.name: source for source in config.sources.documents}
     scratch = store.root / "scratch" / target.name
-    parsing = Parsing(
-        settings,
-        name=parser,
-        sources={source.name: source for source in config.sources.documents},
-        scratch=scratch,
-    )
-    work = _Pass(store, target, parser=parser, parsers=parsers, parsing=parsing, log=log)
+    work = _Pass(store, target, parser=parser, parsers=parsers, log=log)
 
-    def transform(changed: pa.Table) -> Iterator[sync.Batch]:
-        remove_folder(scratch)  # left by a killed run: whoever holds the table's lock owns it
-        scratch.mkdir(parents=True)
-        try:
-            yield from work.transform(changed)
-        finally:
-            remove_folder(scratch)
+    with Pool(memory_bytes=MEMORY_A_WORKER) as pool:
 
-    report = sync.refresh(
-        store,
-        target=target,
-        made_from=work.made_from(),
-        inputs=work.inputs,
-        transform=transform,
-        log=log,
-        retry=retry,
-    )
+        def transform(changed: pa.Table) -> Iterator[sync.Batch]:
+            remove_folder(scratch)  # left by a killed run: the table's lock is ours
+            scratch.mkdir(parents=True)
+            with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
+                parsing = Parsing(
+                    settings, name=parser, sources=sources, scratch=Path(folder), pool=pool
+                )
+                yield from work.transform(changed, parsing)
+
+        report = sync.refresh(
+            store,
+            target=target,
+            made_from=work.made_from(),
+            inputs=work.inputs,
+            transform=transform,
+            log=log,
+            retry=retry,
+        )
     counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
 
@@ -121,7 +124,6 @@ class _Pass:
         *,
         parser: str,
         parsers: Mapping[str, Parser],
-        parsing: Parsing,
         log: Callable[[str], None],
     ) -> None:
         self.contents = 0
@@ -130,7 +132,6 @@ class _Pass:
         self._target = target
         self._parser = parser
         self._parsers = parsers
-        self._parsing = parsing
         self._log = log
         self._manifest: dict[str, SourceFile] = {}
 
@@ -153,7 +154,7 @@ class _Pass:
             recipe=f"elements r{REVISION}",
         )
 
-    def transform(self, changed: pa.Table) -> Iterator[sync.Batch]:
+    def transform(self, changed: pa.Table, parsing: Parsing) -> Iterator[sync.Batch]:
         """Elements of the changed documents, in batches."""
         by_content: dict[str, list[SourceFile]] = {}
         refused: list[sync.Failure] = []
@@ -170,7 +171,7 @@ class _Pass:
         held = self._held(list(by_content), version=version)
         copies = [(file, held[key]) for key in held for file in by_content.pop(key)]
         yield from self._copied(copies, version=version)
-        yield from self._parsed(by_content)
+        yield from self._parsed(by_content, parsing)
 
     def _made_of(self, file: SourceFile) -> tuple[str | None, ...]:
         parser = self._parsers.get(file.media_type or "")
@@ -222,7 +223,7 @@ class _Pass:
             )
             yield sync.Batch(
                 pa.concat_tables(
-                    _renamed(
+                    renamed(
                         rows.filter(pc.equal(rows["document_id"], origin)),
                         document=file.document_id,
                         parser=self._parser,
@@ -237,13 +238,15 @@ class _Pass:
                 ],
             )
 
-    def _parsed(self, by_content: Mapping[str, Sequence[SourceFile]]) -> Iterator[sync.Batch]:
+    def _parsed(
+        self, by_content: Mapping[str, Sequence[SourceFile]], parsing: Parsing
+    ) -> Iterator[sync.Batch]:
         contents = (
             Content(key, files[0], self._parsers[str(files[0].media_type)])
             for key, files in by_content.items()
         )
         started = time.monotonic()
-        for parsed in _in_batches(self._parsing.run(contents)):
+        for parsed in _in_batches(parsing.run(contents)):
             self.contents += len(parsed)
             self.pages += sum(item.pages for item in parsed)
             seconds = time.monotonic() - started
@@ -303,14 +306,3 @@ def _in_batches(parsed: Iterable[Parsed]) -> Iterator[list[Parsed]]:
             due = time.monotonic() + SECONDS_A_BATCH
     if batch:
         yield batch
-
-
-def _renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:
-    """Elements of one document as those of another."""
-    ids = [element_id(document, parser, index) for index in rows["index"].to_pylist()]
-    columns = {
-        **{name: rows[name] for name in rows.column_names},
-        "element_id": pa.array(ids, pa.string()),
-        "document_id": pa.array([document] * rows.num_rows, pa.string()),
-    }
-    return pa.table(columns, schema=CONTENT)

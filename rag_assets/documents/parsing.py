@@ -19,9 +19,6 @@ from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.sections import with_sections
 from rag_assets.workers import Done, Failed, Outcome, Pool, Task
 
-MEMORY_A_WORKER = 4 << 30
-"""Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
-
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -76,6 +73,7 @@ class Parsing:
         name: str,
         sources: Mapping[str, config.DocumentSource],
         scratch: Path,
+        pool: Pool,
     ) -> None:
         """Prepare; nothing is started.
 
@@ -84,11 +82,13 @@ class Parsing:
             name: What the config calls them, for reasons that name a setting.
             sources: Where files lie, by name.
             scratch: An existing folder for copies of the files at work.
+            pool: Idle workers; they are left running.
         """
         self._settings = settings
         self._name = name
         self._sources = sources
         self._scratch = scratch
+        self._pool = pool
         self._tasks: dict[str, tuple[_Open, list[int] | None]] = {}
 
     def run(self, contents: Iterable[Content]) -> Iterator[Parsed]:
@@ -97,22 +97,21 @@ class Parsing:
         Few files are open at a time, however many there are; none starts no process.
         """
         waiting = iter(contents)
-        with Pool(memory_bytes=MEMORY_A_WORKER) as pool:
-            yield from self._draw(waiting, pool)
-            for task, outcome in pool.finished():
-                opened, pages = self._tasks.pop(task.key)
-                opened.tasks -= 1
-                if task.function == preflight.FUNCTION:
-                    self._plan(opened, outcome, pool)
-                else:
-                    _take(opened, outcome, pages=pages)
-                if not opened.tasks:
-                    yield self._finish(opened)
-                yield from self._draw(waiting, pool)
+        yield from self._draw(waiting)
+        for task, outcome in self._pool.finished():
+            opened, pages = self._tasks.pop(task.key)
+            opened.tasks -= 1
+            if task.function == preflight.FUNCTION:
+                self._plan(opened, outcome)
+            else:
+                _take(opened, outcome, pages=pages)
+            if not opened.tasks:
+                yield self._finish(opened)
+            yield from self._draw(waiting)
 
-    def _draw(self, waiting: Iterator[Content], pool: Pool) -> Iterator[Parsed]:
+    def _draw(self, waiting: Iterator[Content]) -> Iterator[Parsed]:
         """Open as many files as keep the workers busy; those that cannot be read are finished."""
-        while pool.waiting < pool.size and (content := next(waiting, None)) is not None:
+        while self._pool.waiting < self._pool.size and (content := next(waiting, None)) is not None:
             media_type = str(content.file.media_type)
             path = self._scratch / f"{content.key}{SUFFIXES[media_type]}"
             opened = _Open(content, path)
@@ -124,7 +123,7 @@ class Parsing:
                 continue
             arguments = {"path": str(path), "media_type": media_type}
             task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS)
-            self._submit(task, opened, pages=None, pool=pool)
+            self._submit(task, opened, pages=None)
 
     def _fetch(self, file: SourceFile, path: Path) -> None:
         source = self._sources.get(file.source)
@@ -133,14 +132,14 @@ class Parsing:
             raise FetchError(reason, kind="environment")
         fetch(file, source=source, to=path)
 
-    def _plan(self, opened: _Open, outcome: Outcome, pool: Pool) -> None:
+    def _plan(self, opened: _Open, outcome: Outcome) -> None:
         """Cut the file into page ranges, once it is known how long it is."""
         if isinstance(outcome, Failed):
             opened.problems.append(_problem(outcome, opened.content.parser))
             return
         found = Inspection.of(outcome.value)
         if opened.content.file.media_type != PDF:
-            self._submit_range(opened, None, length=found.pages, pool=pool)
+            self._submit_range(opened, None, length=found.pages)
             return
         most = self._settings.max_pages
         if found.pages > most:
@@ -160,22 +159,20 @@ class Parsing:
         ]
         for start in range(0, len(numbers), self._settings.pages_per_task):
             part = numbers[start : start + self._settings.pages_per_task]
-            self._submit_range(opened, part, length=len(part), pool=pool)
+            self._submit_range(opened, part, length=len(part))
 
-    def _submit_range(
-        self, opened: _Open, pages: list[int] | None, *, length: int, pool: Pool
-    ) -> None:
+    def _submit_range(self, opened: _Open, pages: list[int] | None, *, length: int) -> None:
         content = opened.content
         limit = self._settings.seconds_per_task + length * self._settings.seconds_per_page
         key = f"{content.key} {pages[0] if pages else 'all'}"
         arguments = {"path": str(opened.path), "pages": pages}
         task = Task(key, content.parser.function, arguments, limit)
-        self._submit(task, opened, pages=pages, pool=pool)
+        self._submit(task, opened, pages=pages)
 
-    def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None, pool: Pool) -> None:
+    def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None) -> None:
         opened.tasks += 1
         self._tasks[task.key] = opened, pages
-        pool.submit(task)
+        self._pool.submit(task)
 
     def _finish(self, opened: _Open) -> Parsed:
         opened.path.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
+from rag_assets.snapshot_types import by_position
 from rag_assets.snapshots import Landed
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.listing import SETTLED_AFTER, now
@@ -139,10 +140,8 @@ class DatabaseTables(Origin):
             return None
         described = self.describe(table)
         statement = self._look(table) if increment is None else self._newest_look(table, increment)
-        with self._reaching(), self.engine.connect() as connection:
-            counted = connection.exec_driver_sql(statement).fetchall()
         return fingerprint(
-            [str(value) for value in counted[0]],
+            self._first_row(statement),
             described.title,
             list(described.key),
             dict(described.comments),
@@ -159,8 +158,7 @@ class DatabaseTables(Origin):
         quote = self.engine.dialect.identifier_preparer.quote_identifier
         newest = f", max({quote(increment.cursor)})" if increment else ""
         statement = f"SELECT count(*){newest} FROM {self._quoted(table)}"
-        with self._reaching(), self.engine.connect() as connection:
-            return str(connection.exec_driver_sql(statement).fetchall())
+        return fingerprint(self._first_row(statement))
 
     @override
     def can_increment(self) -> bool:
@@ -265,6 +263,10 @@ class DatabaseTables(Origin):
             return pa.binary()
         return pa.string()
 
+    def _first_row(self, statement: str) -> list[str]:
+        with self._reaching(), self.engine.connect() as connection:
+            return [str(value) for value in connection.exec_driver_sql(statement).fetchall()[0]]
+
     def _look(self, table: str) -> str:
         row = "hashtextextended(rag_row::text, 0)::numeric"
         return f"SELECT count(*), sum({row}) FROM {self._quoted(table)} AS rag_row"
@@ -287,7 +289,7 @@ class DatabaseTables(Origin):
 
 
 def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]":
-    """A dlt table loader that makes Arrow tables of exactly these types."""
+    """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
     from dlt.sources.sql_database.helpers import TableLoader
 
     class ArrowLoader(TableLoader):
@@ -298,11 +300,11 @@ def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]"
             names = list(result.keys())
             for rows in result.partitions(size=self.chunk_size):
                 cells = dict(zip(names, zip(*rows, strict=True), strict=True))
-                columns = {name: as_array(cells[name], kinds[name]) for name in names}
+                columns = {name: as_array(cells[name], kind) for name, kind in kinds.items()}
                 misfits = [name for name, column in columns.items() if column is None]
                 if misfits:
                     raise MisfitError(table, misfits)
-                yield pa.table(list(columns.values()), names=names)
+                yield by_position(pa.table(list(columns.values()), names=list(kinds)))
 
     return ArrowLoader
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from rag_assets import snapshots, sync
+from rag_assets import snapshot_passes, snapshots, sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
@@ -181,7 +181,7 @@ class _Refresh:
                 for item, reading in self._landed(origin, moved, folder=folder):
                     yield self._taken(origin, item, reading, folder=folder)
 
-    def _look(self, origin: Origin, item: _Chosen) -> snapshots.Pass | None:
+    def _look(self, origin: Origin, item: _Chosen) -> snapshot_passes.Pass | None:
         """The last pass over a table if it looks the same since; else prepare to read it."""
         file = self._file(item.table)
         declared = [name for name, _ in origin.describe(item.table).columns]
@@ -189,7 +189,7 @@ class _Refresh:
             self._require(item.spec, item.table, declared)
         item.increment = increment_of(origin, item.spec, item.table)
         item.mark = self._mark(origin, item)
-        done = snapshots.last_pass(file)
+        done = snapshot_passes.last_pass(file)
         if done and done.observed == item.mark and not (self.retry and done.failed):
             return done
         item.after = self._after(file, item.increment)
@@ -261,10 +261,10 @@ class _Refresh:
         target, file = self._target(item.table), self._file(item.table)
         failed = len(swapped.failures)
         sync.record(self.store, target=target, failures=swapped.failures)
-        done = snapshots.Pass(
+        done = snapshot_passes.Pass(
             item.mark or "", swapped.data_version, rows=swapped.rows, failed=failed
         )
-        snapshots.record_pass(file, done)
+        snapshot_passes.record_pass(file, done)
         report = sync.Report(
             target=target,
             data_version=swapped.data_version,
@@ -337,7 +337,7 @@ class _Refresh:
         newest = snapshots.newest(file, column=increment.cursor)
         return newest - OVERLAP if isinstance(newest, datetime) else newest
 
-    def _unchanged(self, item: _Chosen, done: snapshots.Pass) -> Export:
+    def _unchanged(self, item: _Chosen, done: snapshot_passes.Pass) -> Export:
         target = self._target(item.table)
         failures = sync.quarantined(self.store, target) if done.failed else []
         report = sync.Report(
@@ -354,7 +354,7 @@ class _Refresh:
     def _failed(self, spec: TableSpec, table: str, reason: str) -> Export:
         """Keep what is held and note the reason; it is tried again at every refresh."""
         file = self._file(table)
-        snapshots.forget_pass(file)
+        snapshot_passes.forget_pass(file)
         rows = snapshots.rows_of(file)
         failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
         sync.record(self.store, target=self._target(table), failures=[failure])
@@ -377,7 +377,7 @@ class _Refresh:
         return Export(spec.name, table, file, report)
 
     def _remove(self, table: str) -> None:
-        snapshots.remove(self._file(table))
+        snapshot_passes.remove(self._file(table))
         sync.record(self.store, target=self._target(table), failures=[])
 
     def _missing(self, origin: Origin, spec: TableSpec, names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 A landing is a folder below the state that lives as long as one pass. dlt's own memory of a
 pipeline lies in it and goes with it: what changed is told by the held snapshot, so a killed run
-leaves nothing behind that could lose a row. Names of columns are kept as the source spells them.
+leaves nothing behind that could lose a row.
 """
 
 import os

@@ -151,10 +151,16 @@ def _pattern(glob: str) -> re.Pattern[str]:
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", anchored)
     translated = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     expression = "".join(
-        translated.get(part) or (part if part.startswith("[") else re.escape(part))
+        translated.get(part) or (_class(part) if part.startswith("[") else re.escape(part))
         for part in parts
     )
-    return re.compile(expression.replace("[!", "[^"), re.IGNORECASE | re.DOTALL)
+    return re.compile(expression, re.IGNORECASE | re.DOTALL)
+
+
+def _class(part: str) -> str:
+    """`[!a-c]` of a pattern as a class of a regular expression."""
+    members = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+    return f"[^{members[1:]}]" if members.startswith("!") else f"[{members}]"
 
 
 def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) -> Listing:

@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import fingerprint
-from rag_assets.snapshot_types import spilling_to
+from rag_assets.snapshot_types import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.snapshots import Landed
 from rag_assets.sources import workbooks
 from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look
@@ -109,7 +109,7 @@ class FileTables(Origin):
             path = self._local(found.entry, folder=folder)
             for batch in self._read(found, path, folder=folder, rejected=rejected):
                 schemas[:] = [batch.schema]
-                yield batch
+                yield by_position(batch)
 
         listing = Listing(self.listing.source, self.listing.looked_at, [found.entry])
         listed = filesystem(bucket_url=LISTED_ROOT, credentials=listed_filesystem(listing))
@@ -138,7 +138,7 @@ class FileTables(Origin):
     ) -> Iterator[pa.Table]:
         suffix = Path(table.entry.uri).suffix.lower()
         if suffix == ".parquet":
-            return _parquet_rows(path)
+            return _parquet_rows(path, folder=folder)
         if suffix == ".xlsx":
             return workbooks.rows(path, sheet=table.sheet)
         label = f"{self.source.name}/{table.entry.uri}"
@@ -167,13 +167,18 @@ def _listing(source: TableSource, place: TabularFiles) -> Listing:
     return look(DocumentSource(name=source.name, url=url, include=include))
 
 
-def _parquet_rows(path: Path) -> Iterator[pa.Table]:
+def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
+    """The rows in the types of a snapshot: dlt does not take all that Parquet may hold."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
-        yield file.schema_arrow.remove_metadata().empty_table()
-        for batch in file.iter_batches(BATCH_ROWS):
-            yield pa.Table.from_batches([batch]).replace_schema_metadata()
+    schema = pq.read_schema(path).remove_metadata()
+    kinds = pa.schema([normal(field) for field in schema])
+    columns = ", ".join(normalised(f"c{place}", field.type) for place, field in enumerate(schema))
+    yield kinds.empty_table()
+    with spilling_to(folder) as connection:
+        connection.register("stored", rows_by_position([path], schema=schema, names=schema.names))
+        for batch in connection.sql(f"SELECT {columns} FROM stored").to_arrow_reader(BATCH_ROWS):
+            yield pa.Table.from_batches([batch]).rename_columns(kinds.names).cast(kinds)
 
 
 def _csv_rows(

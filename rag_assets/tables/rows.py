@@ -60,7 +60,7 @@ def refresh_rows(store: Store, *, log: Callable[[str], None], retry: bool = Fals
     def inputs() -> pa.Table:
         still.update(_unmoved(store, versions))
         moved = [table for table in tables if table.name not in still]
-        rows = pa.concat_tables([_held_of(store, still), *map(_inputs_of, moved)])
+        rows = pa.concat_tables([_held_of(store, still), _inputs_of(moved)])
         if _versions(snapshots.held_in(store)) != versions:
             raise SnapshotError("an export ran while its snapshot was read: refresh again")
         return rows
@@ -140,15 +140,21 @@ def _keys(columns: Sequence[pa.Array], ids: Sequence[str]) -> list[str]:
     ]
 
 
-def _inputs_of(table: Snapshot) -> pa.Table:
-    """The rows of `table` as a table of schema `sync.INPUTS`."""
-    parts = [sync.INPUTS.empty_table()]
-    for batch in identified(table):
-        content = [f"{row}:{key}" for row, key in zip(batch.ids, batch.keys, strict=True)]
-        named = pa.table({"row_id": batch.ids, "content": content})
-        recipe = fingerprint(RECIPE, table.settings)
-        parts.append(sync.with_recipe(named, key="row_id", content="content", recipe=recipe))
-    return pa.concat_tables(parts)
+def _inputs_of(tables: Iterable[Snapshot]) -> pa.Table:
+    """The rows of `tables` as a table of schema `sync.INPUTS`."""
+    named = pa.schema([("row_id", pa.string()), ("content", pa.string())])
+
+    def content(table: Snapshot, batch: Identified) -> list[str]:
+        pairs = zip(batch.ids, batch.keys, strict=True)
+        return [f"{row}:{key}:{table.settings}" for row, key in pairs]
+
+    parts = (
+        pa.table([batch.ids, content(table, batch)], schema=named)
+        for table in tables
+        for batch in identified(table)
+    )
+    rows = sync.concatenated(parts, named)
+    return sync.with_recipe(rows, key="row_id", content="content", recipe=RECIPE)
 
 
 def _held_of(store: Store, names: Iterable[str]) -> pa.Table:

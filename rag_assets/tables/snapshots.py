@@ -92,10 +92,10 @@ def _snapshot(path: Path, source: str, table: str) -> Snapshot:
             path=path,
             source=source,
             table=table,
-            title=described["title"] or headings.humanised(table),
+            title=_in_words(described["title"], table),
             key=tuple(described["key"]),
             columns=columns,
-            headings=tuple(words.get(name) or headings.humanised(name) for name in columns),
+            headings=tuple(_in_words(words.get(name), name) for name in columns),
             hidden=tuple(name in hidden for name in columns),
             data_version=described["data_version"],
             rows=footer.num_rows,
@@ -114,6 +114,11 @@ def _snapshot(path: Path, source: str, table: str) -> Snapshot:
             f"exports/{source} again"
         )
     return snapshot
+
+
+def _in_words(given: str | None, name: str) -> str:
+    """What a dictionary gave for `name`; the exports repeat the name where there is nothing."""
+    return given if given and given != name else headings.humanised(name)
 
 
 def _null_share(footer: "FileMetaData") -> float:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets import schemas
+from rag_assets.documents.element_rows import to_arrow
 from rag_assets.documents.elements import (
     Element,
     clean,
     cleaned_cells,
     from_json,
     markdown_of,
-    to_arrow,
     to_json,
 )
 from rag_assets.identity import element_id

@@ -40,9 +40,9 @@ def test_windows_hold_every_token_of_the_text_in_order(words):
 
 
 @given(WORDS)
-def test_windows_of_a_text_are_about_equally_long(words):
+def test_no_window_of_a_text_is_a_small_remainder(words):
     lengths = [window.weight for window in WINDOWS.of([" ".join(words)]).windows]
-    assert len(lengths) == 1 or min(lengths) >= max(lengths) // 2 - 1
+    assert min(lengths) >= max(lengths) // 4
 
 
 def test_a_word_without_a_break_is_cut_rather_than_lost():

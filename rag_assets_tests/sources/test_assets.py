@@ -69,11 +69,11 @@ def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):
     second = materialized(config)
     pattern = first["exports/erp-export"].metadata
     assert pattern["added"].value == 2
-    assert [record["table"] for record in pattern["tables"].records] == ["prices", "stock"]
+    assert [record.data["table"] for record in pattern["tables"].records] == ["prices", "stock"]
     assert first["exports/erp-export/parts"].metadata["dagster/row_count"].value == 1
-    assert first["document_files"].metadata["statuses"].records[0]["status"] == "ok"
+    assert first["document_files"].metadata["statuses"].records[0].data["status"] == "ok"
     missing = first["exports/erp-export/missing"].metadata["quarantine"].records[0]
-    assert "no table missing" in missing["reason"]
+    assert "no table missing" in missing.data["reason"]
     for key, materialization in second.items():
         assert materialization.metadata["added"].value == 0
         assert (

@@ -254,6 +254,20 @@ def test_a_comment_in_the_database_is_taken_over_later(store, sandbox):
     assert snapshots.metadata_of(item.file)["headings"]["mass"] == "Mass (kg)"
 
 
+def test_names_with_signs_of_sql_in_them_are_only_names(store, sandbox):
+    strange = """100% "new": parts; -- ('x')"""
+    quoted = '"' + strange.replace('"', '""') + '"'
+    with sandbox.engine.begin() as connection:
+        cursor = connection.connection.cursor()
+        cursor.execute(f"CREATE TABLE {quoted} ({quoted} int PRIMARY KEY, T int, t2 int)")
+        cursor.execute(f"INSERT INTO {quoted} VALUES (1, 2, 3)")
+    for table in ({"name": strange}, {"name": strange, "cursor": strange}):
+        item = refresh(store, source_of(sandbox, tables=[table]))[strange]
+        assert item.report.failed == 0, item.report.failures
+        assert rows(item) == [{strange: 1, "t": 2, "t2": 3}]
+    assert store.exports() == [("tables", strange, item.file)]
+
+
 @pytest.mark.parametrize(
     ("statement", "said"),
     [

@@ -52,6 +52,21 @@ def test_rows_are_pairs_with_headings_in_plain_words(store):
     assert second["pairs"][3] == _pair("yield_strength", "yield strength", None)
 
 
+def test_names_without_a_dictionary_become_words(store):
+    names = {"melting_point": "melting_point", "ph_value": ""}
+    row = {"melting_point": 1340, "ph_value": 7}
+    write_snapshot(
+        store, [row], table="pure_metals", title="pure_metals", key=[], hidden=[], headings=names
+    )
+
+    refresh(store)
+
+    (held_row,) = held(store).to_pylist()
+    assert held_row["title"] == "pure metals"
+    assert [pair["heading"] for pair in held_row["pairs"]] == ["melting point", "ph value"]
+    assert [pair["column"] for pair in held_row["pairs"]] == ["melting_point", "ph_value"]
+
+
 def test_the_id_is_made_of_the_canonical_pairs(store):
     write_snapshot(store, STEEL)
 

@@ -1,0 +1,52 @@
+"""Elements as rows of their table: here they get the ids of their document."""
+
+import json
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from rag_assets import schemas
+from rag_assets.documents.elements import Element
+from rag_assets.identity import element_id
+
+CONTENT = pa.schema(
+    [field for field in schemas.ELEMENTS if field.name not in schemas.SYSTEM_COLUMNS]
+)
+"""Columns of the table of elements, without those that `sync` keeps."""
+
+
+def to_arrow(elements: Sequence[Element], *, document: str, parser: str) -> pa.Table:
+    """The content columns of `schemas.ELEMENTS` for one document.
+
+    Args:
+        elements: In reading order.
+        document: Id of the document.
+        parser: Name of the parser in the config; with the position it gives the element's id.
+    """
+    columns = {
+        "element_id": [element_id(document, parser, index) for index in range(len(elements))],
+        "document_id": [document] * len(elements),
+        "index": range(len(elements)),
+        "type": [element.type for element in elements],
+        "page": [element.page for element in elements],
+        "level": [element.level for element in elements],
+        "section_path": [element.section_path for element in elements],
+        "box": [element.box for element in elements],
+        "text": [element.text for element in elements],
+        "cells": [
+            None if element.cells is None else json.dumps(element.cells, ensure_ascii=False)
+            for element in elements
+        ],
+    }
+    return pa.table(columns, schema=CONTENT)
+
+
+def renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:
+    """Elements of one document as those of another."""
+    ids = [element_id(document, parser, index) for index in rows["index"].to_pylist()]
+    columns = {
+        **{name: rows[name] for name in rows.column_names},
+        "element_id": pa.array(ids, pa.string()),
+        "document_id": pa.array([document] * rows.num_rows, pa.string()),
+    }
+    return pa.table(columns, schema=CONTENT)

@@ -1,0 +1,32 @@
+"""The docs say what the code does."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from rag_assets import config
+
+DOCS = Path(__file__).parents[1] / "docs"
+SECTIONS = [
+    value
+    for value in vars(config).values()
+    if isinstance(value, type) and issubclass(value, BaseModel) and value.model_fields
+]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.__name__)
+def test_every_key_of_the_config_is_documented(section):
+    text = (DOCS / "configuration.md").read_text("utf-8")
+    documented = set(re.findall(r"`(?:[a-z_]+\.)*([a-z_]+)`", text))
+    keys = {field.alias or name for name, field in section.model_fields.items()}
+
+    assert keys <= documented
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_links_between_pages_resolve(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
