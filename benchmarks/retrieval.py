@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import reference_retrieval
 import yaml
@@ -92,8 +92,7 @@ def compare(name: str, *, state: Path) -> Iterator[Bound]:
     for domain in DOMAINS:
         for retriever in RETRIEVERS:
             rows = ours.filter(
-                (pa.compute.field("domain") == domain)
-                & (pa.compute.field("retriever") == retriever)
+                (pc.field("domain") == domain) & (pc.field("retriever") == retriever)
             ).to_pylist()
             hits = np.array([row["hit_rate@10"] for row in rows])
             held = theirs[retriever]

@@ -11,6 +11,7 @@ text. Its Arrow schema carries, as JSON under `rag_assets`, the fields of `About
 `data_version`; the comment of each column is its heading.
 """
 
+import glob
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -405,6 +406,8 @@ class _Swapping:
             f"SELECT {columns} FROM fresh ORDER BY {', '.join([*order, columns])}"
         )
         self.file.parent.mkdir(parents=True, exist_ok=True)
+        for left in self.file.parent.glob(f".{glob.escape(self.file.name)}.*"):
+            left.unlink()  # by a run that was killed while it wrote
         fresh = self.file.with_name(f".{self.file.name}.{os.getpid()}")
         with pq.ParquetWriter(fresh, schema, compression="zstd") as writer:
             for batch in rows.to_arrow_reader(BATCH_ROWS):

@@ -328,7 +328,9 @@ def test_what_counts_as_a_database(url, is_database):
 
 
 def test_places_in_packages_are_found_without_importing_them():
-    assert resolve_package_path("package:rag_assets/config.py").samefile(config_module.__file__)
+    assert resolve_package_path("package:rag_assets/config/__init__.py").samefile(
+        config_module.__file__
+    )
     with pytest.raises(ConfigError, match="no_such_package is not installed"):
         resolve_package_path("package:no_such_package/x")
     with pytest.raises(ConfigError, match=r"rag_assets holds no nothing\.db"):

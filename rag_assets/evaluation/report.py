@@ -56,8 +56,8 @@ table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
 th, td { text-align: left; vertical-align: top; padding: 7px 12px 7px 0;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 th { color: var(--muted); font-weight: 600; white-space: nowrap; }
-td { overflow-wrap: anywhere; }
-td.nowrap { white-space: nowrap; }
+td { overflow-wrap: anywhere; min-width: 18ch; }
+td.nowrap { white-space: nowrap; min-width: 0; }
 details { margin: 10px 0; }
 summary { cursor: pointer; color: var(--accent); }
 """

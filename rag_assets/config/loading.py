@@ -1,0 +1,146 @@
+"""Reading the file: overrides from the environment, secrets, and errors that name the key."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from rag_assets.config.errors import ConfigError, redacted
+from rag_assets.config.places import anchored
+from rag_assets.config.sections import Config
+
+ENVIRONMENT_PREFIX = "RAG_ASSETS__"
+PATH_VARIABLE = "RAG_ASSETS_CONFIG"
+DEFAULT_FILE = "rag_assets.yaml"
+
+
+def find() -> Path:
+    """The config file: `RAG_ASSETS_CONFIG`, or `rag_assets.yaml` in the working directory."""
+    return Path(os.environ.get(PATH_VARIABLE) or DEFAULT_FILE).absolute()
+
+
+def load(path: Path | None = None) -> Config:
+    """Read and validate the config at `path`, or where `find` says.
+
+    Raises:
+        ConfigError: The file is missing or is not valid; every problem is named.
+    """
+    import yaml
+
+    path = (path or find()).absolute()
+    if not path.is_file():
+        raise ConfigError(
+            f"there is no config file {path}: write one with `rag-assets init`, "
+            f"or point {PATH_VARIABLE} at yours"
+        )
+    try:
+        raw = yaml.safe_load(path.read_text("utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid YAML: {_syntax_problem(error)}") from None
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
+    merged = _with_environment(raw)
+    try:
+        config = Config.model_validate(_interpolate(merged, where=str(path)))
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(error, path=path))) from error
+    return anchored(config, root=path.parent)
+
+
+def _syntax_problem(error: Exception) -> str:
+    """What is wrong and in which line, without the line itself: it may hold a password."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return str(error)
+    return f"{getattr(error, 'problem', error)}, line {mark.line + 1}, column {mark.column + 1}"
+
+
+def _with_environment(raw: dict[str, object]) -> object:
+    import yaml
+
+    merged: object = raw
+    for name, text in sorted(os.environ.items()):
+        if not name.upper().startswith(ENVIRONMENT_PREFIX):
+            continue
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:  # its text would show the value, which may be a password
+            raise ConfigError(
+                f"the environment variable {name} is not valid YAML: put its value in quotes"
+            ) from None
+        keys = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
+        merged = _overridden(merged, keys, value=value, name=name)
+    return merged
+
+
+def _overridden(held: object, keys: list[str], *, value: object, name: str) -> object:
+    """`held` with `value` at the place that `keys` lead to; a number leads into a list."""
+    if not keys:
+        return value
+    key, *below = keys
+    if isinstance(held, list):
+        if not key.isdecimal() or int(key) >= len(held):
+            raise ConfigError(
+                f"the environment variable {name} asks for item {key} of a list "
+                f"of {len(held)}: count from 0"
+            )
+        index = int(key)
+        item = _overridden(held[index], below, value=value, name=name)
+        return [*held[:index], item, *held[index + 1 :]]
+    members = held if isinstance(held, dict) else {}
+    key = next((known for known in members if str(known).lower() == key), key)
+    return {**members, key: _overridden(members.get(key), below, value=value, name=name)}
+
+
+def _interpolate(value: object, *, where: str) -> object:
+    if isinstance(value, dict):
+        return {key: _interpolate(item, where=where) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_interpolate(item, where=where) for item in value]
+    if not isinstance(value, str):
+        return value
+
+    def lookup(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in os.environ:
+            raise ConfigError(f"{where} uses ${{{name}}}, but that environment variable is not set")
+        return os.environ[name]
+
+    return re.sub(r"\$\{(\w+)\}", lookup, value)
+
+
+def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
+    for problem in error.errors(include_url=False):
+        place = [str(part) for part in problem["loc"]]
+        key = ".".join(place)
+        message = problem["msg"].removeprefix("Value error, ")
+        if not place:
+            yield f"{path}: {message}"
+        elif problem["type"] == "extra_forbidden":
+            known = ", ".join(sorted(_known_keys(problem["loc"])))
+            yield f"{path}: unknown key {key}; known here: {known}"
+        elif problem["type"] == "missing":
+            yield f"{path}: {key} is missing: {message.lower()}"
+        elif isinstance(problem["input"], (str, int, float, bool)) and place[-1:] != ["url"]:
+            yield f"{path}: {key} = {redacted(repr(problem['input']))}: {message}"
+        else:
+            yield f"{path}: {key}: {message}"
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    section: type[BaseModel] = Config
+    for part in location[:-1]:
+        field = section.model_fields.get(str(part))
+        if field is None:
+            continue
+        section = next(_sections_in(field.annotation), section)
+    return [field.alias or name for name, field in section.model_fields.items()]
+
+
+def _sections_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in getattr(annotation, "__args__", ()):
+        yield from _sections_in(part)

@@ -1,0 +1,85 @@
+"""Where the paths of a config lead: relative ones start at the file's own folder."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from rag_assets.config.errors import ConfigError
+from rag_assets.config.sections import Config, Sources
+
+
+def anchored(config: Config, *, root: Path) -> Config:
+    """`config` with every relative path made absolute from `root`."""
+    sources = Sources(
+        documents=[
+            source.model_copy(update={"url": _anchored_url(source.url, root=root)})
+            for source in config.sources.documents
+        ],
+        tables=[
+            source.model_copy(
+                update={
+                    "url": SecretStr(_anchored_url(source.url.get_secret_value(), root=root)),
+                    "headings_file": source.headings_file and root / source.headings_file,
+                }
+            )
+            for source in config.sources.tables
+        ],
+    )
+    questions = [
+        entry.model_copy(
+            update={
+                "path": root / entry.path,
+                "documents": entry.documents and root / entry.documents,
+            }
+        )
+        for entry in config.evaluation.questions
+    ]
+    return config.model_copy(
+        update={
+            "state_dir": root / config.state_dir,
+            "sources": sources,
+            "evaluation": config.evaluation.model_copy(update={"questions": questions}),
+            "chunkings": {
+                name: chunking.model_copy(
+                    update={"tokenizer": _anchored_model(chunking.tokenizer, root=root)}
+                )
+                for name, chunking in config.chunkings.items()
+            },
+            "models": {
+                name: model.model_copy(update={"path": _anchored_model(model.path, root=root)})
+                for name, model in config.models.items()
+            },
+        }
+    )
+
+
+def _anchored_url(url: str, *, root: Path) -> str:
+    if url.startswith("sqlite:///") and not url.startswith(("sqlite:////", "sqlite:///package:")):
+        return f"sqlite:///{root / url.removeprefix('sqlite:///')}"
+    if "://" in url or url.startswith("package:"):
+        return url
+    return str(root / Path(url).expanduser())
+
+
+def _anchored_model(path: str, *, root: Path) -> str:
+    return str(root / path) if path.startswith(("./", "../")) else path
+
+
+def resolve_package_path(path: str) -> Path:
+    """The file or folder that `package:NAME` or `package:NAME/PATH` stands for.
+
+    The package is found without importing it.
+
+    Raises:
+        ConfigError: The package is not installed, or does not hold that path.
+    """
+    name, _, inner = path.removeprefix("package:").partition("/")
+    spec = find_spec(name)
+    places: list[str] = list(spec.submodule_search_locations or []) if spec else []
+    if not places:
+        raise ConfigError(f"{path}: the Python package {name} is not installed (pip install it)")
+    found = Path(places[0]) / inner
+    if not found.exists():
+        raise ConfigError(f"{path}: the package {name} holds no {inner}")
+    return found
