@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.models.embedding import Encoder, load_encoder, pick_path
@@ -45,21 +44,15 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
         WeightsError: There are no weights, or they lack what is needed.
     """
     settings = config.models[model]
-    cache = hash_cache(store)
-    weights = weights_of(settings, cache=cache)
+    weights = weights_of(settings, cache=store.weight_hashes)
     record = _record(store, settings, name=model, weights=weights)
     return IndexEncoder(
         model_id=weights.model_id,
         encoder_id=record.encoder_id,
         dimension=weights.dimension,
         max_tokens=weights.max_tokens,
-        load=partial(load_encoder, settings, path=record.path, cache=cache),
+        load=partial(load_encoder, settings, path=record.path, cache=store.weight_hashes),
     )
-
-
-def hash_cache(store: Store) -> Path:
-    """Where the hashes of weight files are kept."""
-    return store.root / "weights.json"
 
 
 def _record(store: Store, model: EmbeddingModel, *, name: str, weights: Weights) -> Record:

@@ -24,7 +24,7 @@ import numpy as np
 
 from rag_assets import config
 from rag_assets.identity import fingerprint
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import ANN_PROBES, Store, write_atomically
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,7 +125,7 @@ def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) 
     """Recall@`depth` of the ANN index against exact search, over vectors sampled from the table.
 
     The share of the exact nearest `depth` neighbours of a unit, itself left out, that the index
-    finds with LanceDB's default probes.
+    finds with the probes of a search.
     """
     from lancedb.query import LanceVectorQueryBuilder
 
@@ -151,6 +151,8 @@ def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) 
         assert isinstance(search, LanceVectorQueryBuilder)
         hits = (
             search.distance_type("cosine")
+            .minimum_nprobes(ANN_PROBES)
+            .maximum_nprobes(0)
             .limit(depth + 1)
             .select(["_distance"])
             .with_row_id(True)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
+from rag_assets.store import ANN_PROBES
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -24,10 +25,6 @@ PRODUCT_BYTES = 64 * 2**20
 READ_ROWS = 8_192
 ROUNDING = 1e-4
 """More than float32 can be off in a cosine of a few thousand dimensions."""
-
-PROBES = 40
-"""Lists of an ANN index that each query looks into: recall@20 of 1.0 at 100,000 units. An IVF_FLAT
-index holds whole vectors; one that quantises them would need a refine factor beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +139,7 @@ def nearest_in_table(
     def fetch(limit: int) -> Ranking:
         search = table.search(query, vector_column_name="vector", query_type="vector")
         assert isinstance(search, LanceVectorQueryBuilder), "asked for by its query type"
-        search = search.distance_type("cosine").minimum_nprobes(PROBES).maximum_nprobes(0)
+        search = search.distance_type("cosine").minimum_nprobes(ANN_PROBES).maximum_nprobes(0)
         if where is not None:
             search = search.where(where, prefilter=True)
         search = search.select(["unit_id", "_distance"]).with_row_id(True).limit(limit)

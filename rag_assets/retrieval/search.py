@@ -12,6 +12,7 @@ writes meanwhile. The embedding model is loaded at the first query that needs a 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 import pyarrow as pa
@@ -104,7 +105,9 @@ def open_index(
     """
     name = config.tables_of(variant).joint
     table = store.open(name, version=store.version(name) if version is None else version)
-    return Index(table, config=config, variant=variant, encoder=encoder)
+    return Index(
+        table, config=config, variant=variant, encoder=encoder, weight_hashes=store.weight_hashes
+    )
 
 
 class Index:
@@ -117,6 +120,7 @@ class Index:
         config: Config,
         variant: str,
         encoder: QueryEncoder | None,
+        weight_hashes: Path,
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
@@ -125,6 +129,7 @@ class Index:
         self.settings: Retrieval = config.retrieval
         self._model = config.models[config.variant(variant).model]
         self._given = encoder
+        self._weight_hashes = weight_hashes
 
     def search(
         self,
@@ -178,7 +183,7 @@ class Index:
         Raises:
             ModelMismatchError: The vectors are not of its model.
         """
-        encoder = self._given or load_encoder(self._model)
+        encoder = self._given or load_encoder(self._model, cache=self._weight_hashes)
         require_same_model(self.table, encoder=encoder, variant=self.variant)
         return encoder
 

