@@ -178,6 +178,7 @@ def _source_sensor(config: Config) -> dg.SensorDefinition:
                 )
                 for node, version in changed.items()
             ],
+            skip_reason=f"reported as changed: {', '.join(sorted(changed))}",
             cursor=json.dumps(seen | changed),
         )
 

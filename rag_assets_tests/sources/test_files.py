@@ -10,6 +10,7 @@ from rag_assets.config import DocumentSource
 from rag_assets.identity import document_id
 from rag_assets.sources import files
 from rag_assets.sources.files import refresh_document_files
+from rag_assets.store import Store
 from rag_assets_tests.sources.conftest import settle
 
 
@@ -259,3 +260,38 @@ def test_the_cache_of_hashes_may_be_lost(store, root, reads):
     assert counts(report) == (1, 0, 0, 4, 0)
     assert len(reads) == 9
     assert report.data_version != first.data_version
+
+
+@pytest.fixture
+def bucket():
+    """A bucket in memory, through the same file system interface as s3, gs and az."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    filesystem = MemoryFileSystem()
+    filesystem.store.clear()
+    yield filesystem
+    filesystem.store.clear()
+
+
+def test_a_bucket_is_listed_and_read_like_a_folder(store, bucket, root):
+    for uri, content in {"a.md": b"# a", "sub/b.pdf": b"<html>", ".x/c.md": b"# c"}.items():
+        bucket.pipe_file(f"/store/documents/{uri}", content)
+    source = DocumentSource(url="memory://store/documents")
+    assert counts(refresh(store, source)) == (2, 0, 0, 0, 0)
+    held = rows(store)
+    assert {uri: row["status"] for uri, row in held.items()} == {
+        "a.md": "ok",
+        "sub/b.pdf": "mislabelled",
+    }
+    refreshed(Store(store.root / "local"), put(root / "only", "a.md", "# a").parent)
+    assert rows(Store(store.root / "local"))["a.md"]["sha256"] == held["a.md"]["sha256"]
+    bucket.rm_file("/store/documents/sub/b.pdf")
+    assert counts(refresh(store, source)) == (0, 0, 1, 1, 0)
+
+
+def test_a_bucket_that_cannot_be_reached_keeps_its_documents(store, bucket):
+    bucket.pipe_file("/store/a.md", b"# a")
+    refresh(store, DocumentSource(url="memory://store"))
+    report = refresh(store, DocumentSource(url="nosuch://me:secret@store"))
+    assert counts(report) == (0, 0, 0, 1, 1)
+    assert "secret" not in report.failures[0].reason
