@@ -79,3 +79,7 @@ def _show(answer: Answer, *, as_json: bool, stream: TextIO) -> None:
 def _complain(problem: Exception | str, *, code: int) -> int:
     print(f"rag-assets: {problem}", file=sys.stderr)
     return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

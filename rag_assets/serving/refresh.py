@@ -222,6 +222,10 @@ def _answer(
     return Answer(record=record, text="\n\n".join(paragraphs), code=code)
 
 
+def _named(what: str, reason: str) -> str:
+    return reason if what in reason else f"{what}: {reason}"
+
+
 def _paragraphs(
     outcome: Outcome,
     quarantine: Sequence[Mapping[str, Json]],
@@ -234,7 +238,7 @@ def _paragraphs(
     if evaluation:
         yield evaluation
     if quarantine:
-        lines = [f"  {entry['what']}: {entry['reason']}" for entry in quarantine]
+        lines = [f"  {_named(str(entry['what']), str(entry['reason']))}" for entry in quarantine]
         yield "\n".join(["In quarantine (left out of the index):", *lines])
     if outcome.warnings:
         yield "\n".join(["Checks:", *(f"  {line}" for line in outcome.warnings)])

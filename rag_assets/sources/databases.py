@@ -231,7 +231,7 @@ class DatabaseTables(Origin):
             query_adapter_callback=newest,
             table_loader_class=_loader(table, kinds),
         )
-        return resource.with_name(name).apply_hints(table_name=name, primary_key=())
+        return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
 
     def _columns(self, table: str) -> "list[ReflectedColumn]":
         with self._reaching():

@@ -422,6 +422,15 @@ def test_a_table_that_left_the_config_leaves_the_exports(store, sandbox):
     assert [table for _, table, _ in store.exports()] == ["b"]
 
 
+def test_a_refresh_writes_nothing_but_its_own_log(store, sandbox, sqlite, capfd):
+    sandbox.execute(PARTS, "INSERT INTO parts VALUES (1, 'bolt', 0.5)")
+    refresh(store, source_of(sandbox, tables=[{"name": "parts", "cursor": "moved"}]))
+    sandbox.execute("INSERT INTO parts VALUES (2, 'nut', 1)")
+    refresh(store, source_of(sandbox, tables=[{"name": "parts", "cursor": "moved"}]))
+    refresh(store, TableSource(name="file", url=str(sqlite())))
+    assert "".join(capfd.readouterr()) == ""
+
+
 def test_sqlite_is_read_only_when_its_file_moved(store, sqlite, reads):
     source = TableSource(url=str(sqlite("INSERT INTO parts VALUES (4, 'pin', 0.1)")))
     first = refresh(store, source)["parts"]

@@ -61,11 +61,12 @@ def reads(monkeypatch) -> list[str]:
     return seen
 
 
-def test_the_manifest_says_what_each_file_is(store, root):
+def test_the_manifest_says_what_each_file_is(store, root, capfd):
     put(root, "sub/empty.md", "")
     put(root, "page.pdf", "<html></html>")
     put(root, "big.txt", "x" * 100)
     report = refreshed(store, root, max_bytes=50)
+    assert "".join(capfd.readouterr()) == ""
     held = rows(store)
     assert counts(report) == (7, 0, 0, 0, 0)
     assert held["a.md"]["document_id"] == document_id("documents", "a.md")

@@ -122,7 +122,7 @@ def test_a_damaged_file_leaves_the_others_alone(store, folder):
     assert "tables/bad cannot be read" in done["bad"].report.failures[0].reason
 
 
-def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder):
+def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, capfd):
     at = datetime.datetime(2024, 2, 29, 12, 30)
     table = pa.table(
         {
@@ -143,6 +143,7 @@ def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder):
     pq.write_table(table, folder / "t.parquet")
     put(folder, "t.csv", "n\n1\n")
     done = refresh(store, folder)
+    assert "".join(capfd.readouterr()) == ""
     assert set(done) == {"t.csv", "t.parquet"}
     assert columns(done["t.parquet"]) == {
         "n": [1],

@@ -1,0 +1,197 @@
+"""A small project, refreshed twice, searched, measured and looked at from the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.serving import cli
+from rag_assets.store import Store
+from rag_assets_tests import small_project
+
+COMMAND = (
+    "import json, sys; from rag_assets.serving import cli\n"
+    "code = cli.main(sys.argv[1:])\n"
+    f"print(json.dumps({{'code': code, 'heavy': sorted({set(small_project.HEAVY)!r} & "
+    "sys.modules.keys())}))"
+)
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What one refresh said and left behind."""
+
+    answer: dict
+    code: int
+    heavy: list[str]
+    data_versions: dict[str, str]
+    progress: str
+
+
+def refresh(project: Path, *options: str) -> Refreshed:
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, "refresh", "--json", *options],
+        cwd=project,
+        env={**os.environ, configuration.PATH_VARIABLE: str(project / "rag_assets.yaml")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer, facts = map(json.loads, done.stdout.strip().splitlines())
+    with dg.DagsterInstance.from_config(str(project / "state/dagster")) as instance:
+        versions = {
+            key.to_user_string(): event.asset_materialization.tags["dagster/data_version"]
+            for key in instance.all_asset_keys()
+            if (event := instance.get_latest_materialization_event(key))
+        }
+    return Refreshed(answer, facts["code"], facts["heavy"], versions, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return small_project.make(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module")
+def first(project):
+    return refresh(project)
+
+
+@pytest.fixture(scope="module")
+def second(project, first):
+    return refresh(project)
+
+
+@pytest.fixture
+def here(project, first, monkeypatch):
+    """The refreshed project as the working directory."""
+    monkeypatch.chdir(project)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    return project
+
+
+def test_the_first_refresh_builds_everything_and_says_how_much(first):
+    assert first.code == 0, first.progress
+    assert first.answer["variant"] == "default"
+    assert first.answer["quarantine"] == []
+    assert first.answer["errors"] == {}
+    assert first.answer["warnings"] == []
+    counts = first.answer["assets"]
+    assert counts["document_files"]["added"] == 2
+    assert counts["parsed_documents"]["added"] == 2
+    assert counts["table_rows"]["added"] == 4
+    assert counts["row_vectors"]["embedded"] == 4
+    assert counts["joint_index"]["added"] == counts["chunk_vectors"]["added"] + 4
+    assert all("seconds" in numbers for numbers in counts.values())
+    assert set(first.data_versions) == set(counts)
+    assert "chunk_vectors" in first.progress.splitlines()
+
+
+def test_the_second_refresh_does_nothing_and_imports_nothing_heavy(first, second):
+    for key, counts in second.answer["assets"].items():
+        work = {name: counts.get(name, 0) for name in ("added", "changed", "removed", "embedded")}
+        assert not any(work.values()), (key, work)
+    assert second.code == 0
+    assert second.heavy == []
+    assert second.data_versions == first.data_versions
+
+
+def test_runs_and_checks_stand_where_the_ui_shows_them(project, second):
+    with dg.DagsterInstance.from_config(str(project / "state/dagster")) as instance:
+        assert [run.is_success for run in instance.get_runs()] == [True, True]
+        key = dg.AssetCheckKey(dg.AssetKey("chunks"), "tokens_fit")
+        records = instance.event_log_storage.get_asset_check_execution_history(key, limit=9)
+        assert [record.status.value for record in records] == ["SUCCEEDED", "SUCCEEDED"]
+        assert {record.partition for record in records} == {"default"}
+
+
+def test_the_last_answer_is_kept(project, second):
+    assert json.loads((project / "state/last_refresh.json").read_text()) == second.answer
+
+
+def test_search_shows_what_was_found_with_its_source(here, capsys):
+    assert cli.main(["search", "which alloy bears salt", "--top-k", "1"]) == cli.OK
+
+    text = capsys.readouterr().out
+    assert text.startswith("1. salt.md, Salt spray")
+    assert "AlMg3 bears salt for 500 hours" in text
+
+
+def test_search_answers_programs_and_keeps_to_its_filters(here, capsys):
+    arguments = ["--domain", "table", "--table", "alloys", "--json"]
+    assert cli.main(["search", "density of Invar", *arguments]) == cli.OK
+
+    record = json.loads(capsys.readouterr().out)
+    assert record["retriever"] == "hybrid"
+    assert record["hits"][0]["row_key"] == "2"
+    assert {hit["table"] for hit in record["hits"]} == {"alloys"}
+
+
+def test_a_blank_query_is_refused_in_one_sentence(here, capsys):
+    assert cli.main(["search", " "]) == cli.FAILED
+    assert "is empty" in capsys.readouterr().err
+
+
+def test_status_reads_the_tables(here, capsys):
+    assert cli.main(["status", "--json"]) == cli.OK
+
+    record = json.loads(capsys.readouterr().out)
+    assert record["serving"] == "default"
+    assert record["shared"]["table_rows"]["rows"] == 4
+    assert record["variants"]["default"]["joint_index"]["complete"]
+    unbuilt = record["variants"]["json_rows"]["joint_index"]
+    assert (unbuilt["rows"], unbuilt["complete"], unbuilt["data_version"]) == (0, False, "absent")
+    shared = [record["variants"][name]["chunk_vectors"] for name in ("default", "json_rows")]
+    assert shared[0] == shared[1], "variants with the same parser and model share the table"
+
+
+def test_evaluate_measures_a_file_of_questions(here, capsys):
+    arguments = ["--questions", "questions.jsonl", "--retriever", "bm25", "--json"]
+    assert cli.main(["evaluate", *arguments]) == cli.OK
+
+    record = json.loads(capsys.readouterr().out)
+    assert record["questions"] == 2
+    assert {row["retriever"] for row in record["summary"]} == {"bm25"}
+    assert Path(record["report"]).is_file()
+
+
+def test_evaluate_names_a_file_that_is_not_there(here, capsys):
+    assert cli.main(["evaluate", "--questions", "nothing.jsonl"]) == cli.FAILED
+    assert "nothing.jsonl" in capsys.readouterr().err
+
+
+def test_a_second_refresh_waits_for_the_first_and_says_so(here):
+    store = Store(here / "state")
+    with store.lock("index", log=lambda _: None):
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, "refresh", "--json"],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
+        line = waiting.stderr.readline()
+        waiting.terminate()
+        waiting.communicate()
+    assert line == f"index is being refreshed by process {os.getpid()}: waiting for it to finish\n"
+
+
+def test_a_failing_table_is_named_and_the_rest_is_built(here, second, monkeypatch):
+    monkeypatch.setenv("RAG_ASSETS__SERVING__VARIANT", "json_rows")
+    config = here / "rag_assets.yaml"
+    config.write_text(config.read_text().replace("[alloys,", "[alloys, welds,"))
+    (here / "documents/broken.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
+
+    refreshed = refresh(here)
+
+    assert refreshed.code == cli.PARTLY, refreshed.progress
+    assert refreshed.answer["variant"] == "json_rows"
+    reasons = {entry["what"]: entry["reason"] for entry in refreshed.answer["quarantine"]}
+    assert any("welds" in what and "welds" in reason for what, reason in reasons.items())
+    assert any("broken.pdf" in what for what in reasons)
+    assert refreshed.answer["assets"]["joint_index"]["added"] > 0
