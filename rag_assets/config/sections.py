@@ -352,6 +352,11 @@ class Config(Section):
         )
 
     @property
+    def table_sources(self) -> frozenset[str]:
+        """Names of the table sources."""
+        return frozenset(source.name for source in self.sources.tables)
+
+    @property
     def serving_variant(self) -> str:
         """The variant that answers queries while no pointer has been set."""
         return self.serving.variant or next(iter(self.variants))

@@ -37,12 +37,17 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
     ) -> dg.MaterializeResult[None]:
         """Rows of all source tables: ids, headings in plain words, canonical values."""
         store = lineage.store_of(settings)
-        report = rows.refresh_rows(store, log=lineage.logger_of(context), retry=config.retry_failed)
+        report = rows.refresh_rows(
+            store,
+            sources=settings.table_sources,
+            log=lineage.logger_of(context),
+            retry=config.retry_failed,
+        )
         return lineage.materialized(
             report,
             schema=schemas.TABLE_ROWS,
             preview=_preview(store, report, columns=["table", "row_key", "title", "row_id"]),
-            extra={"tables": _tables_of(store)},
+            extra={"tables": _tables_of(store, settings)},
         )
 
     return table_rows
@@ -90,7 +95,7 @@ def _exports(config: Config) -> list[dg.AssetKey]:
     return [dg.AssetKey(list(key)) for key in sorted(keys)]
 
 
-def _tables_of(store: Store) -> dg.MetadataValue:
+def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
     """Rows and empty cells of each table, from the footers of the snapshots."""
     return lineage.records_of(
         {
@@ -100,7 +105,7 @@ def _tables_of(store: Store) -> dg.MetadataValue:
             "columns": len(table.columns),
             "null rate": round(table.null_share, 4),
         }
-        for table in snapshots.held_in(store)
+        for table in snapshots.held_in(store, sources=config.table_sources)
     )
 
 

@@ -26,11 +26,14 @@ def definitions(config: Config) -> dg.Definitions:
 
 def _table_rows(config: Config) -> Subject:
     def state(store: Store, _: str | None) -> Canonical:
-        tables = {table.name: table.version for table in snapshots.held_in(store)}
+        tables = {
+            table.name: table.version
+            for table in snapshots.held_in(store, sources=config.table_sources)
+        }
         return [tables, quality.standing(store, ROWS)]
 
     def measure(store: Store, _: str | None) -> Measures:
-        tables = snapshots.held_in(store)
+        tables = snapshots.held_in(store, sources=config.table_sources)
         ids = store.read(TABLE_ROWS_TABLE, columns=["row_id"])["row_id"]
         present = len(ids) + quality.failed_inputs(store, TABLE_ROWS_TABLE)
         return Measures(

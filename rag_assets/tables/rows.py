@@ -7,7 +7,7 @@ text is a `Failure`; the others go on.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -44,15 +44,21 @@ class Identified:
     """One for each column."""
 
 
-def refresh_rows(store: Store, *, log: Callable[[str], None], retry: bool = False) -> Report:
-    """Bring `table_rows` up to the snapshots; `retry` also tries rows that failed before.
+def refresh_rows(
+    store: Store,
+    *,
+    sources: Collection[str],
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> Report:
+    """Bring `table_rows` up to the snapshots of `sources`; `retry` also tries what failed before.
 
     Tables whose snapshot did not move since the last complete pass are not read.
 
     Raises:
         SnapshotError: A snapshot is damaged, or was replaced while it was read.
     """
-    tables = snapshots.held_in(store)
+    tables = snapshots.held_in(store, sources=sources)
     versions = _versions(tables)
     made_from = fingerprint(RECIPE, versions)
     still: set[str] = set()
@@ -61,7 +67,7 @@ def refresh_rows(store: Store, *, log: Callable[[str], None], retry: bool = Fals
         still.update(_unmoved(store, versions))
         moved = [table for table in tables if table.name not in still]
         rows = pa.concat_tables([_held_of(store, still), _inputs_of(moved)])
-        if _versions(snapshots.held_in(store)) != versions:
+        if _versions(snapshots.held_in(store, sources=sources)) != versions:
             raise SnapshotError("an export ran while its snapshot was read: refresh again")
         return rows
 

@@ -4,7 +4,7 @@ Whoever only asks what a table is made of reads the footer of its file and no da
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -69,13 +69,19 @@ class Snapshot:
             yield from file.iter_batches(batch_size=rows)
 
 
-def held_in(store: Store) -> list[Snapshot]:
-    """All snapshots of the store, sorted by source and table; only footers are read.
+def held_in(store: Store, *, sources: Collection[str]) -> list[Snapshot]:
+    """The snapshots of `sources`, sorted by source and table; only footers are read.
+
+    The config names the sources: a snapshot of one that it no longer names does not count.
 
     Raises:
         SnapshotError: A file is damaged or was not written by the exports.
     """
-    return [_snapshot(path, source, table) for source, table, path in store.exports()]
+    return [
+        _snapshot(path, source, table)
+        for source, table, path in store.exports()
+        if source in sources
+    ]
 
 
 def _snapshot(path: Path, source: str, table: str) -> Snapshot:

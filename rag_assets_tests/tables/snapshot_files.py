@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rag_assets.snapshot_types import by_position
 from rag_assets.snapshots import About, Landed, swap
 
 STEEL = [
@@ -34,7 +35,7 @@ def write_snapshot(
     )
     with TemporaryDirectory() as folder:
         landed = Path(folder) / "landed.parquet"
-        pq.write_table(data, landed)
+        pq.write_table(by_position(data), landed)
         swap(
             store.export_file(source, table),
             landed=Landed(schema=data.schema, files=[landed]),

@@ -23,7 +23,8 @@ def store(tmp_path):
 
 
 def refresh(store, **options):
-    return refresh_rows(store, log=lambda _: None, **options)
+    everything = {source for source, _, _ in store.exports()}
+    return refresh_rows(store, **{"sources": everything, "log": lambda _: None} | options)
 
 
 def held(store):
@@ -76,6 +77,17 @@ def test_the_id_is_made_of_the_canonical_pairs(store):
     assert held(store)["row_id"][1].as_py() == row_id("db", "metals", pairs, 0)
 
 
+def test_the_rows_of_a_source_that_left_the_config_leave_the_table(store):
+    write_snapshot(store, STEEL)
+    write_snapshot(store, STEEL, source="retired", table="old_metals")
+    refresh(store)
+
+    report = refresh(store, sources={"db"})
+
+    assert (report.removed, report.unchanged) == (2, 2)
+    assert set(held(store)["source"].to_pylist()) == {"db"}
+
+
 def test_a_second_refresh_does_nothing_and_imports_nothing_heavy(store):
     write_snapshot(store, STEEL)
     first = refresh(store)
@@ -83,7 +95,7 @@ def test_a_second_refresh_does_nothing_and_imports_nothing_heavy(store):
     program = (
         "import sys; from pathlib import Path; from rag_assets.store import Store;"
         "from rag_assets.tables.rows import refresh_rows;"
-        "report = refresh_rows(Store(Path(sys.argv[1])), log=print);"
+        "report = refresh_rows(Store(Path(sys.argv[1])), sources={'db'}, log=print);"
         "heavy = {'lancedb', 'lance', 'duckdb', 'pandas', 'torch', 'dlt'} & sys.modules.keys();"
         "print(report.data_version, report.touched, report.unchanged, sorted(heavy))"
     )
@@ -298,7 +310,7 @@ def test_ids_made_for_whole_columns_are_those_made_row_by_row(tmp_path_factory, 
     schema = pa.schema([(name, pa.string()) for name in columns])
     write_by_hand(store, pa.Table.from_pylist(table, schema=schema), key=[], data_version="1")
 
-    (snapshot,) = rows.snapshots.held_in(store)
+    (snapshot,) = rows.snapshots.held_in(store, sources={"db"})
     ids = [row for batch in rows.identified(snapshot) for row in batch.ids]
 
     normal = [

@@ -21,7 +21,7 @@ def store(tmp_path):
 
 
 def refresh(store, config=DROP, *, serializer="full_semantic", **options):
-    refresh_rows(store, log=lambda _: None)
+    refresh_rows(store, sources={"db"}, log=lambda _: None)
     return refresh_serialized_rows(
         store, config, serializer=serializer, log=lambda _: None, **options
     )
