@@ -31,10 +31,8 @@ install: $(ROOT)/.venv/installed ## Install the locked packages into .venv; the 
 
 demo: $(ROOT)/.venv/installed ## Build the index on data/, measure it and show three searches
 	@cd "$(ROOT)"; $(RUN) refresh || test $$? -eq $(DONE_WITH_FAILED_UNITS)
-	@cd "$(ROOT)"; for query in $(QUERIES); do \
-	    printf '\n$$ rag-assets search "%s" --top-k 3\n\n' "$$query"; \
-	    $(RUN) search "$$query" --top-k 3; \
-	done
+	@printf '\nThree searches: rag-assets search QUERY --top-k 3\n\n'
+	@cd "$(ROOT)"; printf '%s\n' $(QUERIES) | $(RUN) search - --top-k 3
 	@printf '\nmake ui opens the lineage, the runs and the evaluation report in the Dagster UI.\n'
 
 ui: $(ROOT)/.venv/installed ## Open the Dagster UI and start its daemon on the same state

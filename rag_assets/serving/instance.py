@@ -4,7 +4,8 @@ Runs of the command line and of the UI are recorded in the same place, so that e
 the other did. The instance lies below the state and is made when it is first needed.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 FILE = "dagster.yaml"
 HOME_VARIABLE = "DAGSTER_HOME"
+ORIGIN = {"rag_assets/origin": "command_line"}
+"""Tag of the runs that the command line executes in its own process."""
+POLL_SECONDS = 1.0
+RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0"}
 
 
 def home(config: Config) -> Path:
@@ -96,3 +101,38 @@ def opened(config: Config) -> "dg.DagsterInstance":
     import dagster as dg
 
     return dg.DagsterInstance.from_config(str(prepare(config)))
+
+
+def close_dead_runs(instance: "dg.DagsterInstance") -> None:
+    """Record that runs of the command line have ended whose process was killed.
+
+    Such a run would look alive, and hold its slot of the pool `gpu`, for ever. Only whoever holds
+    the lock on refreshes may call this: then no other run of the command line is alive.
+    """
+    import dagster as dg
+
+    alive = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    for run in instance.get_runs(dg.RunsFilter(statuses=alive, tags=ORIGIN)):
+        instance.report_run_failed(run, "The process of this refresh was killed.")
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+
+
+def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]) -> None:
+    """Wait until no run of the UI holds a pool, and say for whom.
+
+    Dagster waits by itself too, but silently and deaf to Ctrl-C.
+    """
+    records = instance.event_log_storage
+    told: set[str] = set()
+    while holders := {
+        slot.run_id
+        for key in records.get_concurrency_keys()
+        for slot in records.get_concurrency_info(key).claimed_slots
+    }:
+        for run in sorted(holders - told):
+            say(
+                f"run {run} of the Dagster UI is using the model: waiting for it to finish "
+                "(if it was killed, `rag-assets ui` frees its place)"
+            )
+        told |= holders
+        time.sleep(POLL_SECONDS)

@@ -90,6 +90,8 @@ def refresh(config: Config, *, variant: str, allow_shrink: bool, retry_failed: b
     job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(NIGHTLY_JOB)
     wishes = {"allow_shrink": allow_shrink, "retry_failed": retry_failed}
     with instance.opened(config) as opened:
+        instance.close_dead_runs(opened)
+        instance.wait_for_pools(opened, say=say)
         result = job.execute_in_process(
             instance=opened,
             partition_key=variant,
@@ -97,6 +99,7 @@ def refresh(config: Config, *, variant: str, allow_shrink: bool, retry_failed: b
                 "loggers": {"progress": {"config": {}}},
                 "ops": {name: {"config": wishes} for name in _steps_that_take(wishes, job=job)},
             },
+            tags=instance.RUN_TAGS,
             raise_on_error=False,
         )
     return _outcome(result, variant=variant)
@@ -180,6 +183,8 @@ def _reason(event: "dg.DagsterEvent") -> str:
         return data.user_failure_data.description
     while error and error.cause:
         error = error.cause
+    if error and error.cls_name == "DagsterExecutionInterruptedError":
+        return "interrupted; what was committed is kept, refresh again to go on"
     return _without_class(error.message) if error else "unknown"
 
 

@@ -1,6 +1,7 @@
 """`rag-assets search`: one query, its hits and where they come from."""
 
 import argparse
+import sys
 import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
@@ -12,20 +13,24 @@ from rag_assets.serving.command import Answer, CommandError
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rag_assets.retrieval.search import Hit, Results
 
 SUMMARY = "search the index and show what was found, with its source"
 EXAMPLES = """\
   rag-assets search "yield strength of hot rolled steel"
   rag-assets search "density of aluminium" --domain table --top-k 3
-  rag-assets search "surface treatment" --retriever bm25 --source documents --json"""
+  rag-assets search "surface treatment" --retriever bm25 --source documents --json
+  rag-assets search - < queries.txt        one query a line"""
 
 SNIPPET_CHARACTERS = 320
+STDIN = "-"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("query", help="what to look for, in plain words")
+    command.add_argument("query", help="what to look for, in plain words; - reads stdin")
     command.add_argument("--variant", help="the variant that serves unless given")
     command.add_argument(
         "--retriever", choices=get_args(RetrieverName), help="as in the config unless given"
@@ -38,7 +43,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Search once."""
+    """Search once, or once for each line of stdin."""
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
@@ -46,21 +51,23 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.search import open_index
 
+    many = options.query == STDIN
+    queries = [line.strip() for line in sys.stdin if line.strip()] if many else [options.query]
     try:
-        results = open_index(Store(config.state_dir), config, variant).search(
-            options.query,
-            retriever=options.retriever,
-            top_k=options.top_k,
-            filters=Filters(
-                domain=options.domain,
-                source=options.source,
-                table=options.table,
-                section=options.section,
-            ),
+        filters = Filters(
+            domain=options.domain,
+            source=options.source,
+            table=options.table,
+            section=options.section,
         )
+        index = open_index(Store(config.state_dir), config, variant)
+        found = [
+            index.search(query, retriever=options.retriever, top_k=options.top_k, filters=filters)
+            for query in queries
+        ]
     except ValueError as error:
         raise CommandError(str(error)) from error
-    return _answer(results, variant=variant)
+    return _several(found, variant=variant) if many else _one(found[0], variant=variant)
 
 
 def positive(text: str) -> int:
@@ -74,8 +81,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def _answer(results: "Results", *, variant: str) -> Answer:
-    hits = [_shown(hit) for hit in results]
+def _one(results: "Results", *, variant: str) -> Answer:
     record = {
         "query": results.query,
         "variant": variant,
@@ -83,7 +89,16 @@ def _answer(results: "Results", *, variant: str) -> Answer:
         "seconds": dict(results.seconds),
         "hits": [asdict(hit) for hit in results],
     }
-    return Answer(record=record, text="\n\n".join(hits) or "Nothing was found.")
+    return Answer(record, "\n\n".join(map(_shown, results)) or "Nothing was found.")
+
+
+def _several(found: "Sequence[Results]", *, variant: str) -> Answer:
+    answers = [_one(results, variant=variant) for results in found]
+    sections = (
+        f"> {results.query}\n\n{answer.text}"
+        for results, answer in zip(found, answers, strict=True)
+    )
+    return Answer({"searches": [answer.record for answer in answers]}, "\n\n\n".join(sections))
 
 
 def _shown(hit: "Hit") -> str:

@@ -1,5 +1,6 @@
 """A small project, refreshed twice, searched, measured and looked at from the command line."""
 
+import io
 import json
 import os
 import subprocess
@@ -133,6 +134,15 @@ def test_search_answers_programs_and_keeps_to_its_filters(here, capsys):
     assert {hit["table"] for hit in record["hits"]} == {"alloys"}
 
 
+def test_several_searches_come_from_stdin(here, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Invar\n\nsalt spray\n"))
+    assert cli.main(["search", "-", "--retriever", "bm25", "--json"]) == cli.OK
+
+    searches = json.loads(capsys.readouterr().out)["searches"]
+    assert [search["query"] for search in searches] == ["Invar", "salt spray"]
+    assert searches[1]["hits"][0]["uri"] == "salt.md"
+
+
 def test_a_blank_query_is_refused_in_one_sentence(here, capsys):
     assert cli.main(["search", " "]) == cli.FAILED
     assert "is empty" in capsys.readouterr().err
@@ -179,6 +189,29 @@ def test_a_second_refresh_waits_for_the_first_and_says_so(here):
         waiting.terminate()
         waiting.communicate()
     assert line == f"index is being refreshed by process {os.getpid()}: waiting for it to finish\n"
+
+
+def test_a_killed_refresh_leaves_nothing_that_stops_the_next_one(tmp_path):
+    """It dies while it holds the pool `gpu`, with a run that can no longer say that it ended."""
+    project = small_project.make(tmp_path)
+    dying = subprocess.Popen(
+        [sys.executable, "-m", "rag_assets.serving.cli", "refresh"],
+        cwd=project,
+        env={**os.environ, configuration.PATH_VARIABLE: str(project / "rag_assets.yaml")},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    for line in dying.stderr:
+        if line.strip() in ("chunk_vectors", "row_vectors"):
+            break
+    dying.kill()
+    dying.communicate()
+
+    assert refresh(project).code == cli.OK
+    with dg.DagsterInstance.from_config(str(project / "state/dagster")) as instance:
+        statuses = sorted(run.status.value for run in instance.get_runs())
+    assert statuses == ["FAILURE", "SUCCESS"]
 
 
 def test_a_failing_table_is_named_and_the_rest_is_built(here, second, monkeypatch):
