@@ -119,21 +119,6 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
     return ["questions", "n", "retriever", *names], rows
 
 
-def report_text(result: EvaluationResult) -> str:
-    """The evaluation as lines for a terminal."""
-    columns, rows = main_table(result)
-    lines = [
-        f"{result.record.questions} questions, variant {result.record.variant}, "
-        "mean [95 % interval]",
-        "",
-        *_aligned(columns, rows),
-        "",
-        *findings(result),
-    ]
-    lines += [f"left out: {failure.reason}" for failure in result.failures]
-    return "\n".join([*lines, f"report: {result.report}"])
-
-
 def report_markdown(result: EvaluationResult) -> str:
     """The main table and what it says, as Markdown."""
     columns, rows = main_table(result)
@@ -141,11 +126,3 @@ def report_markdown(result: EvaluationResult) -> str:
     table += [[str(row[name]) for name in columns] for row in rows]
     lines = ["| " + " | ".join(cells) + " |" for cells in table]
     return "\n".join([*lines, "", *(f"- {sentence}" for sentence in findings(result))])
-
-
-def _aligned(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
-    cells = [list(columns), *([str(row[name]) for name in columns] for row in rows)]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
-    for line in cells:
-        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        yield "  ".join(padded).rstrip()
