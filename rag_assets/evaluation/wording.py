@@ -1,6 +1,6 @@
 """An evaluation in words, numbers and lines of text: what report, metadata and terminal share."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from rag_assets.evaluation.results import EvaluationResult
