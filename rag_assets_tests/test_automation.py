@@ -1,6 +1,7 @@
 """When things run, on a small graph that stands in for the rooms."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from rag_assets.quality import Measures, Subject
 from rag_assets.store import Store
 
 FILES_IN_PLACE = automation.source_key(dg.AssetKey("document_files"))
+LONG_AGO = 1_700_000_000
 VARIANTS = dg.StaticPartitionsDefinition(["default", "other"])
 
 
@@ -34,8 +36,7 @@ def content():
 def config(tmp_path):
     folder = tmp_path / "documents"
     folder.mkdir()
-    (folder / "a.md").write_text("steel")
-    return Config.model_validate(
+    config = Config.model_validate(
         {
             "state_dir": tmp_path / "state",
             "owner": "team:materials",
@@ -45,6 +46,15 @@ def config(tmp_path):
             "schedule": {"cron": "30 1 * * *", "timezone": "Europe/Stockholm"},
         }
     )
+    write(config, "a.md", "steel")
+    return config
+
+
+def write(config: Config, name: str, text: str) -> None:
+    """A document that was written long enough ago for its size and time to be trusted."""
+    file = Path(config.sources.documents[0].url, name)
+    file.write_text(text)
+    os.utime(file, (LONG_AGO, LONG_AGO))
 
 
 @pytest.fixture
@@ -133,7 +143,7 @@ def test_the_sensor_reports_a_changed_source_once_and_launches_nothing(daemon, c
 
     assert isinstance(look(daemon, first.cursor), dg.SkipReason)
 
-    Path(config.sources.documents[0].url, "b.md").write_text("aluminium")
+    write(config, "b.md", "aluminium")
     second = look(daemon, first.cursor)
     (event,) = second.asset_events
     assert event.data_version != first.asset_events[0].data_version
@@ -148,7 +158,7 @@ def test_a_reported_change_rebuilds_what_was_built_and_stops_where_content_is_th
     assert daemon.run()
     assert daemon.requested() == set()
 
-    Path(config.sources.documents[0].url, "a.md").write_text("steel and iron")
+    write(config, "a.md", "steel and iron")
     look(daemon, cursor)
     assert daemon.requested() == {"document_files"}
 
