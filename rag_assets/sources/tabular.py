@@ -11,10 +11,12 @@ among numbers are empty cells. A line with too many or too few cells is left out
 """
 
 import codecs
+import csv
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -184,19 +186,40 @@ def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
 def _csv_rows(
     path: Path, *, folder: Path, label: str, rejected: list[Failure]
 ) -> Iterator[pa.Table]:
+    readable = _as_utf8(path, folder=folder)
     with spilling_to(folder) as connection:
         connection.execute(
             "CREATE TABLE cells AS SELECT * FROM read_csv(?, all_varchar = true, header = true, "
             "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
-            [str(_as_utf8(path, folder=folder))],
+            [str(readable)],
         )
         rejected += _rejects(connection, label=label)
-        names = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
-        typed = ", ".join(_typed(connection, [_quoted(name) for name in names]))
+        columns = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
+        typed = ", ".join(_typed(connection, [_quoted(name) for name in columns]))
+        names = _header(connection, readable, columns=columns)
         reader = connection.sql(f"SELECT {typed} FROM cells").to_arrow_reader(BATCH_ROWS)
-        yield reader.schema.empty_table()
+        yield reader.schema.empty_table().rename_columns(names)
         for batch in reader:
-            yield pa.Table.from_batches([batch])
+            yield pa.Table.from_batches([batch]).rename_columns(names)
+
+
+def _header(
+    connection: "duckdb.DuckDBPyConnection", path: Path, *, columns: Sequence[str]
+) -> list[str]:
+    """The names as the file spells them: SQL renames `Tt` where there is a `TT`."""
+    ((delimiter, quote, skipped),) = connection.execute(
+        "SELECT Delimiter, Quote, SkipRows FROM sniff_csv(?, all_varchar = true, header = true)",
+        [str(path)],
+    ).fetchall()
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, delimiter=delimiter, quotechar=quote if len(quote) == 1 else '"')
+        spelled = next(islice(lines, skipped, None), [])
+    if len(spelled) != len(columns) or len(set(spelled)) != len(spelled):
+        return list(columns)
+    return [
+        name if column.startswith(f"{name}_") else column
+        for name, column in zip(spelled, columns, strict=True)
+    ]
 
 
 def _rejects(connection: "duckdb.DuckDBPyConnection", *, label: str) -> list[Failure]:

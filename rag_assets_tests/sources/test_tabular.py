@@ -103,6 +103,19 @@ def test_separators_encodings_and_odd_headers_are_understood(store, folder):
     assert columns(done["head"]) == {"a": [], "b": []}
 
 
+def test_column_names_are_spelled_as_in_the_file(store, folder):
+    put(folder, "t.csv", "id;TT;Tt;Cooling rate\n1;30;0;8\n2;600;60;24\n")
+
+    found = refresh(store, folder, tables=[{"name": "t", "headings": {"Tt": "tempering time"}}])
+
+    assert columns(found["t"]) == {
+        "id": [1, 2],
+        "TT": [30, 600],
+        "Tt": [0, 60],
+        "Cooling rate": [8, 24],
+    }
+
+
 def test_a_line_that_does_not_fit_is_named_and_the_rest_is_taken(store, folder):
     put(folder, "t.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n10,11,12\n")
     item = refresh(store, folder)["t"]
