@@ -328,7 +328,7 @@ def _answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:
         return _ERROR, _failure("memory", MemoryError("ran out of memory"))
     except (OSError, ImportError) as error:
         return _ERROR, _failure("system", error)
-    except BaseException as error:
+    except BaseException as error:  # whatever a parser raises is an answer, not the worker's end
         return _ERROR, _failure("error", error)
 
 

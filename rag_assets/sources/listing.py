@@ -257,7 +257,7 @@ def _look_at_bucket(source: DocumentSource) -> Listing:
             if selection.takes(uri):
                 changed = int(item["modification_date"].timestamp() * 1_000_000)
                 found[uri] = Entry(uri, item["file_url"], item["size_in_bytes"], changed)
-    except Exception as error:
+    except Exception as error:  # each file system raises errors of its own; the cause is kept
         raise SourceError(
             f"{source.name}: {redacted(source.url)} cannot be listed "
             f"({first_line(error)}): check the URL, the credentials in the environment "
