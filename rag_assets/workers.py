@@ -37,7 +37,7 @@ MOST_PROCESSES = 4
 LAST_WORDS = 300
 """Characters of a crashed worker's error output that are kept."""
 
-_VALUE, _BYTES, _ERROR = b"v", b"b", b"e"
+_BEGUN, _VALUE, _BYTES, _ERROR = b"t", b"v", b"b", b"e"
 _HEADER = 9
 
 
@@ -179,7 +179,9 @@ class Pool:
             task, outcome = worker.task, worker.receive()
             if worker.is_gone:
                 self._retire(worker)
-            if task is not None and outcome is not None:
+            if task is not None and worker.died_idle:
+                self._waiting.appendleft(task)
+            elif task is not None and outcome is not None:
                 yield task, outcome
         for worker in late:
             if (task := worker.task) is not None:
@@ -212,6 +214,7 @@ class _Worker:
         self.limit = 0.0
         self.deadline = 0.0
         self.is_gone = False
+        self.has_begun = False
         self._buffer = bytearray()
 
     @property
@@ -219,10 +222,16 @@ class _Worker:
         assert self.process.stdout is not None
         return self.process.stdout
 
+    @property
+    def died_idle(self) -> bool:
+        """It had served, then ended before it took up its present task: not that task's doing."""
+        return self.is_gone and not self.has_begun and self.served > 1
+
     def give(self, task: Task) -> None:
         self.limit = task.seconds + (0 if task.function in self.known else WARM_UP_SECONDS)
         self.deadline = time.monotonic() + self.limit
         self.task = task
+        self.has_begun = False
         self.known.add(task.function)
         self.served += 1
         self.errors.seek(0)
@@ -240,18 +249,27 @@ class _Worker:
         if not part:
             self.is_gone = True
             return self._crashed() if self.task else None
+        while (reply := self._next_reply()) is not None:
+            kind, payload = reply
+            if kind == _BEGUN:
+                self.has_begun = True
+                continue
+            self.task = None
+            if kind == _BYTES:
+                return Done(payload)
+            value = json.loads(payload)
+            return Failed(**value) if kind == _ERROR else Done(value)
+        return None
+
+    def _next_reply(self) -> tuple[bytes, bytes] | None:
         if len(self._buffer) < _HEADER:
             return None
-        length = int.from_bytes(self._buffer[1:_HEADER], "little")
-        if len(self._buffer) < _HEADER + length:
+        end = _HEADER + int.from_bytes(self._buffer[1:_HEADER], "little")
+        if len(self._buffer) < end:
             return None
-        kind, payload = bytes(self._buffer[:1]), bytes(self._buffer[_HEADER:])
-        self._buffer.clear()
-        self.task = None
-        if kind == _BYTES:
-            return Done(payload)
-        value = json.loads(payload)
-        return Failed(**value) if kind == _ERROR else Done(value)
+        kind, payload = bytes(self._buffer[:1]), bytes(self._buffer[_HEADER:end])
+        del self._buffer[:end]
+        return kind, payload
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
@@ -296,10 +314,15 @@ def main() -> None:
     while True:
         call = tasks.get()
         signal.setitimer(signal.ITIMER_REAL, float(str(call["seconds"])) + GRACE_SECONDS)
+        _reply(replies, _BEGUN, b"")
         kind, payload = _answer(call)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        replies.write(kind + len(payload).to_bytes(_HEADER - 1, "little") + payload)
-        replies.flush()
+        _reply(replies, kind, payload)
+
+
+def _reply(replies: IO[bytes], kind: bytes, payload: bytes) -> None:
+    replies.write(kind + len(payload).to_bytes(_HEADER - 1, "little") + payload)
+    replies.flush()
 
 
 def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:

@@ -1,6 +1,7 @@
 """Worker processes: whatever a task does, the pool goes on and nothing is left behind."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -145,7 +146,7 @@ def test_a_process_is_replaced_after_its_share_of_tasks():
 def test_a_worker_keeps_to_the_functions_it_has_loaded():
     """Heavy imports happen in one worker while another kind of work goes to the other."""
     tasks = [call("process_id", key=f"a{n}") for n in range(4)]
-    others = [call("echo", key=f"b{n}", value=n) for n in range(4)]
+    others = [call("slow", key=f"b{n}", value=n) for n in range(4)]
     with Pool(size=2) as pool:
         found = outcomes(pool, *tasks, *others)
     assert len({outcome.value for key, outcome in found.items() if key[0] == "a"}) == 1
@@ -171,6 +172,25 @@ def test_an_idle_worker_that_dies_is_replaced():
         second = outcomes(pool, call("process_id"))["task"]
     assert isinstance(second, Done)
     assert second != first
+
+
+def test_a_task_whose_worker_died_before_taking_it_up_goes_to_another():
+    with Pool(size=1) as pool:
+        first = outcomes(pool, call("process_id"))["task"]
+        os.kill(first.value, signal.SIGSTOP)
+        pool.submit(call("process_id"))
+        pool._assign()
+        os.kill(first.value, signal.SIGKILL)
+        [(_, second)] = pool.finished()
+    assert isinstance(second, Done)
+    assert second != first
+
+
+def test_a_process_that_cannot_even_start_is_a_crash():
+    with Pool(size=1, memory_bytes=1) as pool:
+        outcome = outcomes(pool, call("echo", value=0))["task"]
+    assert isinstance(outcome, Failed)
+    assert outcome.kind == "crash"
 
 
 def test_a_task_that_was_done_in_time_is_not_late_because_nobody_looked():
