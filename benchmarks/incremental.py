@@ -39,7 +39,8 @@ def copy_sources(data: Path, folder: Path) -> None:
         shutil.copy(path, folder / "documents")
     shutil.copy(data / "tables.sqlite", folder / "tables.sqlite")
     with sqlite3.connect(folder / "tables.sqlite") as database:
-        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (name,) in names:
             if name not in TABLES:
                 database.execute(f'DROP TABLE "{name}"')
 
