@@ -134,6 +134,28 @@ def folder_of(store: Store, variant: str, *, name: str | None = None) -> Path:
     return folder / name if name else folder
 
 
+def made_from(folder: Path) -> str | None:
+    """What the evaluation in `folder` was made from; None if there is none."""
+    try:
+        return Record(**json.loads((folder / RECORD_FILE).read_text("utf-8"))).made_from
+    except (OSError, json.JSONDecodeError, TypeError):
+        return None
+
+
+def rankings_in(folder: Path) -> pa.Table | None:
+    """The rankings of the evaluation in `folder`, with retriever and question id."""
+    import pyarrow.parquet as pq
+
+    return None if made_from(folder) is None else pq.read_table(folder / "rankings.parquet")
+
+
+def questions_in(folder: Path) -> pa.Table:
+    """The per-question table of the evaluation in `folder`."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(folder / "questions.parquet")
+
+
 def load(folder: Path, *, made_from: str) -> EvaluationResult | None:
     """The evaluation in `folder`, if it is complete and was made from the same."""
     import pyarrow.parquet as pq

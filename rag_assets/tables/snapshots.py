@@ -43,8 +43,13 @@ class Snapshot:
     """For each column, whether it is kept out of the text."""
     data_version: str
     rows: int
-    null_share: float
-    """Share of the cells that are NULL, from 0 to 1."""
+    null_shares: tuple[float, ...]
+    """For each column, the share of its cells that are NULL, from 0 to 1."""
+
+    @property
+    def null_share(self) -> float:
+        """Share of all cells that are NULL, from 0 to 1."""
+        return sum(self.null_shares) / len(self.null_shares) if self.null_shares else 0.0
 
     @property
     def name(self) -> str:
@@ -105,7 +110,7 @@ def _snapshot(path: Path, source: str, table: str) -> Snapshot:
             hidden=tuple(name in hidden for name in columns),
             data_version=described["data_version"],
             rows=footer.num_rows,
-            null_share=_null_share(footer),
+            null_shares=_null_shares(footer),
         )
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise SnapshotError(
@@ -127,13 +132,12 @@ def _in_words(given: str | None, name: str) -> str:
     return given if given and given != name else headings.humanised(name)
 
 
-def _null_share(footer: "FileMetaData") -> float:
-    cells = nulls = 0
+def _null_shares(footer: "FileMetaData") -> tuple[float, ...]:
+    nulls = [0] * footer.num_columns
     for group in range(footer.num_row_groups):
         rows = footer.row_group(group)
         for index in range(rows.num_columns):
-            column = rows.column(index)
-            cells += column.num_values
-            if column.statistics is not None and column.statistics.has_null_count:
-                nulls += column.statistics.null_count
-    return nulls / cells if cells else 0.0
+            statistics = rows.column(index).statistics
+            if statistics is not None and statistics.has_null_count:
+                nulls[index] += statistics.null_count
+    return tuple(count / max(footer.num_rows, 1) for count in nulls)

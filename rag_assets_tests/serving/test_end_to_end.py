@@ -83,6 +83,9 @@ def test_the_first_refresh_builds_everything_and_says_how_much(first):
     assert first.answer["quarantine"] == []
     assert first.answer["errors"] == {}
     assert first.answer["warnings"] == []
+    assert first.answer["checks"]["failed"] == []
+    assert first.answer["checks"]["expectations"] > 40
+    assert Path(first.answer["checks"]["page"]).is_file()
     counts = first.answer["assets"]
     assert counts["document_files"]["added"] == 2
     assert counts["parsed_documents"]["added"] == 2
@@ -106,10 +109,16 @@ def test_the_second_refresh_does_nothing_and_imports_nothing_heavy(first, second
 def test_runs_and_checks_stand_where_the_ui_shows_them(project, second):
     with dg.DagsterInstance.from_config(str(project / "state/dagster")) as instance:
         assert [run.is_success for run in instance.get_runs()] == [True, True]
-        key = dg.AssetCheckKey(dg.AssetKey("chunks"), "tokens_fit")
+        key = dg.AssetCheckKey(dg.AssetKey("chunks"), "must_hold")
         records = instance.event_log_storage.get_asset_check_execution_history(key, limit=9)
         assert [record.status.value for record in records] == ["SUCCEEDED", "SUCCEEDED"]
         assert {record.partition for record in records} == {"default"}
+        shown = records[0].evaluation.metadata
+    rows = {
+        record.data["expectation"]: record.data["holds"] for record in shown["expectations"].records
+    }
+    assert rows["tokens_fit"] == "yes"
+    assert Path(shown["report"].value).is_file()
 
 
 def test_the_last_answer_is_kept(project, second):
@@ -157,6 +166,7 @@ def test_status_reads_the_tables(here, capsys):
     assert record["variants"]["default"]["joint_index"]["complete"]
     unbuilt = record["variants"]["json_rows"]["joint_index"]
     assert (unbuilt["rows"], unbuilt["complete"], unbuilt["data_version"]) == (0, False, "absent")
+    assert record["checks"]["failed"] == []
     shared = [record["variants"][name]["chunk_vectors"] for name in ("default", "json_rows")]
     assert shared[0] == shared[1], "variants with the same parser and model share the table"
 
