@@ -18,7 +18,12 @@ NULLABLE_OF_ELEMENTS = ("page", "level", "box", "cells")
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, _parsed_documents(config), _chunks(config))
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_parsed_documents(config), _chunks(config)]
 
 
 def _parsed_documents(config: Config) -> Subject:
@@ -99,7 +104,7 @@ def _chunks(config: Config) -> Subject:
 
 
 def _measured_elements(store: Store, name: str) -> Measures:
-    tally = Tally("unknown_types")
+    tally = Tally("duplicate_ids", "unknown_types")
     profiler = Profiler(expected_rows=store.count(name))
     held: set[str] = set()
     columns = ["element_id", "document_id", "type", "text", *NULLABLE_OF_ELEMENTS]
@@ -124,7 +129,7 @@ def _measured_elements(store: Store, name: str) -> Measures:
 
 
 def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Measures:
-    tally = Tally("blank_texts", "oversized_chunks", "inverted_spans")
+    tally = Tally("duplicate_ids", "blank_texts", "oversized_chunks", "inverted_spans")
     profiler = Profiler(expected_rows=store.count(name))
     held: set[str] = set()
     spans = ["char_start", "char_end", "element_start", "element_end"]

@@ -23,7 +23,12 @@ NOTHING = "no evaluation"
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, _rankings(config))
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_rankings(config)]
 
 
 def _rankings(config: Config) -> Subject:

@@ -56,8 +56,12 @@ EXPECTATIONS: tuple[Expectation, ...] = (
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    subjects = (_subject(step, config=config) for step in STEPS)
-    return gates.definitions(config, *subjects)
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_subject(step, config=config) for step in STEPS]
 
 
 def _subject(step: Step, *, config: Config) -> Subject:
@@ -81,7 +85,7 @@ def _subject(step: Step, *, config: Config) -> Subject:
 
 
 def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Measures:
-    tally = Tally("distance_from_1")
+    tally = Tally("duplicate_ids", "distance_from_1")
     profiler = Profiler(expected_rows=store.count(name))
     encoders: Counter[str] = Counter()
     for batch in store.batches(name, columns=[KEY, "uri", "encoder_id", "vector"]):

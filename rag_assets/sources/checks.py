@@ -16,7 +16,12 @@ NULLABLE = ("media_type", "sha256")
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, _document_files(config))
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_document_files(config)]
 
 
 def _document_files(config: Config) -> Subject:
@@ -42,7 +47,7 @@ def _document_files(config: Config) -> Subject:
 
 
 def _measured(store: Store) -> Measures:
-    tally = Tally("unusable_files")
+    tally = Tally("duplicate_ids", "unusable_files")
     profiler = Profiler(expected_rows=store.count(DOCUMENT_FILES_TABLE))
     for batch in store.batches(DOCUMENT_FILES_TABLE, columns=COLUMNS):
         profiler.rows(batch, nullable=NULLABLE)

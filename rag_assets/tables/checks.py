@@ -19,7 +19,12 @@ KEY = "row_id"
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, _table_rows(config), _serialized_rows(config))
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_table_rows(config), _serialized_rows(config)]
 
 
 def _table_rows(config: Config) -> Subject:
@@ -84,7 +89,7 @@ def _serialized_rows(config: Config) -> Subject:
 
 
 def _measured_rows(store: Store, tables: list[Snapshot]) -> Measures:
-    tally = Tally("largest_empty_share")
+    tally = Tally("duplicate_ids", "largest_empty_share")
     profiler = Profiler(expected_rows=store.count(TABLE_ROWS_TABLE))
     for batch in store.batches(TABLE_ROWS_TABLE, columns=[KEY]):
         profiler.rows(batch)
@@ -118,7 +123,7 @@ def _by_table(store: Store, tables: list[Snapshot]) -> list[dict[str, str | int]
 
 
 def _measured_texts(store: Store, name: str) -> Measures:
-    tally = Tally("blank_texts")
+    tally = Tally("duplicate_ids", "blank_texts")
     profiler = Profiler(expected_rows=store.count(name))
     for batch in store.batches(name, columns=[KEY, "source", "table", "row_key", "text"]):
         profiler.rows(batch)
