@@ -72,8 +72,11 @@ class Tally:
         self.examples[total] = self.examples.get(of, [])
 
     def keys(self, keys: pa.Array) -> None:
-        """Keys of a batch, of which none may occur twice."""
-        self._keys.append(keys)
+        """Keys of a batch, of which none may occur twice.
+
+        They are copied: a column that comes from Lance keeps its whole batch in memory.
+        """
+        self._keys.append(keys.take(pa.array(np.arange(len(keys)))))
 
     def measures(self, profile: Profile) -> Measures:
         """Everything that was counted; `duplicate_ids` is the number of rows too many."""
