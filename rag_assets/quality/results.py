@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rag_assets.atomic import write_atomically
 from rag_assets.quality.suites import DRIFT_TOTALS
 from rag_assets.quality.values import Expectation, Number, Outcome, Profile
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 
 HISTORY = 30
 """Accepted runs whose numbers are kept."""
