@@ -14,6 +14,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -292,10 +293,11 @@ def _sha256(path: Path, *, cache: Path | None) -> str:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if cache:
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        fresh = cache.with_name(f".{cache.name}.{os.getpid()}")
-        fresh.write_text(json.dumps(known | {name: [*key, digest]}, indent=1), "utf-8")
-        fresh.replace(cache)
+        with suppress(OSError):  # a state that may only be read is searched all the same
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            fresh = cache.with_name(f".{cache.name}.{os.getpid()}")
+            fresh.write_text(json.dumps(known | {name: [*key, digest]}, indent=1), "utf-8")
+            fresh.replace(cache)
     return digest
 
 

@@ -212,7 +212,10 @@ class _Seen:
         if self._file.is_file():
             import pyarrow.parquet as pq
 
-            table = pq.read_table(self._file)
+            try:
+                table = pq.read_table(self._file)
+            except (pa.ArrowException, OSError):
+                return  # damaged: all files are looked at again
             if (table.schema.metadata or {}).get(b"recipe") == RECIPE.encode():
                 self._rows = {row["document_id"]: row for row in table.to_pylist()}
 
