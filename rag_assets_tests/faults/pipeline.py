@@ -7,9 +7,10 @@ begins at once and what a kill hits is work and not imports.
 import json
 import multiprocessing
 import os
+import resource
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Literal
@@ -126,10 +127,13 @@ class Runs:
         kind: Kind = "all",
         ledger: Path | None = None,
         arguments: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
+        most_bytes: int | None = None,
     ) -> BaseProcess:
-        """A run over the project at `project`; what it says goes to `run.log` there."""
-        options = (str(project), kind, ledger, list(arguments), dict(environment or {}))
+        """A run over the project at `project`; what it says goes to `run.log` there.
+
+        No file that it writes may have more than `most_bytes`.
+        """
+        options = (str(project), kind, ledger, list(arguments), most_bytes)
         process = self._context.Process(target=_run, args=options)
         process.start()
         return process
@@ -144,14 +148,15 @@ def _run(
     kind: Kind,
     ledger: Path | None,
     arguments: list[str],
-    environment: dict[str, str],
+    most_bytes: int | None,
 ) -> None:
     """What a forked process does."""
     os.setpgid(0, 0)
     log = os.open(Path(project) / "run.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    os.environ.update(environment)
+    if most_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     os.environ[configuration.PATH_VARIABLE] = str(Path(project) / "rag_assets.yaml")
     for (module, name), value in SMALL_BATCHES.items():
         setattr(module, name, value)
