@@ -65,10 +65,10 @@ class HashEncoder:
 
 
 def encoder_of(
-    store: Store,  # noqa: ARG001 - the signature of the real one
-    config: Config,  # noqa: ARG001
+    store: Store,
+    config: Config,
     *,
-    model: str,  # noqa: ARG001
+    model: str,
     ledger: Path | None = None,
 ) -> IndexEncoder:
     """Stands in for `encoders.encoder_of`."""

@@ -4,7 +4,6 @@
 begins at once and what a kill hits is work and not imports.
 """
 
-import json
 import multiprocessing
 import os
 import resource
@@ -29,6 +28,7 @@ from rag_assets.documents import chunk, parse
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
 from rag_assets.serving import cli
+from rag_assets.serving.command import say
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files import refresh_document_files
 from rag_assets.store import Store
@@ -167,9 +167,7 @@ def _run(
                 sys.exit(cli.main(["refresh", *arguments]))
             config = configuration.load()
             steps = refresh if kind == "all" else build_index
-            reports = steps(config, log=lambda line: print(line, flush=True))
-            failed = {report.target: report.failed for report in reports if report.failed}
-            print(json.dumps({"failed": failed}), flush=True)
+            steps(config, log=say)
     except Exception:
         traceback.print_exc()
         sys.exit(1)

@@ -1,11 +1,8 @@
-"""kill -9: of a refresh, of an index build, of worker processes, and between two steps of a commit."""
+"""kill -9 of a refresh, of an index build, of worker processes, and in the middle of a commit."""
 
 import os
 import shutil
 import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pyarrow as pa
