@@ -135,9 +135,7 @@ def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> 
             yield node.name
 
 
-def _outcome(
-    result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path
-) -> Outcome:
+def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path) -> Outcome:
     materializations = [
         event.materialization for event in result.get_asset_materialization_events()
     ]

@@ -53,7 +53,6 @@ class Entry:
     problem: str | None = None
     """Why it must not be opened: a broken link, a link out of the source, a pipe."""
 
-
     @property
     def look(self) -> tuple[str, int, int, int]:
         """What tells one state of the file from another without reading it."""

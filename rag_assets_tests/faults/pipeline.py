@@ -69,9 +69,7 @@ def refresh(
             store, source, allow_shrink=wishes.get("allow_shrink", False), log=log, retry=retry
         )
         done.extend(export.report for export in exports)
-    done.append(
-        parse.refresh_elements(store, config, parser=recipe.parser, log=log, retry=retry)
-    )
+    done.append(parse.refresh_elements(store, config, parser=recipe.parser, log=log, retry=retry))
     done.append(
         chunk.refresh_chunks(
             store,
