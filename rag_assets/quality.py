@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import sync
+from rag_assets.atomic import write_atomically
 from rag_assets.identity import Canonical, fingerprint
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationSuiteValidationResult

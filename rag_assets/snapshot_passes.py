@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rag_assets.store import write_atomically
+from rag_assets.atomic import write_atomically
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
+from rag_assets.atomic import write_atomically
+
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
@@ -59,8 +61,8 @@ class Store:
         """Open the state at `root`; the folder is made when something is first written."""
         self.root = root
         self.tables = root / "lance"
-        self.weight_hashes = root / "weights.json"
-        """Hashes of weight files, so that a model's identity costs a look and not a read."""
+        self.encoders = root / "encoders"
+        """What is derived from weights: their hashes, the chosen paths, exported graphs."""
 
     @cached_property
     def _database(self) -> "DBConnection":
@@ -251,21 +253,6 @@ def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` so that a reader, or a crash, finds the old content or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)  # on a full disk every byte counts
-        raise
 
 
 def remove_folder(path: Path) -> None:

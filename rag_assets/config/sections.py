@@ -171,8 +171,13 @@ class EmbeddingModel(Section):
     query_prefix: str = Field("", description="put before each query")
     passage_prefix: str = Field("", description="put before each text of the index")
     normalize: bool = Field(True, description="scale vectors to length 1")
+    engine: Literal["auto", "torch", "openvino"] = Field(
+        "auto", description="auto: PyTorch on CUDA, OpenVINO on a CPU where it is installed"
+    )
     precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
-        "auto", description="auto: fp16 on CUDA, fp32 on a CPU"
+        "auto",
+        description="auto: fp16 on CUDA, bf16 on a CPU that multiplies in it, else fp32; what is "
+        "not true to fp32 (cosine below 0.9995) is not taken",
     )
     max_tokens: int | None = Field(
         None, gt=8, description="window of the model; its own limit if empty"

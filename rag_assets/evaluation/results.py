@@ -17,8 +17,9 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.atomic import write_atomically
 from rag_assets.evaluation.scores import Scores
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 from rag_assets.sync import Failure
 
 REPORT_FILE = "retrieval_evaluation.html"

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
 from rag_assets.serving import disk, evaluate
 from rag_assets.serving.command import Answer, Json, say, table
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
     import dagster as dg

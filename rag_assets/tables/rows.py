@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
+from rag_assets.atomic import write_atomically
 from rag_assets.identity import canonical_json, fingerprint, row_ids
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 from rag_assets.sync import Batch, Failure, Report, Target
 from rag_assets.tables import snapshots
 from rag_assets.tables.snapshots import Snapshot, SnapshotError

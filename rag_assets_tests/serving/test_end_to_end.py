@@ -186,7 +186,7 @@ def test_a_second_refresh_waits_for_the_first_and_says_so(here):
             text=True,
         )
         line = waiting.stderr.readline()
-        waiting.terminate()
+        waiting.kill()
         waiting.communicate()
     assert line == f"index is being refreshed by process {os.getpid()}: waiting for it to finish\n"
 
