@@ -27,15 +27,20 @@ TIMES = {"document_files": ("modified", "row_fingerprint")}
 Rows = Mapping[str, Sequence[tuple[str, str]]]
 
 
-def contents(state: Path) -> dict[str, list[tuple[str, str]]]:
-    """For each table and snapshot, the key and all that is said of each row, sorted."""
+def contents(state: Path, *, without: Sequence[str] = ()) -> dict[str, list[tuple[str, str]]]:
+    """For each table and snapshot, the key and all that is said of each row, sorted.
+
+    Columns that are named in `without` are left out.
+    """
     store = Store(state)
     held: dict[str, list[tuple[str, str]]] = {}
     for name in store.names():
         if name == sync.QUARANTINE:
             continue
         kind = name.partition("__")[0]
-        rows = store.read(name).drop_columns(list(TIMES.get(kind, ())))
+        table = store.read(name)
+        left_out = {*TIMES.get(kind, ()), *without}
+        rows = table.select([column for column in table.column_names if column not in left_out])
         held[name] = sorted((row[KEYS[kind]], repr(row)) for row in rows.to_pylist())
     for source, table, file in store.exports():
         rows = pq.read_table(file).to_pylist()

@@ -29,13 +29,16 @@ class HashEncoder:
     """The bytes of a text's SHA-256 as its vector."""
 
     model_id = MODEL_ID
-    encoder_id = ENCODER_ID
-    dimension = DIMENSION
     max_tokens = 256
     part_tokens = 64
 
-    def __init__(self, ledger: Path | None) -> None:
+    def __init__(
+        self, ledger: Path | None, *, encoder_id: str = ENCODER_ID, dimension: int = DIMENSION
+    ) -> None:
+        """Write what is embedded into `ledger`; `dimension` is a multiple of 32."""
         self._ledger = ledger
+        self.encoder_id = encoder_id
+        self.dimension = dimension
 
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
         digests = [np.frombuffer(bytes.fromhex(text_hash(text)), np.uint8) for text in texts]
@@ -45,7 +48,7 @@ class HashEncoder:
     def embed(self, tokenized: Tokenized, /) -> Embedded:
         ids = np.array([window.ids for window in tokenized.windows]).reshape(-1, DIMENSION)
         self._write_down(ids)
-        vectors = ids.astype(np.float32) - 127.5
+        vectors = np.tile(ids, self.dimension // DIMENSION).astype(np.float32) - 127.5
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return Embedded(vectors, np.ones(len(ids), np.int32), {}, tokens=len(ids))
 
