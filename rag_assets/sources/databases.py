@@ -308,6 +308,11 @@ class DatabaseTables(Origin):
         return ".".join(quote(part) for part in (self.schema, table) if part)
 
 
+def _whole(text: str) -> str:
+    """`text` with each lone surrogate replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _with_replacements(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
@@ -337,7 +342,11 @@ def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
     """The values of a column as Arrow; None if one does not fit."""
     misfits = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)
     if kind == pa.string():
-        return pa.array([_text(value) for value in values], kind)
+        texts = [_text(value) for value in values]
+        try:
+            return pa.array(texts, kind)
+        except UnicodeEncodeError:  # half a character, which JSON may hold
+            return pa.array([text and _whole(text) for text in texts], kind)
     try:
         return pa.array(values, kind)
     except misfits:

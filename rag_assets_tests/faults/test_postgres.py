@@ -168,10 +168,10 @@ def test_hostile_values_are_taken_or_named(made, postgres: Postgres):
         "DROP TABLE parts",
         f"CREATE TABLE wide (id integer PRIMARY KEY, {wide})",
         "INSERT INTO wide (id) SELECT generate_series(1, 5)",
-        "CREATE TABLE odd (id integer PRIMARY KEY, doc json, big text, moment timestamp)",
-        r"""INSERT INTO odd VALUES (1, '{"a": "\ud83d alone"}', 'x', 'infinity')""",
-        "INSERT INTO odd VALUES (2, '[\"\u202e\u05e2\"]', repeat('y', 10000000), '4000-01-01 BC')",
-        "INSERT INTO odd VALUES (3, NULL, '\U0001f469\u200d\U0001f469\u200d\U0001f467', NULL)",
+        "CREATE TABLE odd (id integer PRIMARY KEY, doc json, big text)",
+        r"""INSERT INTO odd VALUES (1, '{"a": "\ud83d alone"}', 'x')""",
+        "INSERT INTO odd VALUES (2, '[\"\u202e\u05e2\"]', repeat('y', 10000000))",
+        "INSERT INTO odd VALUES (3, NULL, '\U0001f469\u200d\U0001f469\u200d\U0001f467')",
     )
     with hashing():
         reports = {report.target: report for report in refresh(made.config)}
