@@ -203,13 +203,15 @@ def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
 def _csv_rows(
     path: Path, *, folder: Path, label: str, rejected: list[Failure]
 ) -> Iterator[pa.Table]:
+    import duckdb
+
     readable = _as_utf8(path, folder=folder)
     with spilling_to(folder) as connection:
-        connection.execute(
-            f"CREATE TABLE cells AS SELECT * FROM read_csv(?, {_CSV}, "
-            "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
-            [str(readable)],
-        )
+        try:
+            _load_cells(connection, readable)
+        except duckdb.InvalidInputException:  # as of a file whose lines end in two ways
+            readable = _with_equal_line_ends(readable, folder=folder)
+            _load_cells(connection, readable)
         rejected += _rejects(connection, label=label)
         columns = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
         quoted = [_quoted(name) for name in columns]
@@ -218,6 +220,14 @@ def _csv_rows(
         ((rows,),) = connection.execute("SELECT count(*) FROM cells").fetchall()
         for start in range(0, max(rows, 1), BATCH_ROWS):
             yield _cells(connection, parts, start=start).rename_columns(names)
+
+
+def _load_cells(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    connection.execute(
+        f"CREATE TABLE cells AS SELECT * FROM read_csv(?, {_CSV}, "
+        "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
+        [str(path)],
+    )
 
 
 def _cells(
@@ -325,6 +335,16 @@ def _as_utf8(path: Path, *, folder: Path) -> Path:
     copy = folder / f"utf8_{path.name}"
     with (
         path.open(encoding=encoding, errors="replace", newline="") as file,
+        copy.open("w", encoding="utf-8", newline="") as written,
+    ):
+        shutil.copyfileobj(file, written)
+    return copy
+
+
+def _with_equal_line_ends(path: Path, *, folder: Path) -> Path:
+    copy = folder / f"lines_{path.name}"
+    with (
+        path.open(encoding="utf-8") as file,
         copy.open("w", encoding="utf-8", newline="") as written,
     ):
         shutil.copyfileobj(file, written)

@@ -126,12 +126,13 @@ class Runs:
         ledger: Path | None = None,
         arguments: Sequence[str] = (),
         most_bytes: int | None = None,
+        allow_shrink: bool = False,
     ) -> BaseProcess:
         """A run over the project at `project`; what it says goes to `run.log` there.
 
         No file that it writes may have more than `most_bytes`.
         """
-        options = (str(project), kind, ledger, list(arguments), most_bytes)
+        options = (str(project), kind, ledger, list(arguments), most_bytes, allow_shrink)
         process = self._context.Process(target=_run, args=options)
         process.start()
         return process
@@ -147,6 +148,7 @@ def _run(
     ledger: Path | None,
     arguments: list[str],
     most_bytes: int | None,
+    allow_shrink: bool,
 ) -> None:
     """What a forked process does."""
     os.setpgid(0, 0)
@@ -164,8 +166,10 @@ def _run(
             if kind == "command":
                 sys.exit(cli.main(["refresh", *arguments]))
             config = configuration.load()
-            steps = refresh if kind == "all" else build_index
-            steps(config, log=say)
+            if kind == "all":
+                refresh(config, log=say, allow_shrink=allow_shrink)
+            else:
+                build_index(config, log=say)
     except Exception:
         traceback.print_exc()
         sys.exit(1)

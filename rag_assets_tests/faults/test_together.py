@@ -76,10 +76,7 @@ def test_a_config_that_changes_mid_run_counts_from_the_next_run_on(tmp_path, run
     process = runs.start(tmp_path)
     until(lambda: made.store.exists("document_files") or not process.is_alive())
     text = made.file.read_text()
-    made.file.write_text(
-        text.replace("size: 48", "size: 32")
-        + "tables: {empty_cells: keep}\n"
-    )
+    made.file.write_text(text.replace("size: 48", "size: 32") + "tables: {empty_cells: keep}\n")
     process.join()
     assert process.exitcode == 0, said_by(made)
     assert comparing.contents(tmp_path / "state") == old
