@@ -25,7 +25,7 @@ def last_pass(file: Path) -> Pass | None:
     """The record of the last complete pass over the snapshot at `file`."""
     try:
         return Pass(**json.loads(_pass_file(file).read_text("utf-8"))) if file.is_file() else None
-    except (FileNotFoundError, json.JSONDecodeError, TypeError):
+    except (FileNotFoundError, ValueError, TypeError):
         return None
 
 

@@ -72,8 +72,12 @@ class Store:
         return lancedb.connect(self.tables)
 
     def exists(self, name: str) -> bool:
-        """Whether the table was ever written."""
-        return (self.tables / f"{name}.lance" / "_versions").is_dir()
+        """Whether the table was ever written; a run that was killed before leaves only folders."""
+        try:
+            with os.scandir(self.tables / f"{name}.lance" / "_versions") as versions:
+                return any(version.name.endswith(".manifest") for version in versions)
+        except FileNotFoundError:
+            return False
 
     def names(self) -> list[str]:
         """All tables, sorted."""
@@ -182,17 +186,20 @@ class Store:
             table.delete(is_one_of(column, part))
 
     def drop(self, name: str) -> None:
-        """Remove a table and the record of its last pass."""
+        """Remove a table and the record of its last pass; a killed run leaves it whole or gone."""
         self._completion_file(name).unlink(missing_ok=True)
-        if self.exists(name):
-            self._database.drop_table(name)
+        folder, dropped = self.tables / f"{name}.lance", self.tables / f".{name}.dropped"
+        remove_folder(dropped)
+        if folder.exists():
+            folder.replace(dropped)
+            remove_folder(dropped)
 
     def completion(self, name: str) -> Completion | None:
         """What the last complete pass over the table was made from, if it still holds."""
         try:
             record = json.loads(self._completion_file(name).read_text("utf-8"))
             completion = Completion(**record)
-        except (FileNotFoundError, json.JSONDecodeError, TypeError):
+        except (FileNotFoundError, ValueError, TypeError):
             return None
         return completion if self.exists(name) else None
 

@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -294,7 +295,8 @@ def _sha256(path: Path, *, home: Path | None) -> str:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if home:
         entries = json.dumps(known | {name: [*key, digest]}, indent=1)
-        write_atomically(home / HASHES, entries)
+        with suppress(OSError):  # a state that may only be read is searched all the same
+            write_atomically(home / HASHES, entries)
     return digest
 
 

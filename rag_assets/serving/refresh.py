@@ -5,12 +5,13 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
-from rag_assets.serving import evaluate
+from rag_assets.serving import disk, evaluate
 from rag_assets.serving.checks import Standing, standing
 from rag_assets.serving.command import Answer, Json, say, table
 from rag_assets.store import Store
@@ -65,22 +66,23 @@ def run(options: argparse.Namespace) -> Answer:
     variant = options.variant or config.serving_variant
     config.variant(variant)
     store = Store(config.state_dir)
-    with store.lock(LOCK, log=say):
-        outcome = refresh(
-            config,
-            variant=variant,
-            allow_shrink=options.allow_shrink,
-            retry_failed=options.retry_failed,
-            accept_drift=options.accept_drift,
+    with disk.writing(config.state_dir):
+        with store.lock(LOCK, log=say):
+            outcome = refresh(
+                config,
+                variant=variant,
+                allow_shrink=options.allow_shrink,
+                retry_failed=options.retry_failed,
+                accept_drift=options.accept_drift,
+            )
+        answer = _answer(
+            outcome,
+            standing=standing(store),
+            quarantine=quarantine_of(store, outcome),
+            evaluation=_evaluation_of(store, config, outcome),
+            seconds=time.monotonic() - started,
         )
-    answer = _answer(
-        outcome,
-        standing=standing(store),
-        quarantine=quarantine_of(store, outcome),
-        evaluation=_evaluation_of(store, config, outcome),
-        seconds=time.monotonic() - started,
-    )
-    write_atomically(config.state_dir / LAST, json.dumps(answer.record))
+        write_atomically(config.state_dir / LAST, json.dumps(answer.record))
     return answer
 
 
@@ -122,7 +124,7 @@ def refresh(
             tags=instance.RUN_TAGS,
             raise_on_error=False,
         )
-    return _outcome(result, variant=variant)
+    return _outcome(result, variant=variant, state_dir=config.state_dir)
 
 
 def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
@@ -153,12 +155,14 @@ def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> 
             yield node.name
 
 
-def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str) -> Outcome:
+def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path) -> Outcome:
     materializations = [
         event.materialization for event in result.get_asset_materialization_events()
     ]
     errors = {
-        str(event.step_key): _reason(event) for event in result.all_events if event.is_step_failure
+        str(event.step_key): disk.remedy_for(reason, folder=state_dir) or reason
+        for event in result.all_events
+        if event.is_step_failure and (reason := _reason(event))
     }
     warnings = [
         f"{check.asset_key.to_user_string()}: {name} does not hold ({found})"

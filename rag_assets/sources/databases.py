@@ -3,11 +3,13 @@
 Values keep their type: decimals, dates, times and booleans stay what they are; JSON and arrays
 become canonical JSON text; types that Arrow does not know (ranges, intervals, addresses) become
 text. SQLite lets a column hold values of any type: a column in which one value does not fit its
-declared type is read as text. A password never appears in a message.
+declared type is read as text, and bytes that are no UTF-8 are replaced. A password never appears
+in a message.
 """
 
 import datetime
 import json
+import sqlite3
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 50_000
 CONNECT_SECONDS = 10
+NOT_UTF8 = "Could not decode to UTF-8"
 UNBOUNDED_DECIMAL = pa.decimal128(38, 18)
 
 
@@ -55,6 +58,7 @@ class DatabaseTables(Origin):
         self.place = place
         self.schema = source.db_schema
         self._as_text: dict[str, set[str]] = {}
+        self._is_lenient = False
 
     @cached_property
     def engine(self) -> "sa.Engine":
@@ -188,10 +192,26 @@ class DatabaseTables(Origin):
 
     @override
     def relaxes(self, error: LandingError) -> bool:
-        misfit = error.__cause__
-        if not isinstance(misfit, MisfitError):
+        cause = error.__cause__
+        if isinstance(cause, MisfitError):
+            self._as_text.setdefault(cause.table, set()).update(cause.columns)
+            return True
+        if isinstance(cause, sqlite3.OperationalError) and NOT_UTF8 in str(cause):
+            return self._takes_any_bytes()
+        return False
+
+    def _takes_any_bytes(self) -> bool:
+        """From now on replace what SQLite holds as text and is not UTF-8; False if it is done."""
+        from sqlalchemy import event
+
+        if self._is_lenient:
             return False
-        self._as_text.setdefault(misfit.table, set()).update(misfit.columns)
+        self._is_lenient = True
+
+        @event.listens_for(self.engine, "connect")
+        def lenient(connection: sqlite3.Connection, _: object) -> None:
+            connection.text_factory = _with_replacements
+
         return True
 
     def _resource(
@@ -288,6 +308,15 @@ class DatabaseTables(Origin):
         return ".".join(quote(part) for part in (self.schema, table) if part)
 
 
+def _whole(text: str) -> str:
+    """`text` with each lone surrogate replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _with_replacements(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
 def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]":
     """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
     from dlt.sources.sql_database.helpers import TableLoader
@@ -313,7 +342,11 @@ def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
     """The values of a column as Arrow; None if one does not fit."""
     misfits = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)
     if kind == pa.string():
-        return pa.array([_text(value) for value in values], kind)
+        texts = [_text(value) for value in values]
+        try:
+            return pa.array(texts, kind)
+        except UnicodeEncodeError:  # half a character, which JSON may hold
+            return pa.array([text and _whole(text) for text in texts], kind)
     try:
         return pa.array(values, kind)
     except misfits:
@@ -363,12 +396,14 @@ def _file_mark(file: Path) -> str | None:
     """Fingerprint of an SQLite file's state; None while it may still be written to."""
     looked_at = now()
     state = _file_state(file)
-    settled = all(modified // 1_000 < looked_at - SETTLED_AFTER for _, _, modified in state)
+    settled = all(modified // 1_000 < looked_at - SETTLED_AFTER for _, _, modified, _ in state)
     return fingerprint(state) if settled else None
 
 
-def _file_state(file: Path) -> list[tuple[str, int, int]]:
-    """Name, size and time (ns) of an SQLite file and its logs."""
+def _file_state(file: Path) -> list[tuple[str, int, int, int]]:
+    """Name, size, time and time of the change of its entry (ns) of an SQLite file and its logs."""
     paths = [file, *(file.with_name(f"{file.name}{log}") for log in ("-wal", "-journal"))]
     found = [(path.name, path.stat()) for path in paths if path.exists()]
-    return [(name, status.st_size, status.st_mtime_ns) for name, status in found]
+    return [
+        (name, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for name, status in found
+    ]

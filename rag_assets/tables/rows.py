@@ -102,11 +102,12 @@ def _unmoved(store: Store, versions: Mapping[str, str]) -> set[str]:
         return set()
     try:
         record = json.loads(_record(store).read_text("utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+        if record["made_from"] != completion.made_from or record["recipe"] != RECIPE:
+            return set()
+        held = dict(record["versions"])
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
         return set()
-    if record["made_from"] != completion.made_from or record["recipe"] != RECIPE:
-        return set()
-    return {name for name, version in versions.items() if record["versions"].get(name) == version}
+    return {name for name, version in versions.items() if held.get(name) == version}
 
 
 def _record(store: Store) -> Path:

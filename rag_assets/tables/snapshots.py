@@ -16,6 +16,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.snapshots import METADATA
 from rag_assets.store import Store
 from rag_assets.tables import headings
+from rag_assets.tables.values import is_numeric
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData
@@ -41,6 +42,8 @@ class Snapshot:
     """The name of each column in plain words, its unit in square brackets."""
     hidden: tuple[bool, ...]
     """For each column, whether it is kept out of the text."""
+    numeric: tuple[bool, ...]
+    """For each column, whether it holds numbers: equal spellings may be numbers or not."""
     data_version: str
     rows: int
     null_shares: tuple[float, ...]
@@ -59,7 +62,9 @@ class Snapshot:
     @cached_property
     def settings(self) -> str:
         """Fingerprint of all that is said about the table beside its rows."""
-        return fingerprint(self.title, self.key, self.columns, self.headings, self.hidden)
+        return fingerprint(
+            self.title, self.key, self.columns, self.headings, self.hidden, self.numeric
+        )
 
     @cached_property
     def version(self) -> str:
@@ -108,6 +113,7 @@ def _snapshot(path: Path, source: str, table: str) -> Snapshot:
             columns=columns,
             headings=tuple(_in_words(words.get(name), name) for name in columns),
             hidden=tuple(name in hidden for name in columns),
+            numeric=tuple(map(is_numeric, schema.types)),
             data_version=described["data_version"],
             rows=footer.num_rows,
             null_shares=_null_shares(footer),
