@@ -202,13 +202,13 @@ class DatabaseTables(Origin):
 
     def _takes_any_bytes(self) -> bool:
         """From now on replace what SQLite holds as text and is not UTF-8; False if it is done."""
-        import sqlalchemy as sa
+        from sqlalchemy import event
 
         if self._is_lenient:
             return False
         self._is_lenient = True
 
-        @sa.event.listens_for(self.engine, "connect")
+        @event.listens_for(self.engine, "connect")
         def lenient(connection: sqlite3.Connection, _: object) -> None:
             connection.text_factory = _with_replacements
 
