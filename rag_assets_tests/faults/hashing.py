@@ -30,7 +30,7 @@ class HashEncoder:
 
     model_id = MODEL_ID
     max_tokens = 256
-    part_tokens = 64
+    part_tokens = 32_768
 
     def __init__(
         self, ledger: Path | None, *, encoder_id: str = ENCODER_ID, dimension: int = DIMENSION

@@ -33,7 +33,7 @@ from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files import refresh_document_files
 from rag_assets.store import Store
 from rag_assets.tables import rows, serialize
-from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.hashing import HashEncoder, hashing
 
 Log = Callable[[str], None]
 SMALL_BATCHES = {
@@ -41,6 +41,7 @@ SMALL_BATCHES = {
     (chunk, "DOCUMENTS_A_BATCH"): 3,
     (rows, "ROWS_PER_BATCH"): 8,
     (parts, "UNITS_PER_PART"): 4,
+    (HashEncoder, "part_tokens"): 64,
 }
 """Many commits in little work: more places to die at."""
 

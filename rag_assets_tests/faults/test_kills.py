@@ -10,6 +10,7 @@ import pytest
 
 from rag_assets.store import Store, remove_folder
 from rag_assets.workers import Pool
+from rag_assets_tests.documents.making import pdf
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.kills import Killing, said_by, until
@@ -85,7 +86,8 @@ def test_a_damaged_record_of_a_pass_only_costs_another_pass(tmp_path):
 def test_killed_workers_are_named_and_their_documents_are_parsed_by_the_next_refresh(
     tmp_path, monkeypatch
 ):
-    made = project.make(tmp_path, documents=5, rows=4)
+    made = project.make(tmp_path, documents=1, rows=4)
+    add_sheets(made, 5)
     lines: list[str] = []
     killed = 0
     finished = Pool.finished
@@ -114,7 +116,8 @@ def test_killed_workers_are_named_and_their_documents_are_parsed_by_the_next_ref
 
 
 def test_no_worker_outlives_a_killed_refresh(tmp_path, runs):
-    made = project.make(tmp_path, documents=8, rows=4)
+    made = project.make(tmp_path, documents=1, rows=4)
+    add_sheets(made, 8)
     process = runs.start(made.home)
     workers: list[int] = []
 
@@ -127,6 +130,12 @@ def test_no_worker_outlives_a_killed_refresh(tmp_path, runs):
     process.kill()
     process.join()
     until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers), seconds=20)
+
+
+def add_sheets(made: project.Project, count: int) -> None:
+    """PDF files: only small texts are parsed without a worker."""
+    for number in range(count):
+        pdf(made.documents / f"sheet{number}.pdf", [f"<p>Sheet {number} of the delivery.</p>"])
 
 
 def children_of(process: int) -> list[int]:
