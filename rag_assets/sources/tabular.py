@@ -293,7 +293,9 @@ def _typed(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> l
     The first rows rule out most types, all rows decide on what is left.
     """
     tests = {column: _tests(column) for column in columns}
-    for rows in (f"(FROM cells LIMIT {FIRST_ROWS})", "cells"):
+    ((count,),) = connection.execute("SELECT count(*) FROM cells").fetchall()
+    first = [f"(FROM cells LIMIT {FIRST_ROWS})"] if count > FIRST_ROWS else []
+    for rows in (*first, "cells"):
         asked = [(column, cast, test) for column in columns for cast, test in tests[column].items()]
         if asked:
             statement = f"SELECT {', '.join(test for *_, test in asked)} FROM {rows}"

@@ -88,9 +88,9 @@ class Chaos:
 
     def run(self, *, seconds: float) -> Tally:
         """Do so for `seconds`, and end with a look."""
+        deadline = time.monotonic() + seconds
         self._runs.warm_up()
         self._recovered()
-        deadline = time.monotonic() + seconds
         rounds = 0
         while time.monotonic() < deadline and self.tally.is_clean:
             for _ in range(self._random.randint(1, 4)):

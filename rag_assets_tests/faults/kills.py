@@ -56,7 +56,7 @@ class Killing:
 
     def kill_a_refresh(self, *, times: int = 1) -> None:
         """Change the sources, kill the refresh `times` times, then let one finish."""
-        self._turn_over()
+        self.turn_over()
         for _ in range(times):
             self._killed("all", within=self._seconds)
         self._finished()
@@ -68,7 +68,8 @@ class Killing:
             self._killed("index", within=self._seconds / 2)
         self._finished()
 
-    def _turn_over(self) -> None:
+    def turn_over(self) -> None:
+        """Let the sources be the other edition."""
         self._edition = 3 - self._edition
         write_edition(self.project, self._edition)
 
@@ -79,8 +80,13 @@ class Killing:
             refresh(self.project.config_with(state))
         return comparing.contents(state)
 
+    @property
+    def fresh(self) -> Rows:
+        """What a build of the present edition holds."""
+        return self._fresh[self._edition]
+
     def _timed(self) -> float:
-        self._turn_over()
+        self.turn_over()
         started = time.monotonic()
         process = self._runs.start(self.project.home)
         process.join()
@@ -106,9 +112,8 @@ class Killing:
             refresh(self.project.config)
         self._count_embedded_again(committed)
         ours = comparing.contents(self.project.home / "state")
-        fresh = self._fresh[self._edition]
-        self.tally.lost += comparing.lost(ours, fresh)
-        self.tally.doubled += comparing.doubled(ours, fresh)
+        self.tally.lost += comparing.lost(ours, self.fresh)
+        self.tally.doubled += comparing.doubled(ours, self.fresh)
 
     def _count_embedded_again(self, committed: set[str]) -> None:
         texts = comparing.written_down(self._ledger)

@@ -72,29 +72,35 @@ def made(tmp_path) -> Project:
 
 
 DRIFT = [
-    ("ALTER TABLE tests ADD COLUMN hardness REAL", "column hardness was added"),
-    ("UPDATE tests SET hardness = id * 1.5", ""),
-    ("ALTER TABLE tests RENAME COLUMN hardness TO hv", "column hardness was renamed to hv"),
-    ("ALTER TABLE tests DROP COLUMN load", "column load was removed"),
-    ("UPDATE tests SET grade = 'unknown' WHERE id = 3", "changed its type from int64 to string"),
-    ("UPDATE tests SET grade = 7 WHERE id = 3", "changed its type from string to int64"),
-    ("CREATE TABLE news (id INTEGER PRIMARY KEY, name TEXT)", ""),
-    ("ALTER TABLE news RENAME TO olds", ""),
-    ("INSERT INTO olds VALUES (1, 'old')", ""),
-    ("ALTER TABLE tests RENAME TO tests_of_2026", ""),
-    ("CREATE TABLE tests (id INTEGER PRIMARY KEY, hv REAL, name TEXT)", ""),
-    ("INSERT INTO tests SELECT id, hv, name FROM tests_of_2026", ""),
-    ("DROP TABLE tests_of_2026", ""),
+    (
+        ["ALTER TABLE tests ADD COLUMN hardness REAL", "UPDATE tests SET hardness = id * 1.5"],
+        "column hardness was added",
+    ),
+    (["ALTER TABLE tests RENAME COLUMN hardness TO hv"], "column hardness was renamed to hv"),
+    (["ALTER TABLE tests DROP COLUMN load"], "column load was removed"),
+    (["UPDATE tests SET grade = 'unknown' WHERE id = 3"], "type from int64 to string"),
+    (["UPDATE tests SET grade = 7 WHERE id = 3"], "type from string to int64"),
+    (["CREATE TABLE news (id INTEGER PRIMARY KEY, name TEXT)"], ""),
+    (["ALTER TABLE news RENAME TO olds", "INSERT INTO olds VALUES (1, 'old')"], ""),
+    (
+        [
+            "ALTER TABLE tests RENAME TO tests_of_2026",
+            "CREATE TABLE tests (id INTEGER PRIMARY KEY, hv REAL, name TEXT)",
+            "INSERT INTO tests SELECT id, hv, name FROM tests_of_2026",
+        ],
+        "column grade was removed",
+    ),
+    (["DROP TABLE tests_of_2026"], ""),
 ]
 
 
 def test_every_kind_of_drift_ends_like_a_fresh_build(made):
     refresh(made)
-    for statement, change in DRIFT:
-        made.execute(statement)
+    for statements, change in DRIFT:
+        made.execute(*statements)
         done = refresh(made)
-        assert change in done.changes, statement
-        assert done.failures == "", statement
+        assert change in done.changes, statements
+        assert done.failures == "", statements
     assert is_like_fresh(made)
 
 
@@ -128,7 +134,7 @@ def test_a_table_of_500_columns_is_read_from_a_database_and_from_a_list(made):
     assert refresh(made).failures == ""
     assert "c498 is 498" in texts(made, "Item in wide")[0]
     assert any("c498 is 998" in text for text in texts(made, "Item in broad"))
-    assert is_like_fresh(made)
+    assert not any(report.touched for report in refresh(made).reports)
 
 
 def test_hostile_cells_cost_nothing_but_themselves(made):
@@ -169,7 +175,6 @@ def test_hostile_cells_cost_nothing_but_themselves(made):
     assert sum(len(text) > CELL for text in found) == 2
     assert sum("needle\ufffd\ufffd" in text for text in found) == 1
     assert not any(report.touched for report in refresh(made).reports)
-    assert is_like_fresh(made)
 
 
 def test_keys_that_are_not_unique_are_named_and_one_row_is_kept(made):
