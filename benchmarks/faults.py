@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -75,21 +76,29 @@ def command_kills(home: Path, *, runs: Runs, count: int, seed: int) -> list[Boun
     write_edition(made, 1)
     seconds = command(made, runs=runs)
     tally, number = Tally(), 0
+    state, ledger = made.home / "state", made.home / "ledger"
     while tally.kills < count:
         number += 1
         write_edition(made, 1 + number % 2)
-        process = runs.start(made.home, kind="command", arguments=["--allow-shrink"])
-        tally.kills += kill(process, after=random_.uniform(0, seconds))
-        command(made, runs=runs)
+        for after in (random_.uniform(0, seconds), None):
+            committed = comparing.embedded(state)
+            ledger.unlink(missing_ok=True)
+            if after is None:
+                command(made, runs=runs)
+            else:
+                process = started(made, runs=runs)
+                tally.kills += kill(process, after=after)
+            texts = comparing.written_down(ledger)
+            tally.embedded_again += [text for text in texts if text in committed]
         fresh = made.home / f"fresh{number % 2}"
         if not fresh.exists():
             with hashing():
                 refresh(made.config_with(fresh))
-        ours, theirs = comparing.contents(made.home / "state"), comparing.contents(fresh)
+        ours, theirs = comparing.contents(state), comparing.contents(fresh)
         ours.pop("questions")
         tally.lost += comparing.lost(ours, theirs)
         tally.doubled += comparing.doubled(ours, theirs)
-    with dg.DagsterInstance.from_config(str(made.home / "state/dagster")) as instance:
+    with dg.DagsterInstance.from_config(str(state / "dagster")) as instance:
         open_runs = [run for run in instance.get_runs() if not run.is_finished]
     say(f"{tally.kills} of {number} commands killed; all plain ones after them ended well")
     return [
@@ -98,14 +107,19 @@ def command_kills(home: Path, *, runs: Runs, count: int, seed: int) -> list[Boun
     ]
 
 
+def started(made: project.Project, *, runs: Runs) -> BaseProcess:
+    ledger = made.home / "ledger"
+    return runs.start(made.home, kind="command", ledger=ledger, arguments=["--allow-shrink"])
+
+
 def command(made: project.Project, *, runs: Runs) -> float:
     """Seconds of a plain `rag-assets refresh`, which must end with exit code 0."""
-    started = time.monotonic()
-    process = runs.start(made.home, kind="command", arguments=["--allow-shrink"])
+    begun = time.monotonic()
+    process = started(made, runs=runs)
     process.join()
     if process.exitcode != 0:
         sys.exit(f"the refresh failed: {(made.home / 'run.log').read_text()[-4_000:]}")
-    return time.monotonic() - started
+    return time.monotonic() - begun
 
 
 def bad_inputs(home: Path, *, count: int, seed: int) -> list[Bound]:
