@@ -1,17 +1,17 @@
-"""Tables of a database, through dlt's `sql_database` and SQLAlchemy.
+"""Tables of a database: by ADBC where there is a driver, else by dlt's `sql_database`.
 
-Values keep their type: decimals, dates, times and booleans stay what they are; JSON and arrays
-become canonical JSON text; types that Arrow does not know (ranges, intervals, addresses) become
-text. SQLite lets a column hold values of any type: a column in which one value does not fit its
-declared type is read as text. A password never appears in a message.
+What a table looks like is asked of the database itself where it can tell for sure: PostgreSQL
+hashes its rows, an SQLite file has a size and a time. Any other database is read at each refresh:
+its checksums are too short, or not the same from version to version, to stake the index on. A
+password never appears in a message.
 """
 
-import datetime
-import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,31 +20,35 @@ from typing_extensions import override
 
 from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
+from rag_assets.snapshot_files import newest
 from rag_assets.snapshot_types import by_position
 from rag_assets.snapshots import Landed
+from rag_assets.sources import postgres
+from rag_assets.sources.cells import UNBOUNDED_DECIMAL, MisfitError, as_array
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.listing import SETTLED_AFTER, now
-from rag_assets.sources.origins import Description, Increment, Origin, Reading, Value
+from rag_assets.sources.origins import (
+    OVERLAP,
+    Description,
+    Increment,
+    Origin,
+    Reading,
+    Request,
+    Value,
+)
 from rag_assets.sources.places import Database, SourceError, shown
+from rag_assets.store import quoted
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from dlt.extract import DltResource
     from dlt.sources.sql_database.helpers import TableLoader
+    from psycopg.adapt import AdaptersMap
     from sqlalchemy.engine.interfaces import ReflectedColumn
 
 CHUNK_ROWS = 50_000
 CONNECT_SECONDS = 10
-UNBOUNDED_DECIMAL = pa.decimal128(38, 18)
-
-
-class MisfitError(Exception):
-    """Columns of a table hold values that do not fit their declared types."""
-
-    def __init__(self, table: str, columns: Sequence[str]) -> None:
-        super().__init__(f"values of {', '.join(columns)} do not fit their declared types")
-        self.table = table
-        self.columns = columns
+UNDEFINED_FUNCTION = "42883"
 
 
 class DatabaseTables(Origin):
@@ -55,6 +59,9 @@ class DatabaseTables(Origin):
         self.place = place
         self.schema = source.db_schema
         self._as_text: dict[str, set[str]] = {}
+        self._without_adbc: set[str] = set()
+        self._facts: dict[str, postgres.Facts] = {}
+        self._hashed_as_text: set[str] = set()
 
     @cached_property
     def engine(self) -> "sa.Engine":
@@ -65,12 +72,15 @@ class DatabaseTables(Origin):
         patient = url.get_backend_name() in ("postgresql", "mysql", "mariadb")
         arguments = {"connect_timeout": CONNECT_SECONDS} if patient else {}
         try:
-            return sa.create_engine(url, connect_args=arguments, poolclass=sa.NullPool)
+            engine = sa.create_engine(url, connect_args=arguments, poolclass=sa.NullPool)
         except ModuleNotFoundError as error:
             raise SourceError(
                 f"{self.source.name}: the driver {error.name} is not installed "
                 f"(pip install {error.name}), or name another as in mysql+pymysql://"
             ) from error
+        if engine.dialect.name == "postgresql":
+            sa.event.listen(engine, "connect", _set_session)
+        return engine
 
     @cached_property
     def _inspector(self) -> "sa.Inspector":
@@ -136,12 +146,15 @@ class DatabaseTables(Origin):
     def observed(self, table: str, *, increment: Increment | None) -> str | None:
         if self.place.file is not None:
             return _file_mark(self.place.file)
-        if self.engine.dialect.name != "postgresql":
+        facts = self._facts_of(table)
+        if facts is None:
             return None
         described = self.describe(table)
-        statement = self._look(table) if increment is None else self._newest_look(table, increment)
+        numbers = () if increment is None else (facts.relations, facts.structure, facts.cluster)
         return fingerprint(
-            self._first_row(statement),
+            facts.server,
+            self._look(table, increment, facts),
+            [list(part) if isinstance(part, tuple) else part for part in numbers],
             described.title,
             list(described.key),
             dict(described.comments),
@@ -155,19 +168,15 @@ class DatabaseTables(Origin):
         look = self.observed(table, increment=increment)
         if look is not None:
             return look
-        quote = self.engine.dialect.identifier_preparer.quote_identifier
-        newest = f", max({quote(increment.cursor)})" if increment else ""
-        statement = f"SELECT count(*){newest} FROM {self._quoted(table)}"
-        return fingerprint(self._first_row(statement))
+        most = f", max({self._quote(increment.cursor)})" if increment else ""
+        return fingerprint(self._first_row(f"SELECT count(*){most} FROM {self._quoted(table)}"))
 
     @override
     def can_increment(self) -> bool:
         return self.place.file is None
 
     @override
-    def reading(
-        self, table: str, *, name: str, folder: Path, increment: Increment | None, after: Value
-    ) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
         as_text = self._as_text.get(table, set())
         kinds = {
             column["name"]: pa.string()
@@ -175,24 +184,99 @@ class DatabaseTables(Origin):
             else self._arrow_type(column["type"])
             for column in self._columns(table)
         }
+        if table not in self._without_adbc:
+            if self._has_driver("postgresql+psycopg", "adbc_driver_postgresql"):
+                return self._arrow_reading(table, kinds, name=name, folder=folder, request=request)
+            if self.place.file is not None and self._has_driver("sqlite", "adbc_driver_sqlite"):
+                return self._file_reading(table, kinds, name=name)
+        return self._plain_reading(table, kinds, name=name, request=request)
+
+    def _has_driver(self, name: str, package: str) -> bool:
+        mine = f"{self.engine.dialect.name}+{self.engine.dialect.driver}"
+        return mine.startswith(name) and find_spec(package) is not None
+
+    def _arrow_reading(
+        self,
+        table: str,
+        kinds: Mapping[str, pa.DataType],
+        *,
+        name: str,
+        folder: Path,
+        request: Request,
+    ) -> Reading:
+        facts = self._facts_of(table)
+        if facts is None:
+            request = Request()
+        read = postgres.TableRead(
+            url=self._patient_url,
+            table=table,
+            relation=self._quoted(table),
+            cells=self._cells(table, kinds),
+            facts=facts,
+            row_hash=self._row_hash(table),
+            request=request,
+            folder=folder,
+        )
+        rows = f"{name}_rows"
+
+        def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
+            return Landed(
+                read.schema,
+                files[rows],
+                keys=None if read.keys is None else [read.keys],
+                is_hashed=read.is_hashed,
+                memory=read.memory,
+            )
+
+        return Reading([_resource(rows, read.rows)], landed)
+
+    def _file_reading(
+        self, table: str, kinds: Mapping[str, pa.DataType], *, name: str
+    ) -> Reading:
+        from rag_assets.sources import sqlite
+
+        def batches() -> Iterator[pa.Table]:
+            return sqlite.rows(self.engine.url, table, kinds=kinds)
+
+        rows = f"{name}_rows"
+        schema = pa.schema(list(kinds.items()))
+        return Reading([_resource(rows, batches)], lambda files: Landed(schema, files[rows]))
+
+    def _plain_reading(
+        self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: Request
+    ) -> Reading:
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
-        if increment is None:
+        increment, held = request.increment, request.held
+        after: Value = None
+        if increment is not None and held is not None:
+            after = newest(held.file, column=increment.cursor)
+        if increment is None or after is None:
             whole = self._resource(rows, table, kinds)
             return Reading([whole], lambda files: Landed(schema, files[rows]))
+        if isinstance(after, datetime):
+            after -= OVERLAP
         every_key = self._resource(keys, table, {part: kinds[part] for part in increment.key})
-        newest = self._resource(rows, table, kinds, cursor=increment.cursor, after=after)
+        moved = self._resource(rows, table, kinds, cursor=increment.cursor, after=after)
         return Reading(
-            [every_key, newest], lambda files: Landed(schema, files[rows], keys=files[keys])
+            [every_key, moved], lambda files: Landed(schema, files[rows], keys=files[keys])
         )
 
     @override
     def relaxes(self, error: LandingError) -> bool:
-        misfit = error.__cause__
-        if not isinstance(misfit, MisfitError):
+        from rag_assets.sources.adbc import StreamError
+
+        cause = error.__cause__
+        if isinstance(cause, MisfitError):
+            known, learned = self._as_text.setdefault(cause.table, set()), set(cause.columns)
+        elif isinstance(cause, StreamError):
+            known = self._without_adbc
+            learned = set(cause.tables or [*self.names(), *self.views()])
+        else:
             return False
-        self._as_text.setdefault(misfit.table, set()).update(misfit.columns)
-        return True
+        is_new = not learned <= known
+        known |= learned
+        return is_new
 
     def _resource(
         self,
@@ -212,7 +296,16 @@ class DatabaseTables(Origin):
                 if self.engine.dialect.name == "sqlite":
                     column.type = sa.types.NullType()
 
-        def newest(query: sa.Select, reflected: sa.Table) -> sa.Select:
+        shown_as_text = self._dates_as_text(table, kinds)
+
+        def moved(query: sa.Select, reflected: sa.Table) -> sa.Select:
+            if shown_as_text:
+                query = sa.select(
+                    *(
+                        sa.cast(column, sa.Text) if column.name in shown_as_text else column
+                        for column in reflected.columns
+                    )
+                )
             if cursor is None:
                 return query
             column = reflected.c[cursor]
@@ -228,8 +321,8 @@ class DatabaseTables(Origin):
             reflection_level="minimal",
             included_columns=list(kinds),
             table_adapter_callback=raw_types,
-            query_adapter_callback=newest,
-            table_loader_class=_loader(table, kinds),
+            query_adapter_callback=moved,
+            table_loader_class=_loader(table, kinds, unshown=self._unshown),
         )
         return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
 
@@ -267,29 +360,136 @@ class DatabaseTables(Origin):
         with self._reaching(), self.engine.connect() as connection:
             return [str(value) for value in connection.exec_driver_sql(statement).fetchall()[0]]
 
-    def _look(self, table: str) -> str:
-        row = "hashtextextended(rag_row::text, 0)::numeric"
-        return f"SELECT count(*), sum({row}) FROM {self._quoted(table)} AS rag_row"
+    def _facts_of(self, table: str) -> postgres.Facts | None:
+        """What PostgreSQL says about a table; None of a server that cannot hash its rows."""
+        if self.engine.dialect.name != "postgresql":
+            return None
+        if table not in self._facts:
+            name = quoted(self._quoted(table))
+            server, version, kind, relations, structure = self._row(
+                postgres.FACTS.format(name=name)
+            )
+            self._facts[table] = postgres.Facts(
+                server=str(server),
+                version=version,
+                kind=kind,
+                relations=relations,
+                structure=fingerprint(structure),
+                cluster=self._cluster,
+            )
+        facts = self._facts[table]
+        return facts if facts.version >= postgres.OLDEST_VERSION else None
 
-    def _newest_look(self, table: str, increment: Increment) -> str:
-        """All keys and the rows at the cursor's end: what an incremental read can see."""
-        quote = self.engine.dialect.identifier_preparer.quote_identifier
-        name, column = self._quoted(table), quote(increment.cursor)
-        keys = ", ".join(quote(part) for part in increment.key)
-        return (
-            f"SELECT count(*), max({column}), sum(hashtextextended(row({keys})::text, 0)::numeric),"
-            " (SELECT sum(hashtextextended(rag_row::text, 0)::numeric) "
-            f"FROM {name} AS rag_row WHERE {column} IS NULL "
-            f"OR {column} = (SELECT max({column}) FROM {name})) FROM {name}"
-        )
+    @cached_property
+    def _cluster(self) -> str | None:
+        import sqlalchemy as sa
+
+        try:
+            with self.engine.connect() as connection:
+                return fingerprint(*map(str, connection.exec_driver_sql(postgres.CLUSTER).one()))
+        except sa.exc.ProgrammingError:
+            return None
+
+    def _look(self, table: str, increment: Increment | None, facts: postgres.Facts) -> list[str]:
+        relation = self._quoted(table)
+        if increment is not None:
+            return self._first_row(postgres.newest_look(relation, increment, facts))
+        try:
+            return self._first_row(postgres.look(relation, self._row_hash(table)))
+        except SourceError as error:
+            if getattr(root_cause(error), "sqlstate", None) != UNDEFINED_FUNCTION:
+                raise
+        self._hashed_as_text.add(table)
+        return self._first_row(postgres.look(relation, self._row_hash(table)))
+
+    def _row_hash(self, table: str) -> str:
+        return postgres.TEXT_HASH if table in self._hashed_as_text else postgres.BINARY_HASH
+
+    def _cells(
+        self, table: str, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, postgres.Cell]:
+        """How each column is read, so that it holds what SQLAlchemy and psycopg would make of it."""
+        from psycopg.adapt import Transformer
+        from psycopg.pq import Format
+
+        with self._reaching(), self.engine.connect() as connection:
+            asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
+            described = connection.exec_driver_sql(asked).cursor.description
+            adapters = connection.connection.driver_connection.adapters
+        values = Transformer(_Adapting(adapters))
+        numbers = {column.name: column.type_code for column in described}
+        dialect = self.engine.dialect
+        cells: dict[str, postgres.Cell] = {}
+        for column in self._columns(table):
+            name = column["name"]
+            load = values.get_loader(numbers[name], Format.TEXT).load
+            made = column["type"].dialect_impl(dialect).result_processor(dialect, numbers[name])
+            cells[name] = postgres.cell_of(
+                name, numbers[name], kinds[name], parse=_parser(load, made)
+            )
+        return cells
+
+    def _dates_as_text(self, table: str, kinds: Mapping[str, pa.DataType]) -> set[str]:
+        """Dates of PostgreSQL that Python cannot show, which the database spells out."""
+        if self.engine.dialect.name != "postgresql":
+            return set()
+        return {
+            column["name"]
+            for column in self._columns(table)
+            if kinds.get(column["name"]) == pa.string()
+            and pa.types.is_temporal(self._arrow_type(column["type"]))
+        }
+
+    def _unshown(self, table: str) -> list[str]:
+        """Columns with a date or time that Python cannot show."""
+        if self.engine.dialect.name != "postgresql":
+            return []
+        tests = {
+            column["name"]: postgres.unshown(column["name"], self._arrow_type(column["type"]))
+            for column in self._columns(table)
+            if pa.types.is_temporal(self._arrow_type(column["type"]))
+        }
+        if not tests:
+            return []
+        asked = ", ".join(f"bool_or({test})" for test in tests.values())
+        found = self._row(f"SELECT {asked} FROM {self._quoted(table)}")
+        return [name for name, is_unshown in zip(tests, found, strict=True) if is_unshown]
+
+    def _first_row(self, statement: str) -> list[str]:
+        return [str(value) for value in self._row(statement)]
+
+    def _row(self, statement: str) -> "sa.Row":
+        with self._reaching(), self.engine.connect() as connection:
+            return connection.exec_driver_sql(self._driven(statement)).fetchall()[0]
+
+    @property
+    def _patient_url(self) -> "sa.URL":
+        return self.engine.url.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)})
+
+    def _quote(self, name: str) -> str:
+        quoted_name = self.engine.dialect.identifier_preparer.quote_identifier(name)
+        return quoted_name.replace("%%", "%") if self._takes_percents else quoted_name
+
+    def _driven(self, statement: str) -> str:
+        """`statement` as the driver takes it: a lone % would stand for a parameter."""
+        return statement.replace("%", "%%") if self._takes_percents else statement
+
+    @property
+    def _takes_percents(self) -> bool:
+        return self.engine.dialect.paramstyle in ("format", "pyformat")
 
     def _quoted(self, table: str) -> str:
-        quote = self.engine.dialect.identifier_preparer.quote_identifier
-        return ".".join(quote(part) for part in (self.schema, table) if part)
+        return ".".join(self._quote(part) for part in (self.schema, table) if part)
 
 
-def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]":
+def _loader(
+    table: str,
+    kinds: Mapping[str, pa.DataType],
+    *,
+    unshown: Callable[[str], Sequence[str]],
+) -> "type[TableLoader]":
     """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
+    import sqlalchemy as sa
     from dlt.sources.sql_database.helpers import TableLoader
 
     class ArrowLoader(TableLoader):
@@ -297,6 +497,15 @@ def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]"
         def _convert_result(
             self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]
         ) -> Iterator[pa.Table]:
+            try:
+                yield from self._tables(result)
+            except sa.exc.DataError:
+                columns = unshown(table)
+                if not columns:
+                    raise
+                raise MisfitError(table, columns) from None
+
+        def _tables(self, result: "sa.CursorResult") -> Iterator[pa.Table]:
             names = list(result.keys())
             for rows in result.partitions(size=self.chunk_size):
                 cells = dict(zip(names, zip(*rows, strict=True), strict=True))
@@ -309,54 +518,38 @@ def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]"
     return ArrowLoader
 
 
-def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
-    """The values of a column as Arrow; None if one does not fit."""
-    misfits = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)
-    if kind == pa.string():
-        return pa.array([_text(value) for value in values], kind)
-    try:
-        return pa.array(values, kind)
-    except misfits:
-        pass
-    try:
-        return pa.array([_parsed(value, kind) for value in values], kind)
-    except misfits:
-        return None
+def _resource(name: str, rows: Callable[[], Iterator[pa.Table]]) -> "DltResource":
+    import dlt
+
+    return dlt.resource(rows(), name=name)
 
 
-def _parsed(value: Value, kind: pa.DataType) -> Value:
-    """A value in the form that Arrow takes: SQLite hands out dates as text and booleans as 0."""
-    if value is None or value == "":
-        return None
-    if isinstance(value, Decimal) and value.is_nan():
-        return None
-    if pa.types.is_boolean(kind) and value in (0, 1):
-        return bool(value)
-    if isinstance(value, str) and pa.types.is_timestamp(kind):
-        return _without_zone(datetime.datetime.fromisoformat(value), kind)
-    if isinstance(value, str) and pa.types.is_date(kind):
-        return datetime.date.fromisoformat(value)
-    if isinstance(value, str) and pa.types.is_time(kind):
-        return datetime.time.fromisoformat(value)
-    return value
+@dataclass(frozen=True, slots=True)
+class _Adapting:
+    """What psycopg needs to make values without a connection: its times are in UTC."""
+
+    adapters: "AdaptersMap"
+    connection: None = None
 
 
-def _without_zone(value: datetime.datetime, kind: pa.DataType) -> datetime.datetime:
-    if (value.tzinfo is None) != (kind.tz is None):
-        raise ValueError("times with and without a zone do not mix")
-    return value
+def _parser(
+    load: Callable[[bytes], Value], made: Callable[[Value], Value] | None
+) -> Callable[[str], Value]:
+    """From the text of a value to what a query through SQLAlchemy gives."""
+
+    def parse(text: str) -> Value:
+        value = load(text.encode())
+        return value if made is None else made(value)
+
+    return parse
 
 
-def _text(value: Value) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_text)
-    if isinstance(value, (bytes, memoryview)):
-        return bytes(value).decode("utf-8", "backslashreplace")
-    if isinstance(value, Decimal):
-        return None if value.is_nan() else format(value, "f")
-    return str(value)
+def _set_session(connection: "sa.PoolProxiedConnection", _: object) -> None:
+    cursor = connection.cursor()
+    for statement in postgres.SESSION:
+        cursor.execute(statement)
+    cursor.close()
+    connection.commit()
 
 
 def _file_mark(file: Path) -> str | None:

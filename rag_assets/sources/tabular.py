@@ -30,7 +30,7 @@ from rag_assets.snapshot_types import by_position, normal, normalised, rows_by_p
 from rag_assets.snapshots import Landed
 from rag_assets.sources import workbooks
 from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look
-from rag_assets.sources.origins import Increment, Origin, Reading, Value
+from rag_assets.sources.origins import Increment, Origin, Reading, Request
 from rag_assets.sources.places import SourceError, TabularFiles, local_path
 from rag_assets.sync import Failure
 
@@ -94,9 +94,7 @@ class FileTables(Origin):
         return fingerprint(entry.uri, entry.size, entry.modified)
 
     @override
-    def reading(
-        self, table: str, *, name: str, folder: Path, increment: Increment | None, after: Value
-    ) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
         import dlt
         from dlt.sources.filesystem import filesystem
 
