@@ -171,13 +171,14 @@ class Snapshot:
             rows = opened.enter_context(pq.ParquetFile(self.file))
             marks = opened.enter_context(pq.ParquetFile(self.marks_file)) if with_marks else None
             for group in range(rows.num_row_groups):
-                table = rows.read_row_group(group, columns=list(columns)).select(list(columns))
-                table = table.replace_schema_metadata(None)
+                cells = rows.read_row_group(group, columns=list(columns))
+                arrays = [cells[name] for name in columns]
+                names = list(columns)
                 if marks is not None:
                     beside = marks.read_row_group(group)
-                    for field in MARKS:
-                        table = table.append_column(field, beside[field.name])
-                yield table
+                    arrays += beside.columns
+                    names += beside.column_names
+                yield pa.table(arrays, names=names)
 
     def _footer_of(self, beside: Path) -> "FileMetaData | None":
         import pyarrow.parquet as pq

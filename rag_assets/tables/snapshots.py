@@ -1,9 +1,9 @@
-"""The snapshots of source tables, as this room reads them (written by `rag_assets.snapshots`).
+"""The snapshots of source tables, as this room reads them (written by
+`rag_assets.snapshots`).
 
 Whoever only asks what a table is made of reads the footer of its file and no data.
 """
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets import snapshot_files
 from rag_assets.identity import fingerprint
-from rag_assets.snapshots import METADATA
 from rag_assets.store import Store
 from rag_assets.tables import headings
 
@@ -44,7 +44,7 @@ class Snapshot:
     data_version: str
     rows: int
     null_share: float
-    """Share of the cells that are NULL, from 0 to 1."""
+    """Share of the cells that are NULL, from 0 to 1; those of a patch are not looked at."""
 
     @property
     def name(self) -> str:
@@ -62,11 +62,8 @@ class Snapshot:
         return fingerprint(self.data_version, self.settings)
 
     def batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows in the file's order, at most `rows` at a time."""
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(self.path) as file:
-            yield from file.iter_batches(batch_size=rows)
+        """The rows in the order of the files, at most `rows` at a time."""
+        return snapshot_files.Snapshot(self.path).batches(rows=rows)
 
 
 def held_in(store: Store, *, sources: Collection[str]) -> list[Snapshot]:
@@ -85,15 +82,12 @@ def held_in(store: Store, *, sources: Collection[str]) -> list[Snapshot]:
 
 
 def _snapshot(path: Path, source: str, table: str) -> Snapshot:
-    import pyarrow.parquet as pq
-
     try:
-        footer = pq.read_metadata(path)
-        schema = footer.schema.to_arrow_schema()
-        described = json.loads((schema.metadata or {})[METADATA])
+        files = snapshot_files.Snapshot(path)
+        described = files.said
         words = described["headings"]
         hidden = set(described["hidden"])
-        columns = tuple(schema.names)
+        columns = tuple(files.columns.names)
         snapshot = Snapshot(
             path=path,
             source=source,
@@ -104,8 +98,8 @@ def _snapshot(path: Path, source: str, table: str) -> Snapshot:
             headings=tuple(_in_words(words.get(name), name) for name in columns),
             hidden=tuple(name in hidden for name in columns),
             data_version=described["data_version"],
-            rows=footer.num_rows,
-            null_share=_null_share(footer),
+            rows=files.rows,
+            null_share=_null_share(files.footer),
         )
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise SnapshotError(
