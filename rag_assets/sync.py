@@ -24,18 +24,37 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.difference import INPUTS, Difference, compare
 from rag_assets.identity import fingerprint
+from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
 
 if TYPE_CHECKING:
     import duckdb
 
+__all__ = [
+    "INPUTS",
+    "Batch",
+    "Difference",
+    "Failure",
+    "Report",
+    "ShrinkError",
+    "Target",
+    "Transform",
+    "compare",
+    "concatenated",
+    "current_version",
+    "data_version_of",
+    "guard_shrink",
+    "held",
+    "quarantined",
+    "record",
+    "refresh",
+    "with_recipe",
+]
+
 QUARANTINE = "quarantine"
 SHRINK_LIMIT = 0.5
-
-INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
-"""What `refresh` compares: the key of each input and the fingerprint its output will have."""
-
 
 class ShrinkError(Exception):
     """A source lost more than half of what it held; nothing was deleted."""
@@ -109,16 +128,6 @@ class Report:
         return bool(self.added or self.changed or self.removed)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How inputs differ from what a target holds."""
-
-    added: pa.Table
-    changed: pa.Table
-    removed: list[str]
-    unchanged: int
-
-
 def refresh(
     store: Store,
     *,
@@ -179,19 +188,24 @@ def _pass(
 
     difference = compare(inputs, held(store, target))
     waiting = _waiting(store, target.name, inputs=inputs, retry=retry)
-    pending = _without(pa.concat_tables([difference.added, difference.changed]), waiting)
+    pending = pa.concat_tables([difference.added, difference.changed])
+    pending = (_without(pending, waiting) if waiting else pending).combine_chunks()
     known = set(difference.changed["key"].to_pylist())
 
-    done: set[str] = set()
+    index = KeyIndex(pending["key"])
+    added = 0
+    redone: set[str] = set()
     failures: list[Failure] = []
     for batch in transform(pending) if pending.num_rows else ():
-        _commit(store, target, batch, pending=pending, known=known)
-        done.update(batch.done)
+        _commit(store, target, batch, pending=pending, index=index, known=known)
+        replaced = known.intersection(batch.done)
+        redone |= replaced
+        added += len(batch.done) - len(replaced)
         failures.extend(batch.failed)
-        log(f"{target.name}: {len(done):,} of {pending.num_rows:,} inputs done")
+        log(f"{target.name}: {added + len(redone):,} of {pending.num_rows:,} inputs done")
 
-    gone = difference.removed + sorted(known & {failure.key for failure in failures} - done)
-    store.delete(target.name, column=target.group, keys=gone)
+    lost = sorted(known & {failure.key for failure in failures} - redone)
+    store.delete(target.name, column=target.group, keys=difference.removed + lost)
     _record_failures(store, target.name, inputs=inputs, tried=pending, failures=failures)
 
     remaining = quarantined(store, target.name)
@@ -211,8 +225,8 @@ def _pass(
     return Report(
         target=target.name,
         data_version=data_version,
-        added=len(done - known),
-        changed=len(done & known),
+        added=added,
+        changed=len(redone),
         removed=len(difference.removed),
         unchanged=difference.unchanged,
         failed=len(remaining),
@@ -227,28 +241,6 @@ def held(store: Store, target: Target) -> pa.Table:
     columns = [target.group, schemas.FINGERPRINT.name]
     table = store.read(target.name, columns=columns).rename_columns(INPUTS.names)
     return table if target.group == target.key else table.group_by(INPUTS.names).aggregate([])
-
-
-def compare(inputs: pa.Table, target: pa.Table) -> Difference:
-    """Hold `inputs` against what the `target` holds; both have the schema `INPUTS`.
-
-    Added and changed inputs keep the order of `inputs`.
-    """
-    left = inputs.append_column("position", pa.array(range(inputs.num_rows), pa.int64()))
-    joined = left.join(
-        target.append_column("held", target["fingerprint"]).drop_columns("fingerprint"),
-        keys="key",
-        join_type="left outer",
-    ).sort_by("position")
-    is_new = pc.is_null(joined["held"])
-    is_other = pc.fill_null(pc.not_equal(joined["held"], joined["fingerprint"]), False)
-    removed = target.join(inputs.select(["key"]), keys="key", join_type="left anti")
-    return Difference(
-        added=joined.filter(is_new).select(INPUTS.names),
-        changed=joined.filter(is_other).select(INPUTS.names),
-        removed=sorted(removed["key"].to_pylist()),
-        unchanged=pc.sum(pc.equal(joined["held"], joined["fingerprint"])).as_py() or 0,
-    )
 
 
 def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:
@@ -322,7 +314,13 @@ def _identity_columns(target: Target) -> list[str]:
 
 
 def _commit(
-    store: Store, target: Target, batch: Batch, *, pending: pa.Table, known: set[str]
+    store: Store,
+    target: Target,
+    batch: Batch,
+    *,
+    pending: pa.Table,
+    index: KeyIndex,
+    known: set[str],
 ) -> None:
     """Write one batch: new groups are appended, known ones replaced, each in one commit."""
     silent = set(batch.done).difference(
@@ -331,7 +329,8 @@ def _commit(
     if silent:
         raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
     partial = {failure.key for failure in batch.failed if failure.kind == "environment"}
-    wanted = pending.filter(pc.is_in(pending["key"], pa.array(batch.done, pa.string())))
+    places = index.places(pa.array(batch.done, pa.string()))
+    wanted = pending.take(pa.array(places[places != ABSENT]))
     marks = {
         row["key"]: fingerprint(row["fingerprint"], "partial")
         if row["key"] in partial
@@ -398,9 +397,10 @@ def _record_failures(
                 return
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
         entries = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
-        valid = entries.join(inputs, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
-        stale = set(entries["key"].to_pylist()) - set(valid)
-        stale.update(set(entries["key"].to_pylist()) & set(tried["key"].to_pylist()))
+        named = inputs.filter(pc.is_in(inputs["key"], entries["key"].combine_chunks()))
+        valid = named.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
+        again = tried["key"].filter(pc.is_in(tried["key"], entries["key"].combine_chunks()))
+        stale = set(entries["key"].to_pylist()) - set(valid) | set(again.to_pylist())
         for part in parts_of(sorted(stale)):
             store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
         if failures:
@@ -410,7 +410,9 @@ def _record_failures(
 
 
 def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) -> pa.Table:
-    marks = dict(zip(tried["key"].to_pylist(), tried["fingerprint"].to_pylist(), strict=True))
+    failed = pa.array([failure.key for failure in failures], pa.string())
+    mine = tried.filter(pc.is_in(tried["key"], failed))
+    marks = dict(zip(mine["key"].to_pylist(), mine["fingerprint"].to_pylist(), strict=True))
     now = datetime.now(UTC)
     rows = [
         {

@@ -71,8 +71,9 @@ class DatabaseTables(Origin):
         url = sa.engine.make_url(self.place.url)
         patient = url.get_backend_name() in ("postgresql", "mysql", "mariadb")
         arguments = {"connect_timeout": CONNECT_SECONDS} if patient else {}
+        pooled = {"pool_size": 1, "pool_pre_ping": True} if patient else {"poolclass": sa.NullPool}
         try:
-            engine = sa.create_engine(url, connect_args=arguments, poolclass=sa.NullPool)
+            engine = sa.create_engine(url, connect_args=arguments, **pooled)
         except ModuleNotFoundError as error:
             raise SourceError(
                 f"{self.source.name}: the driver {error.name} is not installed "
@@ -102,6 +103,10 @@ class DatabaseTables(Origin):
                 f"({first_line(root_cause(error))}): check the URL, the password, the rights and "
                 "that it is running"
             ) from error
+
+    @override
+    def close(self) -> None:
+        self.engine.dispose()
 
     @override
     def names(self) -> list[str]:
@@ -546,8 +551,7 @@ def _parser(
 
 def _set_session(connection: "sa.PoolProxiedConnection", _: object) -> None:
     cursor = connection.cursor()
-    for statement in postgres.SESSION:
-        cursor.execute(statement)
+    cursor.execute(postgres.SESSION)
     cursor.close()
     connection.commit()
 

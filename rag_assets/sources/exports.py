@@ -9,6 +9,7 @@ gone from a reachable source, and was taken by a pattern, goes with it.
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -126,6 +127,21 @@ class _Refresh:
                 for table in mine or [spec.name]:
                     yield self._failed(spec, table, str(error))
             return
+        with closing(origin):
+            yield from self._of_tables(origin, names, specs, held=held)
+        for table in held:
+            if spec_of(self.source, table) is None:
+                self.log(f"{self.source.name}/{table} is no longer in the config: removed")
+                self._remove(table)
+
+    def _of_tables(
+        self,
+        origin: Origin,
+        names: Sequence[str],
+        specs: Sequence[TableSpec],
+        *,
+        held: Sequence[str],
+    ) -> Iterator[Export]:
         chosen: list[_Chosen] = []
         for spec in specs:
             if spec.is_pattern:
@@ -140,10 +156,6 @@ class _Refresh:
             else:
                 yield self._failed(spec, spec.name, self._missing(origin, spec, names))
         yield from self._refresh(origin, chosen)
-        for table in held:
-            if spec_of(self.source, table) is None:
-                self.log(f"{self.source.name}/{table} is no longer in the config: removed")
-                self._remove(table)
 
     def _gone(
         self, spec: TableSpec, *, held: Sequence[str], there: Sequence[str]

@@ -121,6 +121,9 @@ class Origin(ABC):
         """All views, sorted: they are read only where the config names them."""
         return []
 
+    def close(self) -> None:
+        """Give back what the source holds open; nothing is read afterwards."""
+
     def hint(self) -> str:
         """Where else a missing table may be: the end of a sentence."""
         return ""

@@ -53,13 +53,16 @@ BINARY_HASH = hash_of(ROW)
 TEXT_HASH = f'hashtextextended({ROW}::text COLLATE "C", 0)'
 """For tables with a type that has no binary form; texts look alike in a session of `SESSION`."""
 
-SESSION = (
-    "SET TimeZone = 'UTC'",
-    "SET DateStyle = 'ISO, MDY'",
-    "SET IntervalStyle = 'postgres'",
-    "SET bytea_output = 'hex'",
-    "SET extra_float_digits = 1",
-    "SET standard_conforming_strings = on",
+SETTINGS = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, MDY",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "standard_conforming_strings": "on",
+}
+SESSION = "SELECT " + ", ".join(
+    f"set_config('{name}', '{value}', false)" for name, value in SETTINGS.items()
 )
 """Texts of values look the same whatever the server's settings are."""
 
@@ -235,8 +238,7 @@ class TableRead:
         self.folder.mkdir(parents=True, exist_ok=True)
         with streaming(self.url, table=self.table) as stream:
             stream.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            for statement in SESSION:
-                stream.run(statement)
+            stream.first_row(SESSION)
             increment, held = self.request.increment, self.request.held
             if increment is not None:
                 yield from self._from_cursor(stream, increment, held)

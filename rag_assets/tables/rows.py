@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.identity import canonical_json, fingerprint, row_ids
+from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Store, write_atomically
 from rag_assets.sync import Batch, Failure, Report, Target
 from rag_assets.tables import snapshots
@@ -42,6 +43,30 @@ class Identified:
     """The key at the source; the id where there is none."""
     values: Sequence[Values]
     """One for each column."""
+
+
+class Seen:
+    """How often each row of a table was met: most rows once, at 100 bytes a row."""
+
+    def __init__(self) -> None:
+        self._once: set[int] = set()
+        self._often: dict[int, int] = {}
+
+    def get(self, row: str, default: int, /) -> int:
+        """Number of times that `row` was met, `default` if never."""
+        bits = _bits(row)
+        return self._often.get(bits, 1 if bits in self._once else default)
+
+    def __setitem__(self, row: str, times: int) -> None:
+        if times == 1:
+            self._once.add(_bits(row))
+        else:
+            self._often[_bits(row)] = times
+
+
+def _bits(row: str) -> int:
+    """The random part of a UUID, but for its last bits: enough to tell rows apart."""
+    return int(row[:8] + row[15:18] + row[24:28], 16)
 
 
 def refresh_rows(
@@ -73,7 +98,7 @@ def refresh_rows(
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         moved_first = sorted(tables, key=lambda table: table.name in still)
-        return _gathered(_rows(moved_first, changed["key"].to_pylist()))
+        return _gathered(_rows(moved_first, changed["key"]))
 
     report = sync.refresh(
         store,
@@ -114,7 +139,7 @@ def _record(store: Store) -> Path:
 
 def identified(table: Snapshot) -> Iterator[Identified]:
     """The rows of `table` with their ids, in batches of bounded size."""
-    seen: dict[str, int] = {}
+    seen = Seen()
     key = [table.columns.index(name) for name in table.key]
     for batch in table.batches(rows=ROWS_PER_BATCH):
         values = [canonical(column) for column in batch.columns]
@@ -155,12 +180,16 @@ def _inputs_of(tables: Iterable[Snapshot]) -> pa.Table:
         return [f"{row}:{key}:{table.settings}" for row, key in pairs]
 
     parts = (
-        pa.table([batch.ids, content(table, batch)], schema=named)
+        sync.with_recipe(
+            pa.table([batch.ids, content(table, batch)], schema=named),
+            key="row_id",
+            content="content",
+            recipe=RECIPE,
+        )
         for table in tables
         for batch in identified(table)
     )
-    rows = sync.concatenated(parts, named)
-    return sync.with_recipe(rows, key="row_id", content="content", recipe=RECIPE)
+    return sync.concatenated(parts, sync.INPUTS)
 
 
 def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
@@ -175,21 +204,24 @@ def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
     return kept.rename_columns(sync.INPUTS.names).cast(sync.INPUTS)
 
 
-def _rows(tables: Iterable[Snapshot], keys: Iterable[str]) -> Iterator[Batch]:
+def _rows(tables: Iterable[Snapshot], keys: pa.ChunkedArray) -> Iterator[Batch]:
     """The rows named by `keys`; tables are read in order until all are found."""
-    missing = set(keys)
+    index = KeyIndex(keys)
+    is_missing = np.ones(len(keys), dtype=bool)
     for table in tables:
-        if not missing:
+        if not is_missing.any():
             return
         for batch in identified(table):
-            found = [index for index, row in enumerate(batch.ids) if row in missing]
-            missing.difference_update(batch.ids)
-            if found:
-                yield _output(table, batch, found)
-    if missing:
+            places = index.places(pa.array(batch.ids, pa.string()))
+            found = np.flatnonzero(places != ABSENT)
+            is_missing[places[found]] = False
+            if len(found):
+                yield _output(table, batch, found.tolist())
+    if is_missing.any():
+        gone = keys.filter(pa.array(is_missing))
         raise SnapshotError(
-            f"{len(missing):,} rows are gone from the snapshots since this refresh began, such as "
-            f"{min(missing)}: an export ran at the same time; refresh again"
+            f"{len(gone):,} rows are gone from the snapshots since this refresh began, such as "
+            f"{gone[0]}: an export ran at the same time; refresh again"
         )
 
 
