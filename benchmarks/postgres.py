@@ -84,7 +84,7 @@ def change(url: str, table: str, *, rows: int, share: float) -> int:
     execute(
         url,
         f"UPDATE {table} SET name = 'changed ' || name, moved = now() WHERE {picked}",
-        f"INSERT INTO {table} SELECT id + {rows}, name, grade, mass, price, now() FROM {table} "
+        f"INSERT INTO {table} SELECT (SELECT max(id) FROM {table}) + id, name, grade, mass, price, now() FROM {table} "
         f"WHERE id % {every} = 80",
         f"DELETE FROM {table} WHERE id % {every} = 81",
     )

@@ -524,9 +524,9 @@ def _loader(
 
 
 def _resource(name: str, rows: Callable[[], Iterator[pa.Table]]) -> "DltResource":
-    import dlt
+    from dlt.extract import DltResource
 
-    return dlt.resource(rows(), name=name)
+    return DltResource.from_data(rows(), name=name)
 
 
 @dataclass(frozen=True, slots=True)
