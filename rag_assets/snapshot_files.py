@@ -106,6 +106,11 @@ class Snapshot:
         return _books(self.patch or marks)
 
     @property
+    def base_version(self) -> str:
+        """Data version of the Parquet file alone."""
+        return str(_document(self.footer)["data_version"])
+
+    @property
     def said(self) -> dict[str, object]:
         """What the snapshot says about itself: the fields of `About` and `data_version`."""
         return _document(self.patch or self.footer)
@@ -119,7 +124,7 @@ class Snapshot:
     def batches(
         self, columns: Sequence[str] | None = None, *, rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows, at most `rows` at a time: those of the Parquet file first."""
+        """The rows, at most `rows` at a time: those of the patch first."""
         schema = self.columns if columns is None else _chosen(self.columns, columns)
         for table in self._live(schema, with_marks=False):
             named = table.select(range(len(schema))).rename_columns(schema.names)
@@ -138,6 +143,19 @@ class Snapshot:
         )
         return pa.RecordBatchReader.from_batches(schema, batches)
 
+    def is_replaced(self) -> np.ndarray:
+        """For each row of the Parquet file whether the patch replaces or removes it."""
+        is_replaced = np.zeros(self.footer.num_rows, dtype=bool)
+        is_replaced[self.patched()[REPLACES.name].drop_null().to_numpy()] = True
+        return is_replaced
+
+    def patch_batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of the patch, at most `rows` at a time."""
+        patched = self.patched()
+        live = patched.filter(pc.invert(patched[IS_REMOVED.name]))
+        columns = live.select(range(len(self.columns))).rename_columns(self.columns.names)
+        return iter(columns.to_batches(max_chunksize=rows))
+
     def patched(self) -> pa.Table:
         """The patch as it lies on disk with `PLACE`; empty if there is none."""
         import pyarrow.parquet as pq
@@ -148,20 +166,19 @@ class Snapshot:
         return rows.cast(schema).append_column(PLACE, places)
 
     def _live(self, schema: pa.Schema, *, with_marks: bool) -> Iterator[pa.Table]:
-        """The rows of the Parquet file that no patch replaces, then those of the patch."""
+        """The rows of the patch, then those of the Parquet file that it does not replace."""
         patched = self.patched()
-        is_gone = np.zeros(self.footer.num_rows, dtype=bool)
-        is_gone[patched["replaces"].drop_null().to_numpy()] = True
-        start = 0
-        for table in self._groups(schema.names, with_marks=with_marks):
-            place = np.arange(start, start + table.num_rows)
-            kept = ~is_gone[place]
-            start += table.num_rows
-            placed = table.append_column(PLACE, pa.array(place))
-            yield placed if kept.all() else placed.filter(pa.array(kept))
         names = [f"c{self.columns.get_field_index(name)}" for name in schema.names]
         names += [*(MARKS.names if with_marks else ()), PLACE.name]
         yield patched.filter(pc.invert(patched[IS_REMOVED.name])).select(names)
+        is_replaced = self.is_replaced()
+        start = 0
+        for table in self._groups(schema.names, with_marks=with_marks):
+            place = np.arange(start, start + table.num_rows)
+            kept = ~is_replaced[place]
+            start += table.num_rows
+            placed = table.append_column(PLACE, pa.array(place))
+            yield placed if kept.all() else placed.filter(pa.array(kept))
 
     def _groups(self, columns: Sequence[str], *, with_marks: bool) -> Iterator[pa.Table]:
         """The row groups of the Parquet file, the marks beside their rows if asked for."""
@@ -186,8 +203,7 @@ class Snapshot:
         if not beside.is_file():
             return None
         footer = pq.read_metadata(beside)
-        own = _document(self.footer).get("data_version")
-        return footer if _books(footer).base == own else None
+        return footer if _books(footer).base == self.base_version else None
 
 
 def metadata_of(file: Path) -> dict[str, object]:

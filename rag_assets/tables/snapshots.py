@@ -61,9 +61,22 @@ class Snapshot:
         """Fingerprint of the rows and of the settings."""
         return fingerprint(self.data_version, self.settings)
 
+    @cached_property
+    def files(self) -> snapshot_files.Snapshot:
+        """The files that the rows lie in."""
+        return snapshot_files.Snapshot(self.path)
+
     def batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows in the order of the files, at most `rows` at a time."""
-        return snapshot_files.Snapshot(self.path).batches(rows=rows)
+        """The rows, at most `rows` at a time; those of a patch, the newest, come first."""
+        return self.files.batches(rows=rows)
+
+    @property
+    def has_plain_key(self) -> bool:
+        """Whether no two rows can be equal once their values are spelled canonically."""
+        kinds = [self.files.columns.field(name).type for name in self.key]
+        return bool(kinds) and not any(
+            pa.types.is_string(kind) or pa.types.is_floating(kind) for kind in kinds
+        )
 
 
 def held_in(store: Store, *, sources: Collection[str]) -> list[Snapshot]:
