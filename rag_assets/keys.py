@@ -1,13 +1,15 @@
 """Many keys in little memory: where each stands, at some tens of bytes a key.
 
-A text is told from others by its MD5, two numbers of 64 bits: a column of a million keys is not
-turned into a million Python objects.
+A text is told from others by two hashes of 64 bits: a column of a million keys is not turned into
+a million Python objects. The hashes mean nothing to another process: they are not stored.
 """
 
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+
+from rag_assets import arrow_sql
 
 Texts: TypeAlias = pa.ChunkedArray | pa.Array
 ABSENT = -1
@@ -42,13 +44,9 @@ class KeyIndex:
 
 
 def digests(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
-    """The two halves (uint64) of the MD5 of each text."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("SET preserve_insertion_order = true")
-        connection.register("texts", pa.table({"text": texts}))
-        halves = connection.execute(
-            "SELECT md5_number_lower(text) AS high, md5_number_upper(text) AS low FROM texts"
-        ).fetchnumpy()
-    return np.asarray(halves["high"]), np.asarray(halves["low"])
+    """Two numbers (uint64) that tell each text from all others, as long as the process lives."""
+    halves = arrow_sql.query(
+        "SELECT hash(text) AS high, hash(text || chr(1)) AS low FROM texts",
+        texts=pa.table({"text": texts}),
+    )
+    return halves["high"].to_numpy(), halves["low"].to_numpy()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
 BATCH_ROWS = 65_536
-MEMORY_LIMIT = "1GB"
+MEMORY_LIMIT = "256MB"
 
 
 @contextmanager

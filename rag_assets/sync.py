@@ -18,19 +18,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.arrow_sql import query
 from rag_assets.difference import INPUTS, Difference, compare
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
-
-if TYPE_CHECKING:
-    import duckdb
 
 __all__ = [
     "INPUTS",
@@ -248,7 +246,7 @@ def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.T
 
     Returns a table of schema `INPUTS`; `content` is the column that names what the input says.
     """
-    return _query(
+    return query(
         f"SELECT {key} AS key, sha256({content} || ':' || {quoted(recipe)}) AS fingerprint "
         "FROM inputs",
         inputs=table,
@@ -261,7 +259,7 @@ def data_version_of(table: pa.Table) -> str:
     `table` has the key in its first column and the fingerprint in its second.
     """
     key, content = table.column_names
-    result = _query(
+    result = query(
         f"SELECT count(*) AS rows, bit_xor(md5_number({key} || ':' || {content}))::VARCHAR AS bits "
         "FROM identities",
         identities=table,
@@ -356,7 +354,7 @@ def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) 
     rows = rows.select(content)
     hashed = [name for name in content if name != "vector"]
     members = ", ".join(f"'{name}': \"{name}\"" for name in hashed)
-    hashes = _query(
+    hashes = query(
         f"SELECT sha256(to_json({{{members}}})::VARCHAR) AS row_fingerprint FROM content",
         content=rows.select(hashed),
     )
@@ -427,21 +425,6 @@ def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) 
         for failure in failures
     ]
     return pa.Table.from_pylist(rows, schema=schemas.QUARANTINE)
-
-
-def _query(statement: str, **tables: pa.Table) -> pa.Table:
-    """Run `statement` over Arrow tables in an in-process DuckDB of its own."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        for name, table in tables.items():
-            connection.register(name, table)
-        return _ordered(connection, statement)
-
-
-def _ordered(connection: "duckdb.DuckDBPyConnection", statement: str) -> pa.Table:
-    connection.execute("SET preserve_insertion_order = true")
-    return connection.sql(statement).to_arrow_table()
 
 
 def concatenated(parts: Iterator[pa.Table], schema: pa.Schema) -> pa.Table:

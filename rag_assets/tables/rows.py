@@ -250,6 +250,8 @@ def _rows(tables: Iterable[Snapshot], keys: pa.ChunkedArray) -> Iterator[Batch]:
             is_missing[places[found]] = False
             if len(found):
                 yield _output(table, batch, found.tolist())
+            if not is_missing.any():
+                return
     if is_missing.any():
         gone = keys.filter(pa.array(is_missing))
         raise SnapshotError(
