@@ -4,10 +4,11 @@ usage: postgres.py [--rows 1000000] [--share 0.01]
 
 Starts a PostgreSQL, fills a table, and refreshes its snapshot and `table_rows` without and with a
 cursor column: all rows, nothing changed, and a share of the rows changed (of which eight in ten
-are updates, one an insert, one a delete). Seconds are those of a library call in a process that did
-the same with a table of one row before, held against one ADBC read of the whole table to Arrow in the same run. The memory of each step is that
-of a process of its own, held against the same step on a tenth of the rows. In the end each snapshot
-has to be what a first refresh of the changed table makes.
+are updates, one an insert, one a delete). Seconds are those of a library call in a process that
+did the same with a table of one row before, held against one ADBC read of the whole table to Arrow
+in the same run. The memory of each step is that of a process of its own, held against the same step
+on a tenth of the rows. In the end each snapshot has to be what a first refresh of the changed table
+makes.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from statistics import median
 
 from bounds import Bound, at_most, equal, finish
 
-from rag_assets.config import TableSource
+from rag_assets.config import TableSource, TableSpec
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets.tables.rows import refresh_rows
@@ -69,7 +70,7 @@ def execute(url: str, *statements: str) -> None:
 
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in statements:
-            connection.execute(statement)
+            connection.execute(statement.encode())
 
 
 def fill(url: str, table: str, *, rows: int) -> None:
@@ -84,8 +85,8 @@ def change(url: str, table: str, *, rows: int, share: float) -> int:
     execute(
         url,
         f"UPDATE {table} SET name = 'changed ' || name, moved = now() WHERE {picked}",
-        f"INSERT INTO {table} SELECT (SELECT max(id) FROM {table}) + id, name, grade, mass, price, now() FROM {table} "
-        f"WHERE id % {every} = 80",
+        f"INSERT INTO {table} SELECT (SELECT max(id) FROM {table}) + id, name, grade, mass, price, "
+        f"now() FROM {table} WHERE id % {every} = 80",
         f"DELETE FROM {table} WHERE id % {every} = 81",
     )
     return rows // every * 10
@@ -95,7 +96,7 @@ def warm_up(url: str) -> None:
     """Do everything once with a table of one row: imports are not measured."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
-        source = TableSource(url=url, tables=["one"])
+        source = TableSource(url=url, tables=[TableSpec(name="one")])
         refresh_exports(store, source, allow_shrink=False, log=print)
         refresh_rows(store, sources=["tables"], log=lambda _: None)
 
@@ -108,7 +109,7 @@ def step(name: str, *, url: str, table: str, cursor: str, state: Path) -> dict[s
 
     warm_up(url)
     store = Store(state)
-    spec = {"name": table} if cursor == "none" else {"name": table, "cursor": cursor}
+    spec = TableSpec(name=table, cursor=None if cursor == "none" else cursor)
     source = TableSource(url=url, tables=[spec])
     done: dict[str, float | str] = {}
     if name == "adbc":

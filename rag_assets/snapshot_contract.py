@@ -33,7 +33,7 @@ class About:
         return f"{self.source}/{self.table}"
 
     @property
-    def document(self) -> dict[str, object]:
+    def document(self) -> dict[str, str | list[str] | dict[str, str]]:
         """The same as it is written into the snapshot."""
         return {
             "source": self.source,

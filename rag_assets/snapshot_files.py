@@ -15,14 +15,14 @@ not count: they belong to one that a killed run left behind or never finished.
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,18 @@ IS_REMOVED = pa.field("is_removed", pa.bool_())
 """Whether there is no row any more where `replaces` points at."""
 PLACE = pa.field("place", pa.int64())
 """Position of a row: in the Parquet file or, beyond its end, in the patch."""
+
+
+class Said(TypedDict):
+    """What a snapshot says about itself: see `About`."""
+
+    source: str
+    table: str
+    title: str
+    key: list[str]
+    hidden: list[str]
+    headings: dict[str, str]
+    data_version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +120,11 @@ class Snapshot:
     @property
     def base_version(self) -> str:
         """Data version of the Parquet file alone."""
-        return str(_document(self.footer)["data_version"])
+        return _document(self.footer)["data_version"]
 
     @property
-    def said(self) -> dict[str, object]:
-        """What the snapshot says about itself: the fields of `About` and `data_version`."""
+    def said(self) -> Said:
+        """What the snapshot says about itself."""
         return _document(self.patch or self.footer)
 
     @property
@@ -206,19 +218,26 @@ class Snapshot:
         return footer if _books(footer).base == self.base_version else None
 
 
-def metadata_of(file: Path) -> dict[str, object]:
-    """What the snapshot at `file` says about itself: the fields of `About` and `data_version`."""
+def metadata_of(file: Path) -> Said:
+    """What the snapshot at `file` says about itself."""
     return Snapshot(file).said
 
 
 def data_version_of(file: Path) -> str:
     """Data version of the snapshot at `file`; `absent` if there is none."""
-    return str(metadata_of(file)["data_version"]) if file.is_file() else "absent"
+    return metadata_of(file)["data_version"] if file.is_file() else "absent"
 
 
 def rows_of(file: Path) -> int:
     """Number of rows of the snapshot at `file`; 0 if there is none."""
     return Snapshot(file).rows if file.is_file() else 0
+
+
+def rows_in(files: Iterable[Path]) -> int:
+    """Number of rows in landed Parquet files."""
+    import pyarrow.parquet as pq
+
+    return sum(pq.read_metadata(file).num_rows for file in files)
 
 
 def schema_of(file: Path) -> pa.Schema:
@@ -276,7 +295,7 @@ def _books(footer: "FileMetaData") -> Books:
     return Books(counted["base"], rows=counted["rows"], bits=int(counted["bits"]))
 
 
-def _document(footer: "FileMetaData") -> dict[str, object]:
+def _document(footer: "FileMetaData") -> Said:
     return json.loads((footer.metadata or {})[METADATA])
 
 

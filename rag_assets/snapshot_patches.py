@@ -8,7 +8,6 @@ scratch: the identities of rows that left are taken out of it, those of rows tha
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -71,12 +70,12 @@ def patched(
 
 
 def _can_patch(snapshot: Snapshot, columns: pa.Schema, about: About) -> bool:
-    said = {name: value for name, value in snapshot.said.items() if name != "data_version"}
+    said = snapshot.said
     return (
         snapshot.footer.num_rows >= PATCH_FROM_ROWS
         and snapshot.books is not None
         and snapshot.columns.equals(columns)
-        and said == about.document
+        and said == {**about.document, "data_version": said["data_version"]}
     )
 
 
@@ -143,9 +142,7 @@ class _Patching:
         load_keys(self.connection, "present", landed.keys or (), schema=keys)
         self.connection.register("patched_rows", self.snapshot.patched())
         self.connection.execute("CREATE TABLE patch AS FROM patched_rows")
-        self._from_reader(
-            "CREATE TABLE held AS FROM placed", self.about.key, with_marks=False
-        )
+        self._from_reader("CREATE TABLE held AS FROM placed", self.about.key, with_marks=False)
 
     def _find_moves(self) -> None:
         """Rows that are gone; rows that moved, with the place of what they replace."""

@@ -32,6 +32,7 @@ from rag_assets.snapshot_files import (
     metadata_of,
     newest,
     put_in_place,
+    rows_in,
     rows_of,
     schema_of,
     with_books,
@@ -59,6 +60,7 @@ __all__ = [
     "first_rows",
     "metadata_of",
     "newest",
+    "rows_in",
     "rows_of",
     "schema_of",
     "swap",
@@ -97,9 +99,7 @@ def swap(
     if landed.keys is not None:
         if held is None:
             raise StaleKeysError
-        said = held.said["key"]
-        assert isinstance(said, list)
-        about = about.with_key(said)
+        about = about.with_key(held.said["key"])
         if not about.key:
             raise StaleKeysError
         work_folder = work / "patch"
@@ -200,7 +200,8 @@ class _Swapping:
         load_keys(self.connection, "present", self.landed.keys or (), schema=keys)
         self._load_held(self.schema.names, is_hashed=self.held.books is not None)
         cells = self._cells(key)
-        here = _all(f"held.{cell} IS NOT DISTINCT FROM present.c{n}" for n, cell in enumerate(cells))
+        numbered = enumerate(cells)
+        here = _all(f"held.{cell} IS NOT DISTINCT FROM present.c{n}" for n, cell in numbered)
         moved = _all(f"held.{cell} IS NOT DISTINCT FROM fresh.{cell}" for cell in cells)
         self.connection.execute(
             "CREATE TABLE unmoved AS SELECT held.* FROM held SEMI JOIN present ON "
@@ -317,7 +318,9 @@ class _Swapping:
         """Rows by their unique key, each with half of its identity for its content."""
         assert self.held is not None
         self.connection.register("placed", self.held.placed(key, with_marks=True))
-        self.connection.execute("CREATE OR REPLACE TABLE held AS SELECT * EXCLUDE (hash) FROM placed")
+        self.connection.execute(
+            "CREATE OR REPLACE TABLE held AS SELECT * EXCLUDE (hash) FROM placed"
+        )
         self.connection.unregister("placed")
         cells = self._cells(key)
         renamed = ", ".join(f"{cell} AS k{n}" for n, cell in enumerate(cells))

@@ -54,6 +54,7 @@ __all__ = [
 QUARANTINE = "quarantine"
 SHRINK_LIMIT = 0.5
 
+
 class ShrinkError(Exception):
     """A source lost more than half of what it held; nothing was deleted."""
 

@@ -8,7 +8,6 @@ password never appears in a message.
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from importlib.util import find_spec
@@ -21,10 +20,9 @@ from typing_extensions import override
 from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
 from rag_assets.snapshot_files import newest
-from rag_assets.snapshot_types import by_position
 from rag_assets.snapshots import Landed
-from rag_assets.sources import postgres
-from rag_assets.sources.cells import UNBOUNDED_DECIMAL, MisfitError, as_array
+from rag_assets.sources import alchemy, postgres, postgres_reads
+from rag_assets.sources.cells import MisfitError
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.listing import SETTLED_AFTER, now
 from rag_assets.sources.origins import (
@@ -42,11 +40,8 @@ from rag_assets.store import quoted
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from dlt.extract import DltResource
-    from dlt.sources.sql_database.helpers import TableLoader
-    from psycopg.adapt import AdaptersMap
     from sqlalchemy.engine.interfaces import ReflectedColumn
 
-CHUNK_ROWS = 50_000
 CONNECT_SECONDS = 10
 UNDEFINED_FUNCTION = "42883"
 
@@ -67,6 +62,7 @@ class DatabaseTables(Origin):
     def engine(self) -> "sa.Engine":
         """The engine; no connection is made yet."""
         import sqlalchemy as sa
+        from sqlalchemy.event import listen
 
         url = sa.engine.make_url(self.place.url)
         patient = url.get_backend_name() in ("postgresql", "mysql", "mariadb")
@@ -80,7 +76,7 @@ class DatabaseTables(Origin):
                 f"(pip install {error.name}), or name another as in mysql+pymysql://"
             ) from error
         if engine.dialect.name == "postgresql":
-            sa.event.listen(engine, "connect", _set_session)
+            listen(engine, "connect", _set_session)
         return engine
 
     @cached_property
@@ -184,14 +180,23 @@ class DatabaseTables(Origin):
     def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
         as_text = self._as_text.get(table, set())
         kinds = {
-            column["name"]: pa.string()
-            if column["name"] in as_text
-            else self._arrow_type(column["type"])
+            column["name"]: pa.string() if column["name"] in as_text else self._kind(column)
             for column in self._columns(table)
         }
         if table not in self._without_adbc:
-            if self._has_driver("postgresql+psycopg", "adbc_driver_postgresql"):
-                return self._arrow_reading(table, kinds, name=name, folder=folder, request=request)
+            facts = self._facts_of(table)
+            if facts and self._has_driver("postgresql+psycopg", "adbc_driver_postgresql"):
+                read = postgres_reads.TableRead(
+                    url=self._patient_url,
+                    table=table,
+                    relation=self._quoted(table),
+                    cells=self._cells(table, kinds),
+                    facts=facts,
+                    row_hash=self._row_hash(table),
+                    request=request,
+                    folder=folder,
+                )
+                return _arrow_reading(read, f"{name}_rows")
             if self.place.file is not None and self._has_driver("sqlite", "adbc_driver_sqlite"):
                 return self._file_reading(table, kinds, name=name)
         return self._plain_reading(table, kinds, name=name, request=request)
@@ -200,44 +205,7 @@ class DatabaseTables(Origin):
         mine = f"{self.engine.dialect.name}+{self.engine.dialect.driver}"
         return mine.startswith(name) and find_spec(package) is not None
 
-    def _arrow_reading(
-        self,
-        table: str,
-        kinds: Mapping[str, pa.DataType],
-        *,
-        name: str,
-        folder: Path,
-        request: Request,
-    ) -> Reading:
-        facts = self._facts_of(table)
-        if facts is None:
-            request = Request()
-        read = postgres.TableRead(
-            url=self._patient_url,
-            table=table,
-            relation=self._quoted(table),
-            cells=self._cells(table, kinds),
-            facts=facts,
-            row_hash=self._row_hash(table),
-            request=request,
-            folder=folder,
-        )
-        rows = f"{name}_rows"
-
-        def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
-            return Landed(
-                read.schema,
-                files[rows],
-                keys=None if read.keys is None else [read.keys],
-                is_hashed=read.is_hashed,
-                memory=read.memory,
-            )
-
-        return Reading([_resource(rows, read.rows)], landed)
-
-    def _file_reading(
-        self, table: str, kinds: Mapping[str, pa.DataType], *, name: str
-    ) -> Reading:
+    def _file_reading(self, table: str, kinds: Mapping[str, pa.DataType], *, name: str) -> Reading:
         from rag_assets.sources import sqlite
 
         def batches() -> Iterator[pa.Table]:
@@ -250,6 +218,14 @@ class DatabaseTables(Origin):
     def _plain_reading(
         self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: Request
     ) -> Reading:
+        spelled = {
+            column["name"]
+            for column in self._columns(table)
+            if column["name"] in self._as_text.get(table, ()) and self._is_spelled(column)
+        }
+        read = alchemy.TableRead(
+            self.engine, table, self.schema, spelled=spelled, unshown=self._unshown
+        )
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
         increment, held = request.increment, request.held
@@ -257,15 +233,20 @@ class DatabaseTables(Origin):
         if increment is not None and held is not None:
             after = newest(held.file, column=increment.cursor)
         if increment is None or after is None:
-            whole = self._resource(rows, table, kinds)
+            whole = read.resource(rows, kinds)
             return Reading([whole], lambda files: Landed(schema, files[rows]))
         if isinstance(after, datetime):
             after -= OVERLAP
-        every_key = self._resource(keys, table, {part: kinds[part] for part in increment.key})
-        moved = self._resource(rows, table, kinds, cursor=increment.cursor, after=after)
+        every_key = read.resource(keys, {part: kinds[part] for part in increment.key})
+        moved = read.resource(rows, kinds, since=(increment.cursor, after))
         return Reading(
             [every_key, moved], lambda files: Landed(schema, files[rows], keys=files[keys])
         )
+
+    def _is_spelled(self, column: "ReflectedColumn") -> bool:
+        """Whether the database spells the values of a column read as text."""
+        is_date = pa.types.is_temporal(self._kind(column))
+        return is_date and self.engine.dialect.name == "postgresql"
 
     @override
     def relaxes(self, error: LandingError) -> bool:
@@ -283,116 +264,39 @@ class DatabaseTables(Origin):
         known |= learned
         return is_new
 
-    def _resource(
-        self,
-        name: str,
-        table: str,
-        kinds: Mapping[str, pa.DataType],
-        *,
-        cursor: str | None = None,
-        after: Value = None,
-    ) -> "DltResource":
-        import sqlalchemy as sa
-        from dlt.sources.sql_database import sql_table
-
-        def raw_types(reflected: sa.Table) -> None:
-            for column in reflected.columns:
-                column.nullable = True
-                if self.engine.dialect.name == "sqlite":
-                    column.type = sa.types.NullType()
-
-        shown_as_text = self._dates_as_text(table, kinds)
-
-        def moved(query: sa.Select, reflected: sa.Table) -> sa.Select:
-            if shown_as_text:
-                query = sa.select(
-                    *(
-                        sa.cast(column, sa.Text) if column.name in shown_as_text else column
-                        for column in reflected.columns
-                    )
-                )
-            if cursor is None:
-                return query
-            column = reflected.c[cursor]
-            return query.where(sa.or_(column >= after, column.is_(None)))
-
-        resource = sql_table(
-            credentials=self.engine,
-            table=table,
-            schema=self.schema,
-            metadata=sa.MetaData(schema=self.schema),
-            backend="pyarrow",
-            chunk_size=CHUNK_ROWS,
-            reflection_level="minimal",
-            included_columns=list(kinds),
-            table_adapter_callback=raw_types,
-            query_adapter_callback=moved,
-            table_loader_class=_loader(table, kinds, unshown=self._unshown),
-        )
-        return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
-
     def _columns(self, table: str) -> "list[ReflectedColumn]":
         with self._reaching():
             return self._inspector.get_columns(table, schema=self.schema)
 
-    def _arrow_type(self, kind: "sa.types.TypeEngine") -> pa.DataType:
-        from sqlalchemy import types
-
-        if isinstance(kind, types.Boolean):
-            return pa.bool_()
-        if isinstance(kind, types.Integer):
-            return pa.int64()
-        if isinstance(kind, types.Float):
-            return pa.float64()
-        if isinstance(kind, types.Numeric):
-            if self.engine.dialect.name == "sqlite":
-                return pa.float64()
-            if kind.precision is None:
-                return UNBOUNDED_DECIMAL
-            fits = kind.precision <= UNBOUNDED_DECIMAL.precision
-            return pa.decimal128(kind.precision, kind.scale or 0) if fits else pa.string()
-        if isinstance(kind, types.DateTime):
-            return pa.timestamp("us", tz="UTC" if kind.timezone else None)
-        if isinstance(kind, types.Date):
-            return pa.date32()
-        if isinstance(kind, types.Time):
-            return pa.string() if kind.timezone else pa.time64("us")
-        if isinstance(kind, (types.LargeBinary, types.BINARY, types.VARBINARY)):
-            return pa.binary()
-        return pa.string()
-
-    def _first_row(self, statement: str) -> list[str]:
-        with self._reaching(), self.engine.connect() as connection:
-            return [str(value) for value in connection.exec_driver_sql(statement).fetchall()[0]]
+    def _kind(self, column: "ReflectedColumn") -> pa.DataType:
+        return alchemy.arrow_type(column["type"], dialect=self.engine.dialect.name)
 
     def _facts_of(self, table: str) -> postgres.Facts | None:
         """What PostgreSQL says about a table; None of a server that cannot hash its rows."""
         if self.engine.dialect.name != "postgresql":
             return None
+        if (self.engine.dialect.server_version_info or ()) < postgres.OLDEST_VERSION:
+            return None
         if table not in self._facts:
             name = quoted(self._quoted(table))
-            server, version, kind, relations, structure = self._row(
-                postgres.FACTS.format(name=name)
-            )
+            server, kind, relations, structure = self._row(postgres.FACTS.format(name=name))
             self._facts[table] = postgres.Facts(
-                server=str(server),
-                version=version,
+                server=server,
                 kind=kind,
                 relations=relations,
                 structure=fingerprint(structure),
                 cluster=self._cluster,
             )
-        facts = self._facts[table]
-        return facts if facts.version >= postgres.OLDEST_VERSION else None
+        return self._facts[table]
 
     @cached_property
     def _cluster(self) -> str | None:
-        import sqlalchemy as sa
+        from sqlalchemy.exc import ProgrammingError
 
         try:
             with self.engine.connect() as connection:
                 return fingerprint(*map(str, connection.exec_driver_sql(postgres.CLUSTER).one()))
-        except sa.exc.ProgrammingError:
+        except ProgrammingError:
             return None
 
     def _look(self, table: str, increment: Increment | None, facts: postgres.Facts) -> list[str]:
@@ -410,54 +314,29 @@ class DatabaseTables(Origin):
     def _row_hash(self, table: str) -> str:
         return postgres.TEXT_HASH if table in self._hashed_as_text else postgres.BINARY_HASH
 
-    def _cells(
-        self, table: str, kinds: Mapping[str, pa.DataType]
-    ) -> dict[str, postgres.Cell]:
-        """How each column is read, so that it holds what SQLAlchemy and psycopg would make of it."""
-        from psycopg.adapt import Transformer
-        from psycopg.pq import Format
-
+    def _cells(self, table: str, kinds: Mapping[str, pa.DataType]) -> dict[str, postgres.Cell]:
+        """How each column is read, to hold what SQLAlchemy and psycopg would make of it."""
+        asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
         with self._reaching(), self.engine.connect() as connection:
-            asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
-            described = connection.exec_driver_sql(asked).cursor.description
-            adapters = connection.connection.driver_connection.adapters
-        values = Transformer(_Adapting(adapters))
-        numbers = {column.name: column.type_code for column in described}
-        dialect = self.engine.dialect
-        cells: dict[str, postgres.Cell] = {}
-        for column in self._columns(table):
-            name = column["name"]
-            load = values.get_loader(numbers[name], Format.TEXT).load
-            made = column["type"].dialect_impl(dialect).result_processor(dialect, numbers[name])
-            cells[name] = postgres.cell_of(
-                name, numbers[name], kinds[name], parse=_parser(load, made)
-            )
-        return cells
-
-    def _dates_as_text(self, table: str, kinds: Mapping[str, pa.DataType]) -> set[str]:
-        """Dates of PostgreSQL that Python cannot show, which the database spells out."""
-        if self.engine.dialect.name != "postgresql":
-            return set()
+            parsers = alchemy.parsers(connection, asked, columns=self._columns(table))
         return {
-            column["name"]
-            for column in self._columns(table)
-            if kinds.get(column["name"]) == pa.string()
-            and pa.types.is_temporal(self._arrow_type(column["type"]))
+            name: postgres.cell_of(name, number, kinds[name], parse=parse)
+            for name, (number, parse) in parsers.items()
         }
 
     def _unshown(self, table: str) -> list[str]:
         """Columns with a date or time that Python cannot show."""
         if self.engine.dialect.name != "postgresql":
             return []
+        kinds = {column["name"]: self._kind(column) for column in self._columns(table)}
         tests = {
-            column["name"]: postgres.unshown(column["name"], self._arrow_type(column["type"]))
-            for column in self._columns(table)
-            if pa.types.is_temporal(self._arrow_type(column["type"]))
+            name: f"bool_or({postgres.unshown(name, kind)})"
+            for name, kind in kinds.items()
+            if pa.types.is_temporal(kind)
         }
         if not tests:
             return []
-        asked = ", ".join(f"bool_or({test})" for test in tests.values())
-        found = self._row(f"SELECT {asked} FROM {self._quoted(table)}")
+        found = self._row(f"SELECT {', '.join(tests.values())} FROM {self._quoted(table)}")
         return [name for name, is_unshown in zip(tests, found, strict=True) if is_unshown]
 
     def _first_row(self, statement: str) -> list[str]:
@@ -487,66 +366,23 @@ class DatabaseTables(Origin):
         return ".".join(self._quote(part) for part in (self.schema, table) if part)
 
 
-def _loader(
-    table: str,
-    kinds: Mapping[str, pa.DataType],
-    *,
-    unshown: Callable[[str], Sequence[str]],
-) -> "type[TableLoader]":
-    """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
-    import sqlalchemy as sa
-    from dlt.sources.sql_database.helpers import TableLoader
+def _arrow_reading(read: postgres_reads.TableRead, name: str) -> Reading:
+    def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
+        return Landed(
+            read.schema,
+            files[name],
+            keys=None if read.keys is None else [read.keys],
+            is_hashed=read.is_hashed,
+            memory=read.memory,
+        )
 
-    class ArrowLoader(TableLoader):
-        @override
-        def _convert_result(
-            self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]
-        ) -> Iterator[pa.Table]:
-            try:
-                yield from self._tables(result)
-            except sa.exc.DataError:
-                columns = unshown(table)
-                if not columns:
-                    raise
-                raise MisfitError(table, columns) from None
-
-        def _tables(self, result: "sa.CursorResult") -> Iterator[pa.Table]:
-            names = list(result.keys())
-            for rows in result.partitions(size=self.chunk_size):
-                cells = dict(zip(names, zip(*rows, strict=True), strict=True))
-                columns = {name: as_array(cells[name], kind) for name, kind in kinds.items()}
-                misfits = [name for name, column in columns.items() if column is None]
-                if misfits:
-                    raise MisfitError(table, misfits)
-                yield by_position(pa.table(list(columns.values()), names=list(kinds)))
-
-    return ArrowLoader
+    return Reading([_resource(name, read.rows)], landed)
 
 
 def _resource(name: str, rows: Callable[[], Iterator[pa.Table]]) -> "DltResource":
     from dlt.extract import DltResource
 
     return DltResource.from_data(rows(), name=name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Adapting:
-    """What psycopg needs to make values without a connection: its times are in UTC."""
-
-    adapters: "AdaptersMap"
-    connection: None = None
-
-
-def _parser(
-    load: Callable[[bytes], Value], made: Callable[[Value], Value] | None
-) -> Callable[[str], Value]:
-    """From the text of a value to what a query through SQLAlchemy gives."""
-
-    def parse(text: str) -> Value:
-        value = load(text.encode())
-        return value if made is None else made(value)
-
-    return parse
 
 
 def _set_session(connection: "sa.PoolProxiedConnection", _: object) -> None:

@@ -2,9 +2,9 @@
 
 A table that looks the same as at its last complete pass is not read, and dlt not even imported.
 Otherwise dlt lands its rows in batches, where the source can tell only those that may have moved,
-and `snapshots.swap` takes over what changed. One table that fails keeps its old snapshot, with a note in the quarantine,
-and the others go on; so does every table of a source that cannot be reached. Only a table that is
-gone from a reachable source, and was taken by a pattern, goes with it.
+and `snapshots.swap` takes over what changed. One table that fails keeps its old snapshot, with a
+note in the quarantine, and the others go on; so does every table of a source that cannot be
+reached. Only a table that is gone from a reachable source, and was taken by a pattern, goes too.
 """
 
 import time
@@ -222,7 +222,7 @@ class _Refresh:
             return None
         key = snapshots.metadata_of(file)["key"]
         wanted = list(item.spec.key or origin.describe(item.table).key)
-        if not isinstance(key, list) or (wanted and wanted != key):
+        if wanted and wanted != key:
             return None
         return Held(file, key, done.memory)
 
@@ -254,9 +254,7 @@ class _Refresh:
             yield items[0], failure
 
     def _reading(self, origin: Origin, item: _Chosen, *, name: str, folder: Path) -> Reading:
-        return origin.reading(
-            item.table, name=name, folder=folder / name, request=item.request
-        )
+        return origin.reading(item.table, name=name, folder=folder / name, request=item.request)
 
     def _taken(
         self, origin: Origin, item: _Chosen, landed: snapshots.Landed | Exception, *, folder: Path
@@ -319,8 +317,8 @@ class _Refresh:
             file,
             report,
             schema_changes=swapped.schema_changes,
-            rows_read=_rows_of(landed.files),
-            keys_read=_rows_of(landed.keys or ()),
+            rows_read=snapshots.rows_in(landed.files),
+            keys_read=snapshots.rows_in(landed.keys or ()),
         )
 
     def _mark(self, origin: Origin, item: _Chosen, increment: Increment | None) -> str | None:
@@ -365,7 +363,6 @@ class _Refresh:
         )
 
     def _require(self, spec: TableSpec, table: str, columns: Sequence[str]) -> None:
-        """Refuse a key or cursor that the table does not have."""
         for wanted in (*spec.key, *([spec.cursor] if spec.cursor else [])):
             if wanted not in columns:
                 raise SourceError(
@@ -429,12 +426,6 @@ class _Refresh:
 
     def _target(self, table: str) -> str:
         return f"exports/{self.source.name}/{table}"
-
-
-def _rows_of(files: Sequence[Path]) -> int:
-    import pyarrow.parquet as pq
-
-    return sum(pq.read_metadata(file).num_rows for file in files)
 
 
 def merged(exports: Sequence[Export], *, target: str) -> sync.Report:

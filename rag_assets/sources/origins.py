@@ -121,7 +121,7 @@ class Origin(ABC):
         """All views, sorted: they are read only where the config names them."""
         return []
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Give back what the source holds open; nothing is read afterwards."""
 
     def hint(self) -> str:

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from rag_assets import schemas, sync
 from rag_assets.identity import canonical_json, fingerprint, row_ids
 from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.snapshot_patches import PATCH_FROM_ROWS
 from rag_assets.store import Store, write_atomically
 from rag_assets.sync import Batch, Failure, Report, Target
-from rag_assets.snapshot_patches import PATCH_FROM_ROWS
 from rag_assets.tables import inputs_files, snapshots
 from rag_assets.tables.snapshots import Snapshot, SnapshotError
 from rag_assets.tables.values import Values, canonical, corrected

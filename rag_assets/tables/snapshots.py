@@ -1,5 +1,4 @@
-"""The snapshots of source tables, as this room reads them (written by
-`rag_assets.snapshots`).
+"""The snapshots of source tables, which `rag_assets.snapshots` writes, as this room reads them.
 
 Whoever only asks what a table is made of reads the footer of its file and no data.
 """
