@@ -117,23 +117,27 @@ def _loader(
     unshown: Callable[[str], Sequence[str]],
 ) -> "type[TableLoader]":
     """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
-    from dlt.sources.sql_database.helpers import TableLoader
+    import psycopg
+    from dlt.sources.sql_database.helpers import SelectClause, TableLoader
     from sqlalchemy.exc import DataError
 
     class ArrowLoader(TableLoader):
         @override
-        def _convert_result(
-            self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]
+        def _load_rows(
+            self, query: "SelectClause", backend_kwargs: dict[str, object]
         ) -> Iterator[pa.Table]:
             try:
-                yield from self._tables(result)
-            except DataError:
+                yield from super()._load_rows(query, backend_kwargs)
+            except (DataError, psycopg.DataError):
                 columns = unshown(table)
                 if not columns:
                     raise
                 raise MisfitError(table, columns) from None
 
-        def _tables(self, result: "sa.CursorResult") -> Iterator[pa.Table]:
+        @override
+        def _convert_result(
+            self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]
+        ) -> Iterator[pa.Table]:
             names = list(result.keys())
             for rows in result.partitions(size=self.chunk_size):
                 cells = dict(zip(names, zip(*rows, strict=True), strict=True))
