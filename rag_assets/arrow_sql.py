@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def query(statement: str, **tables: pa.Table) -> pa.Table:
+def query(statement: str, **tables: pa.Table | pa.RecordBatchReader) -> pa.Table:
     """The rows that `statement` gives, in order; it may name each of `tables`."""
     with _engine().cursor() as connection:
         for name, table in tables.items():

@@ -20,6 +20,11 @@ class Difference:
     removed: list[str]
     unchanged: int
 
+    @property
+    def pending(self) -> pa.Table:
+        """What is to be done: the added inputs, then the changed ones."""
+        return pa.concat_tables([self.added, self.changed])
+
 
 def compare(inputs: pa.Table, target: pa.Table) -> Difference:
     """Hold `inputs` against what the `target` holds; both have the schema `INPUTS`.
@@ -40,7 +45,7 @@ def compare(inputs: pa.Table, target: pa.Table) -> Difference:
         first = index.places(inputs["key"])
         is_new, is_other = is_new[first], is_other[first]
     return Difference(
-        added=inputs.filter(pa.array(is_new)),
+        added=inputs if is_new.all() else inputs.filter(pa.array(is_new)),
         changed=inputs.filter(pa.array(is_other)),
         removed=sorted(set(target["key"].filter(pa.array(~is_here)).to_pylist())),
         unchanged=int(np.sum(~is_new & ~is_other)),

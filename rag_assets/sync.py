@@ -15,7 +15,7 @@ changes or, where the environment was at fault, at every refresh.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol
@@ -30,29 +30,11 @@ from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
 
-__all__ = [
-    "INPUTS",
-    "Batch",
-    "Difference",
-    "Failure",
-    "Report",
-    "ShrinkError",
-    "Target",
-    "Transform",
-    "compare",
-    "concatenated",
-    "current_version",
-    "data_version_of",
-    "guard_shrink",
-    "held",
-    "quarantined",
-    "record",
-    "refresh",
-    "with_recipe",
-]
+__all__ = ["INPUTS", "Difference", "compare"]
 
 QUARANTINE = "quarantine"
 SHRINK_LIMIT = 0.5
+IDENTITIES_PER_BATCH = 65_536
 
 
 class ShrinkError(Exception):
@@ -165,19 +147,21 @@ def refresh(
                 seconds=time.monotonic() - started,
                 failures=failures,
             )
-        return _pass(store, target, made_from, inputs(), transform, log, retry, started)
+        return _pass(store, target, made_from, inputs, transform, log, retry, started)
 
 
 def _pass(
     store: Store,
     target: Target,
     made_from: str,
-    inputs: pa.Table,
+    read: Callable[[], pa.Table],
     transform: Transform,
     log: Callable[[str], None],
     retry: bool,
     started: float,
 ) -> Report:
+    inputs = read()
+    count = inputs.num_rows
     store.reopen(target.name)
     if store.exists(target.name) and not store.schema(target.name).equals(target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -187,9 +171,13 @@ def _pass(
 
     difference = compare(inputs, held(store, target))
     waiting = _waiting(store, target.name, inputs=inputs, retry=retry)
-    pending = pa.concat_tables([difference.added, difference.changed])
-    pending = (_without(pending, waiting) if waiting else pending).combine_chunks()
+    valid = _valid_entries(store, target.name, inputs=inputs)
+    del inputs  # as large as all keys: what is to be done is most often much less
     known = set(difference.changed["key"].to_pylist())
+    removed, unchanged = difference.removed, difference.unchanged
+    pending = _without(difference.pending, waiting).combine_chunks()
+    del difference
+    pa.default_memory_pool().release_unused()
 
     index = KeyIndex(pending["key"])
     added = 0
@@ -204,19 +192,19 @@ def _pass(
         log(f"{target.name}: {added + len(redone):,} of {pending.num_rows:,} inputs done")
 
     lost = sorted(known & {failure.key for failure in failures} - redone)
-    store.delete(target.name, column=target.group, keys=difference.removed + lost)
-    _record_failures(store, target.name, inputs=inputs, tried=pending, failures=failures)
+    store.delete(target.name, column=target.group, keys=removed + lost)
+    _record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
 
     remaining = quarantined(store, target.name)
     rows = store.count(target.name)
-    data_version = data_version_of(store.read(target.name, columns=_identity_columns(target)))
+    data_version = data_version_of(_identities(store, target.name, key=target.key))
     if not any(failure.kind == "environment" for failure in remaining):
         store.complete(
             target.name,
             Completion(
                 made_from=made_from,
                 data_version=data_version,
-                inputs=inputs.num_rows,
+                inputs=count,
                 rows=rows,
                 failed=len(remaining),
             ),
@@ -226,8 +214,8 @@ def _pass(
         data_version=data_version,
         added=added,
         changed=len(redone),
-        removed=len(difference.removed),
-        unchanged=difference.unchanged,
+        removed=len(removed),
+        unchanged=unchanged,
         failed=len(remaining),
         rows=rows,
         seconds=time.monotonic() - started,
@@ -254,12 +242,12 @@ def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.T
     )
 
 
-def data_version_of(table: pa.Table) -> str:
+def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
     """Order-independent hash over (key, fingerprint): same content, same version, anywhere.
 
     `table` has the key in its first column and the fingerprint in its second.
     """
-    key, content = table.column_names
+    key, content = table.schema.names
     result = query(
         f"SELECT count(*) AS rows, bit_xor(md5_number({key} || ':' || {content}))::VARCHAR AS bits "
         "FROM identities",
@@ -275,7 +263,7 @@ def current_version(store: Store, name: str, *, key: str) -> str:
     finished = store.completion(name)
     if finished:
         return finished.data_version
-    return data_version_of(store.read(name, columns=[key, schemas.FINGERPRINT.name]))
+    return data_version_of(_identities(store, name, key=key))
 
 
 def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) -> None:
@@ -305,11 +293,14 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
     """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
     keys = [failure.key for failure in failures]
     tried = pa.table([keys, [""] * len(keys)], schema=INPUTS)
-    _record_failures(store, target, inputs=tried, tried=tried, failures=failures)
+    _record_failures(store, target, valid=frozenset(), tried=tried, failures=failures)
 
 
-def _identity_columns(target: Target) -> list[str]:
-    return [target.key, schemas.FINGERPRINT.name]
+def _identities(store: Store, name: str, *, key: str) -> pa.RecordBatchReader:
+    columns = [key, schemas.FINGERPRINT.name]
+    schema = pa.schema([(column, pa.string()) for column in columns])
+    batches = store.batches(name, columns=columns, rows=IDENTITIES_PER_BATCH)
+    return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in batches))
 
 
 def _commit(
@@ -378,28 +369,41 @@ def _waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> lis
 
 
 def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
+    if not keys:
+        return inputs
     return inputs.filter(pc.invert(pc.is_in(inputs["key"], pa.array(keys, pa.string()))))
+
+
+def _entries(store: Store, target: str) -> pa.Table:
+    return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+
+
+def _valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
+    """Keys in quarantine whose input is still the one that failed."""
+    if not store.exists(QUARANTINE):
+        return set()
+    entries = _entries(store, target)
+    named = inputs.filter(pc.is_in(inputs["key"], entries["key"].combine_chunks()))
+    return set(named.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
 
 
 def _record_failures(
     store: Store,
     target: str,
     *,
-    inputs: pa.Table,
+    valid: Collection[str],
     tried: pa.Table,
     failures: Sequence[Failure],
 ) -> None:
-    """Let the quarantine hold the new failures and drop entries that no longer apply."""
+    """Let the quarantine hold the new failures and of the old ones the `valid` not tried again."""
     with store.lock(QUARANTINE, log=lambda _: None):
         if not store.exists(QUARANTINE):
             if not failures:
                 return
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
-        entries = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
-        named = inputs.filter(pc.is_in(inputs["key"], entries["key"].combine_chunks()))
-        valid = named.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
-        again = tried["key"].filter(pc.is_in(tried["key"], entries["key"].combine_chunks()))
-        stale = set(entries["key"].to_pylist()) - set(valid) | set(again.to_pylist())
+        entries = _entries(store, target)["key"]
+        again = tried["key"].filter(pc.is_in(tried["key"], entries.combine_chunks()))
+        stale = set(entries.to_pylist()).difference(valid).union(again.to_pylist())
         for part in parts_of(sorted(stale)):
             store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
         if failures:
