@@ -154,9 +154,8 @@ class _Swapping:
             self._add_unmoved(about.key)
         about = self._with_key(about, candidates)
         failures = [*self.landed.rejected, *self._without_duplicates(about)]
-        self._identify(about)
         rows = self._number("SELECT count(*) FROM fresh")
-        bits = self._bits()
+        bits = self._bits(about)
         version = version_of(self.schema, about, rows=rows, bits=bits)
         if self.held is not None and data_version_of(self.file) == version:
             self._refresh_marks(about, Books(version, rows=rows, bits=bits), failures)
@@ -263,25 +262,19 @@ class _Swapping:
             )
         return failures
 
-    def _identify(self, about: About) -> None:
-        """Add to each row of `fresh` the halves of its identity."""
+    def _identified(self, about: About) -> str:
+        """SQL: the rows of `fresh`, each with the halves of its identity."""
         if about.key:
-            text = identity_of(as_json(self._cells(about.key)))
-            rows = f"SELECT *, {HIGH}({text}) AS high, {LOW}({text}) AS low FROM fresh"
+            text, rows = identity_of(as_json(self._cells(about.key))), "fresh"
         else:
-            numbered = "SELECT *, row_number() OVER (PARTITION BY content) AS copy FROM fresh"
             text = identity_of("copy")
-            rows = (
-                f"SELECT * EXCLUDE (copy), {HIGH}({text}) AS high, {LOW}({text}) AS low "
-                f"FROM ({numbered})"
-            )
-        self.connection.execute(f"CREATE TABLE identified AS {rows}")
-        self.connection.execute("DROP TABLE fresh")
-        self.connection.execute("ALTER TABLE identified RENAME TO fresh")
+            rows = "(SELECT *, row_number() OVER (PARTITION BY content) AS copy FROM fresh)"
+        return f"(SELECT *, {HIGH}({text}) AS high, {LOW}({text}) AS low FROM {rows})"
 
-    def _bits(self) -> int:
+    def _bits(self, about: About) -> int:
         [(high, low)] = self.connection.execute(
-            "SELECT coalesce(bit_xor(high), 0), coalesce(bit_xor(low), 0) FROM fresh"
+            "SELECT coalesce(bit_xor(high), 0), coalesce(bit_xor(low), 0) "
+            f"FROM {self._identified(about)}"
         ).fetchall()
         return (high << 64) | low
 
@@ -291,7 +284,7 @@ class _Swapping:
         if self.held is None:
             return {"added": rows, "changed": 0, "removed": 0, "unchanged": 0, "held": 0}
         if self._is_held_by(about.key):
-            new, old, same = self._by_identity(about.key)
+            new, old, same = self._by_identity(about)
         else:
             new, old, same = self._by_content(about.key)
         counted = self.connection.execute(
@@ -314,19 +307,19 @@ class _Swapping:
             and self.held.columns.equals(self.schema)
         )
 
-    def _by_identity(self, key: Sequence[str]) -> tuple[str, str, str]:
+    def _by_identity(self, about: About) -> tuple[str, str, str]:
         """Rows by their unique key, each with half of its identity for its content."""
         assert self.held is not None
-        self.connection.register("placed", self.held.placed(key, with_marks=True))
+        self.connection.register("placed", self.held.placed(about.key, with_marks=True))
         self.connection.execute(
             "CREATE OR REPLACE TABLE held AS SELECT * EXCLUDE (hash) FROM placed"
         )
         self.connection.unregister("placed")
-        cells = self._cells(key)
+        cells = self._cells(about.key)
         renamed = ", ".join(f"{cell} AS k{n}" for n, cell in enumerate(cells))
         content = "[high, low] AS content"
         return (
-            f"SELECT {renamed}, {content} FROM fresh",
+            f"SELECT {renamed}, {content} FROM {self._identified(about)}",
             f"SELECT {', '.join(f'c{n} AS k{n}' for n in range(len(cells)))}, {content} FROM held",
             _all(f"new.k{n} IS NOT DISTINCT FROM old.k{n}" for n in range(len(cells))),
         )
@@ -409,7 +402,7 @@ class _Swapping:
         columns = [f"c{place}" for place in range(len(self.schema))]
         key = [f"{cell} NULLS FIRST" for cell in self._cells(about.key)]
         rows = self.connection.sql(
-            f"SELECT {', '.join([*columns, *MARKS.names])} FROM fresh "
+            f"SELECT {', '.join([*columns, *MARKS.names])} FROM {self._identified(about)} "
             f"ORDER BY {', '.join(key or columns)}"
         )
         return rows.to_arrow_reader(BATCH_ROWS)
