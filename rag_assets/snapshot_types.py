@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     import duckdb
 
 BATCH_ROWS = 65_536
-MEMORY_LIMIT = "256MB"
+MEMORY_LIMIT = "1GB"
 
 
 @contextmanager
-def spilling_to(folder: Path) -> "Generator[duckdb.DuckDBPyConnection]":
+def spilling_to(
+    folder: Path, *, memory: str = MEMORY_LIMIT
+) -> "Generator[duckdb.DuckDBPyConnection]":
     """A DuckDB in memory that spills to `folder` and reckons times in UTC."""
     import duckdb
 
     with duckdb.connect(":memory:") as connection:
-        connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        connection.execute(f"SET memory_limit = '{memory}'")
         connection.execute(f"SET temp_directory = {quoted(str(folder / 'spilled'))}")
         connection.execute("SET TimeZone = 'UTC'")
         yield connection

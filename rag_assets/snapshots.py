@@ -67,6 +67,8 @@ __all__ = [
 ]
 
 DUPLICATES_SHOWN = 100
+MEMORY = ("256MB", "1GB", "4GB")
+"""What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
 
 
 def swap(
@@ -95,24 +97,44 @@ def swap(
         ShrinkError: More than half of the rows are gone and `allow_shrink` is not set.
         StaleKeysError: Not all rows landed, and those that did do not explain all the keys.
     """
+    import duckdb
+
+    def at_most(memory: str) -> Swap:
+        folder = work / memory
+        folder.mkdir(parents=True, exist_ok=True)
+        with spilling_to(folder, memory=memory) as connection:
+            return _swap(connection, file, landed, about, key_candidates, allow_shrink, log)
+
+    for memory in MEMORY[:-1]:
+        try:
+            return at_most(memory)
+        except duckdb.OutOfMemoryException:
+            log(f"{about.name}: {memory} of memory do not hold its largest rows, taking more")
+    return at_most(MEMORY[-1])
+
+
+def _swap(
+    connection: "duckdb.DuckDBPyConnection",
+    file: Path,
+    landed: Landed,
+    about: About,
+    key_candidates: Sequence[str],
+    allow_shrink: bool,
+    log: Callable[[str], None],
+) -> Swap:
     held = Snapshot(file) if file.is_file() else None
     if landed.keys is not None:
-        if held is None:
+        if held is None or not held.said["key"]:
             raise StaleKeysError
         about = about.with_key(held.said["key"])
-        if not about.key:
-            raise StaleKeysError
-        work_folder = work / "patch"
-        work_folder.mkdir(parents=True, exist_ok=True)
-        with spilling_to(work_folder) as connection:
-            done = patched(connection, held, landed, about, allow_shrink=allow_shrink)
+        done = patched(connection, held, landed, about, allow_shrink=allow_shrink)
         if done is not None:
             return done
-    work.mkdir(parents=True, exist_ok=True)
-    with spilling_to(work) as connection:
-        return _Swapping(connection, file, held, landed).run(
-            about, candidates=key_candidates, allow_shrink=allow_shrink, log=log
-        )
+        for table in ("fresh", "present", "held"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+    return _Swapping(connection, file, held, landed).run(
+        about, candidates=key_candidates, allow_shrink=allow_shrink, log=log
+    )
 
 
 class _Swapping:

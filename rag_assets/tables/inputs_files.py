@@ -4,7 +4,7 @@ The file is a cache: it names what it was made of, and without it the inputs are
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,13 @@ def made_of(file: Path) -> str | None:
     except (pa.ArrowException, OSError):
         return None
     return metadata.get(_MADE_OF, b"").decode()
+
+
+def keep_only(folder: Path, files: Collection[Path]) -> None:
+    """Remove all files two levels below `folder` that are not among `files`."""
+    for file in folder.glob("*/*"):
+        if file not in files:
+            file.unlink(missing_ok=True)
 
 
 def read(file: Path, *, without: np.ndarray) -> Iterator[pa.Table]:

@@ -33,6 +33,8 @@ RECIPE = "table_rows 1"
 """Moves when the same snapshot would give other rows."""
 
 ROWS_PER_BATCH = 8_192
+KEPT = "inputs"
+"""Folder below the state with the inputs of large tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ def refresh_rows(
         log=log,
         retry=retry,
     )
+    inputs_files.keep_only(store.root / KEPT, [_kept_inputs(store, table) for table in tables])
     if not report.failed and _unmoved(store, versions) != versions.keys():
         record = {"made_from": made_from, "recipe": RECIPE, "versions": versions}
         write_atomically(_record(store), json.dumps(record))
@@ -222,7 +225,7 @@ def _as_inputs(table: Snapshot, batches: Iterable[Identified]) -> Iterator[pa.Ta
 
 def _kept_inputs(store: Store, table: Snapshot) -> Path:
     """Where the inputs of the Parquet file of a large table are kept."""
-    return store.root / "inputs" / TARGET.name / table.source / table.path.name
+    return store.root / KEPT / table.source / table.path.name
 
 
 def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
