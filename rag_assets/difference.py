@@ -1,5 +1,6 @@
 """How the inputs of a table differ from what it holds, by key and fingerprint."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,27 +27,30 @@ class Difference:
         return pa.concat_tables([self.added, self.changed])
 
 
-def compare(inputs: pa.Table, target: pa.Table) -> Difference:
+def compare(inputs: pa.Table, target: Iterable[pa.RecordBatch]) -> Difference:
     """Hold `inputs` against what the `target` holds; both have the schema `INPUTS`.
 
-    Added and changed inputs keep the order of `inputs`.
+    Added and changed inputs keep the order of `inputs`. The target is gone through batch by batch.
     """
     index = KeyIndex(inputs["key"])
-    places = index.places(target["key"])
-    is_here = places != ABSENT
+    wanted = digests(inputs["fingerprint"])
     is_new = np.ones(inputs.num_rows, dtype=bool)
-    is_new[places[is_here]] = False
     is_other = np.zeros(inputs.num_rows, dtype=bool)
-    halves = zip(digests(inputs["fingerprint"]), digests(target["fingerprint"]), strict=True)
-    for wanted, held_half in halves:
-        differs = wanted[places[is_here]] != held_half[is_here]
-        is_other[places[is_here][differs]] = True
+    removed: set[str] = set()
+    for batch in target:
+        places = index.places(batch["key"])
+        is_here = places != ABSENT
+        removed.update(batch["key"].filter(pa.array(~is_here)).to_pylist())
+        here = places[is_here]
+        is_new[here] = False
+        for mine, theirs in zip(wanted, digests(batch["fingerprint"]), strict=True):
+            is_other[here[mine[here] != theirs[is_here]]] = True
     if index.has_repeats:
         first = index.places(inputs["key"])
         is_new, is_other = is_new[first], is_other[first]
     return Difference(
         added=inputs if is_new.all() else inputs.filter(pa.array(is_new)),
         changed=inputs.filter(pa.array(is_other)),
-        removed=sorted(set(target["key"].filter(pa.array(~is_here)).to_pylist())),
+        removed=sorted(removed),
         unchanged=int(np.sum(~is_new & ~is_other)),
     )

@@ -223,11 +223,9 @@ def _pass(
     )
 
 
-def held(store: Store, target: Target) -> pa.Table:
-    """The inputs whose output the target holds, as a table of schema `INPUTS`."""
-    columns = [target.group, schemas.FINGERPRINT.name]
-    table = store.read(target.name, columns=columns).rename_columns(INPUTS.names)
-    return table if target.group == target.key else table.group_by(INPUTS.names).aggregate([])
+def held(store: Store, target: Target) -> pa.RecordBatchReader:
+    """What the target holds, in batches of schema `INPUTS`; an input may occur more than once."""
+    return _identities(store, target.name, key=target.group)
 
 
 def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:
@@ -297,10 +295,14 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
 
 
 def _identities(store: Store, name: str, *, key: str) -> pa.RecordBatchReader:
+    """The column `key` of a table with the fingerprints, in batches of schema `INPUTS`."""
     columns = [key, schemas.FINGERPRINT.name]
-    schema = pa.schema([(column, pa.string()) for column in columns])
     batches = store.batches(name, columns=columns, rows=IDENTITIES_PER_BATCH)
-    return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in batches))
+    renamed = (
+        pa.record_batch([batch[name].cast(pa.string()) for name in columns], schema=INPUTS)
+        for batch in batches
+    )
+    return pa.RecordBatchReader.from_batches(INPUTS, renamed)
 
 
 def _commit(
