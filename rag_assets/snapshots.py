@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 DUPLICATES_SHOWN = 100
-MEMORY = ("192MB", "1GB", "4GB")
+MEMORY = ("160MB", "1GB", "4GB")
 """What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
 
 
