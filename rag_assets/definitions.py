@@ -13,6 +13,7 @@ from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.documents import checks as document_checks
 from rag_assets.evaluation import assets as evaluation
+from rag_assets.evaluation import checks as evaluation_checks
 from rag_assets.index import assets as index
 from rag_assets.index import checks as index_checks
 from rag_assets.sources import assets as sources
@@ -21,7 +22,7 @@ from rag_assets.tables import assets as tables
 from rag_assets.tables import checks as table_checks
 
 ROOMS = (sources, documents, tables, index, evaluation)
-CHECKS = (source_checks, document_checks, table_checks, index_checks)
+CHECKS = (source_checks, document_checks, table_checks, index_checks, evaluation_checks)
 
 
 def definitions(config: Config) -> dg.Definitions:

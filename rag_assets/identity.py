@@ -10,7 +10,7 @@ import math
 import unicodedata
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol, TypeAlias
 
@@ -91,9 +91,9 @@ def row_ids(source: str, table: str, contents: Iterable[str], *, seen: Counts) -
     return ids
 
 
-def occurrences(keys: Iterable[str]) -> list[int]:
+def occurrences(keys: Iterable[Hashable]) -> list[int]:
     """For each key, how many equal keys came before it: `a b a` gives `0 0 1`."""
-    seen: defaultdict[str, int] = defaultdict(int)
+    seen: defaultdict[Hashable, int] = defaultdict(int)
     counts = []
     for key in keys:
         counts.append(seen[key])

@@ -20,6 +20,8 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 
 WIDTH = 720
 HEIGHT = 340
+SPARK_WIDTH = 160
+SPARK_HEIGHT = 32
 MARGIN_LEFT = 64
 MARGIN_RIGHT = 24
 MARGIN_BOTTOM = 56
@@ -154,6 +156,23 @@ def line(
             'stroke-linejoin="round" stroke-linecap="round"/>'
         )
     return _card(title, "", marks, legend=list(series))
+
+
+def sparkline(values: Sequence[float], *, title: str) -> str:
+    """A small line without axes, from the oldest value to the newest, which is marked."""
+    low, high = min(values), max(values)
+    x_axis = _Axis((), 0, max(len(values) - 1, 1), 4, SPARK_WIDTH - 6)
+    y_axis = _Axis((), low, high if high > low else low + 1, SPARK_HEIGHT - 5, 5)
+    points = [f"{x_axis.at(x):g},{y_axis.at(y):g}" for x, y in enumerate(values)]
+    x, y = points[-1].split(",")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SPARK_WIDTH} {SPARK_HEIGHT}" '
+        f'width="{SPARK_WIDTH}" height="{SPARK_HEIGHT}" role="img">'
+        f"<title>{escape(title)}: {_number(low)} to {_number(high)}, "
+        f"now {_number(values[-1])}</title>"
+        f'<polyline points="{" ".join(points)}" fill="none" stroke="{PALETTE[0]}" '
+        f'stroke-width="1.5"/><circle cx="{x}" cy="{y}" r="2.5" fill="{PALETTE[3]}"/></svg>'
+    )
 
 
 def _bin_edges(values: np.ndarray) -> np.ndarray:

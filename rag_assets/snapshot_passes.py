@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from rag_assets.store import write_atomically
+from rag_assets.atomic import write_atomically
 
 NEVER_SEEN = ""
 """How no source looks: a pass that must not count as the last one any more."""
@@ -30,7 +30,7 @@ def last_pass(file: Path) -> Pass | None:
     """The record of the last complete pass over the snapshot at `file`."""
     try:
         return Pass(**json.loads(_pass_file(file).read_text("utf-8"))) if file.is_file() else None
-    except (FileNotFoundError, json.JSONDecodeError, TypeError):
+    except (FileNotFoundError, ValueError, TypeError):
         return None
 
 

@@ -20,18 +20,29 @@ BATCH_ROWS = 65_536
 MEMORY_LIMIT = "1GB"
 
 
+class ContentError(Exception):
+    """DuckDB cannot take the rows of a table, or has no room for them; the cause says why."""
+
+
 @contextmanager
 def spilling_to(
     folder: Path, *, memory: str = MEMORY_LIMIT
 ) -> "Generator[duckdb.DuckDBPyConnection]":
-    """A DuckDB in memory that spills to `folder` and reckons times in UTC."""
+    """A DuckDB in memory that spills to `folder` and reckons times in UTC.
+
+    Raises:
+        ContentError: A statement failed.
+    """
     import duckdb
 
-    with duckdb.connect(":memory:") as connection:
-        connection.execute(f"SET memory_limit = '{memory}'")
-        connection.execute(f"SET temp_directory = {quoted(str(folder / 'spilled'))}")
-        connection.execute("SET TimeZone = 'UTC'")
-        yield connection
+    try:
+        with duckdb.connect(":memory:") as connection:
+            connection.execute(f"SET memory_limit = '{memory}'")
+            connection.execute(f"SET temp_directory = {quoted(str(folder / 'spilled'))}")
+            connection.execute("SET TimeZone = 'UTC'")
+            yield connection
+    except duckdb.Error as error:
+        raise ContentError(str(error)) from error
 
 
 def normal(field: pa.Field) -> pa.Field:
@@ -113,7 +124,7 @@ def rows_by_position(
                 there = [name for name in names if name in file.schema_arrow.names]
                 for batch in file.iter_batches(BATCH_ROWS, columns=there):
                     columns = [
-                        batch.column(name).cast(field.type).cast(carrier.type)
+                        _readable(batch.column(name)).cast(field.type).cast(carrier.type)
                         if name in there
                         else pa.nulls(batch.num_rows, carrier.type)
                         for name, field, carrier in zip(names, schema, carriers, strict=True)
@@ -169,6 +180,19 @@ def load_keys(
     )
     connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {cells} FROM landed")
     connection.unregister("landed")
+
+
+def _readable(column: pa.Array) -> pa.Array:
+    """`column` with what is not UTF-8 replaced: Parquet may hold it, nothing else takes it."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        values = column.cast(pa.large_binary()).to_pylist()
+        texts = [None if value is None else value.decode("utf-8", "replace") for value in values]
+        return pa.array(texts, column.type)
+    return column
 
 
 def _carried(kind: pa.DataType) -> pa.DataType:

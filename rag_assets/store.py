@@ -19,6 +19,8 @@ from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
+from rag_assets.atomic import write_atomically
+
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
@@ -63,8 +65,8 @@ class Store:
         """Open the state at `root`; the folder is made when something is first written."""
         self.root = root
         self.tables = root / "lance"
-        self.weight_hashes = root / "weights.json"
-        """Hashes of weight files, so that a model's identity costs a look and not a read."""
+        self.encoders = root / "encoders"
+        """What is derived from weights: their hashes, the chosen paths, exported graphs."""
 
     @cached_property
     def _database(self) -> "DBConnection":
@@ -74,8 +76,12 @@ class Store:
         return lancedb.connect(self.tables)
 
     def exists(self, name: str) -> bool:
-        """Whether the table was ever written."""
-        return (self.tables / f"{name}.lance" / "_versions").is_dir()
+        """Whether the table was ever written; a run that was killed before leaves only folders."""
+        try:
+            with os.scandir(self.tables / f"{name}.lance" / "_versions") as versions:
+                return any(version.name.endswith(".manifest") for version in versions)
+        except FileNotFoundError:
+            return False
 
     def names(self) -> list[str]:
         """All tables, sorted."""
@@ -187,17 +193,20 @@ class Store:
         self.open(name).to_lance().merge_insert(column).when_matched_delete().execute(named)
 
     def drop(self, name: str) -> None:
-        """Remove a table and the record of its last pass."""
+        """Remove a table and the record of its last pass; a killed run leaves it whole or gone."""
         self._completion_file(name).unlink(missing_ok=True)
-        if self.exists(name):
-            self._database.drop_table(name)
+        folder, dropped = self.tables / f"{name}.lance", self.tables / f".{name}.dropped"
+        remove_folder(dropped)
+        if folder.exists():
+            folder.replace(dropped)
+            remove_folder(dropped)
 
     def completion(self, name: str) -> Completion | None:
         """What the last complete pass over the table was made from, if it still holds."""
         try:
             record = json.loads(self._completion_file(name).read_text("utf-8"))
             completion = Completion(**record)
-        except (FileNotFoundError, json.JSONDecodeError, TypeError):
+        except (FileNotFoundError, ValueError, TypeError):
             return None
         return completion if self.exists(name) else None
 
@@ -251,17 +260,6 @@ def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` so that a reader, or a crash, finds the old content or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
 
 
 def remove_folder(path: Path) -> None:

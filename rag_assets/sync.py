@@ -237,7 +237,7 @@ def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.T
         f"SELECT {key} AS key, sha256({content} || ':' || {quoted(recipe)}) AS fingerprint "
         "FROM inputs",
         inputs=table,
-    )
+    ).cast(INPUTS)
 
 
 def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:

@@ -75,6 +75,12 @@ class Failed:
 Outcome: TypeAlias = Done | Failed
 
 
+def run_here(task: Task) -> Outcome:
+    """What a worker would make of `task`, in this process: without a limit of time or memory."""
+    kind, payload = _answer({"function": task.function, "arguments": task.arguments})
+    return _outcome(kind, payload)
+
+
 class Pool:
     """A few worker processes, started when there is work for them.
 
@@ -255,10 +261,7 @@ class _Worker:
                 self.has_begun = True
                 continue
             self.task = None
-            if kind == _BYTES:
-                return Done(payload)
-            value = json.loads(payload)
-            return Failed(**value) if kind == _ERROR else Done(value)
+            return _outcome(kind, payload)
         return None
 
     def _next_reply(self) -> tuple[bytes, bytes] | None:
@@ -287,6 +290,13 @@ class _Worker:
         self.errors.seek(0)
         words = " ".join(self.errors.read().decode("utf-8", "replace").split())
         return Failed("crash", f"its process ended with {how}: {words[-LAST_WORDS:]}".rstrip(": "))
+
+
+def _outcome(kind: bytes, payload: bytes) -> Outcome:
+    if kind == _BYTES:
+        return Done(payload)
+    value = json.loads(payload)
+    return Failed(**value) if kind == _ERROR else Done(value)
 
 
 def _cores() -> int:

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 
-from rag_assets import automation, quality
+from rag_assets import automation, gates, quality
 from rag_assets.config import Config, Schedule, Serving
-from rag_assets.quality import Measures, Subject
-from rag_assets.store import Store
+from rag_assets.quality import Measures, Profile, Subject
 
 FILES_IN_PLACE = automation.source_key(dg.AssetKey("document_files"))
 LONG_AGO = 1_700_000_000
@@ -75,16 +75,22 @@ def defs(config, content):
 
     rooms = dg.Definitions(assets=[document_files, chunks, vectors])
     fits = Subject(
-        asset=dg.AssetKey("chunks"),
-        partitions=VARIANTS,
-        expectations=[quality.within("tokens", high=256, name="tokens_fit", description="")],
-        state=lambda store, partition: content.tokens,
-        measure=lambda store, partition: Measures(rows=None, totals={"tokens": content.tokens}),
+        asset="chunks",
+        stage="chunks",
+        settings=config.checks.chunks,
+        expectations=[quality.at_most("tokens_fit", of="tokens", most=256, description="")],
+        table=lambda variant: "chunks",
+        version=lambda store, variant: content.chunks,
+        state=lambda store, variant: content.tokens,
+        measure=lambda store, variant: Measures(
+            rows=1, totals={"tokens": content.tokens}, examples={}, profile=Profile(rows=1)
+        ),
+        read=lambda store, variant, columns: pa.table({}),
     )
     return dg.Definitions.merge(
         automation.governed(rooms, config=config),
         automation.definitions(rooms, config=config),
-        dg.Definitions(asset_checks=[quality.checks(fits, store=Store(config.state_dir))]),
+        gates.definitions(config, fits),
     )
 
 

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import traceback
 
 import pytest
@@ -16,6 +18,8 @@ from rag_assets.config import (
     redacted,
     resolve_package_path,
 )
+from rag_assets.config.checks import RANKING_COLUMNS, Bound, VectorDrift
+from rag_assets.retrieval.rankings import RANKINGS
 
 MINIMAL = """\
 sources:
@@ -335,3 +339,66 @@ def test_places_in_packages_are_found_without_importing_them():
         resolve_package_path("package:no_such_package/x")
     with pytest.raises(ConfigError, match=r"rag_assets holds no nothing\.db"):
         resolve_package_path("package:rag_assets/nothing.db")
+
+
+def test_a_check_keeps_the_defaults_that_the_file_does_not_name(write):
+    checks = load(
+        write(
+            "checks: {vectors: {vectors_normalised: {max: 0.5}, one_encoder: off,"
+            " drift: {centroid: null}}, chunks: {tokens_fit: warning}}"
+        )
+    ).checks
+
+    assert checks.vectors.vectors_normalised == Bound(severity="error", max=0.5)
+    assert checks.vectors.one_encoder.severity == "off", "YAML reads a bare off as false"
+    assert checks.vectors.drift == VectorDrift(centroid=None)
+    assert checks.chunks.tokens_fit.severity == "warning"
+    assert checks.chunks.text_present.severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("checks", "message"),
+    [
+        ("{chunk: {}}", "unknown key checks.chunk; known here: chunks, documents"),
+        ("{chunks: {token_fit: off}}", "unknown key checks.chunks.token_fit; known here: .*tokens"),
+        ("{chunks: {tokens_fit: fatal}}", "chunks.tokens_fit.severity = 'fatal': .*'error'"),
+        ("{chunks: {drift: {nulls: 1}}}", "unknown key checks.chunks.drift.nulls; .*lengths"),
+        ("{rows: {few_cells_empty: {max: -1}}}", "few_cells_empty.max = -1: .*greater"),
+        (
+            "{chunks: {expectations: [{expect: ExpectColumnValuesToBeUniqe, column: text}]}}",
+            "expectations.0.expect = .*did you mean ExpectColumnValuesToBeUnique",
+        ),
+        (
+            "{chunks: {expectations: [{expect: ExpectColumnValuesToBeUnique, column: txt}]}}",
+            "no column 'txt' in this stage; there are chunk_id, .*text",
+        ),
+        (
+            "{chunks: {expectations: [{expect: ExpectTableRowCountToBeBetween},"
+            " {expect: ExpectTableRowCountToBeBetween}]}}",
+            "named table_row_count_to_be_between: give this one a `name`",
+        ),
+        (
+            "{chunks: {expectations: [{expect: ExpectTableRowCountToBeBetween, name: drift}]}}",
+            "another check of this stage is named drift",
+        ),
+    ],
+)
+def test_checks_that_cannot_be_are_named_with_what_can(write, checks, message):
+    with pytest.raises(ConfigError, match=message):
+        load(write(f"checks: {checks}"))
+
+
+def test_the_classes_of_great_expectations_are_known_without_importing_it():
+    code = (
+        "import sys; from rag_assets.config.checks import expectation_classes as known\n"
+        "names = known(); assert 'great_expectations' not in sys.modules\n"
+        "from great_expectations import expectations\n"
+        "assert len(names) > 50 and all(hasattr(expectations, name) for name in names)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_may_be_expected_of_rankings_are_their_columns():
+    kept = ["retriever", "question_id", *RANKINGS.names]
+    kept.remove("query_index")
+    assert list(RANKING_COLUMNS) == kept

@@ -91,16 +91,21 @@ def test_these_checks_guard_the_tables(defs):
     by_asset: dict[str, set[str]] = {}
     for key in keys:
         by_asset.setdefault(key.asset_key.to_user_string(), set()).add(key.name)
-    assert by_asset == {
-        "document_files": {"ids_unique", "few_files_unusable"},
-        "parsed_documents": {"ids_unique", "documents_complete", "few_documents_failed"},
-        "chunks": {"ids_unique", "text_present", "tokens_fit", "documents_complete"},
-        "table_rows": {"ids_unique", "rows_complete", "few_cells_empty"},
-        "serialized_rows": {"ids_unique", "text_present", "rows_complete"},
-        "chunk_vectors": {"ids_unique", "vectors_normalised", "units_complete", "one_encoder"},
-        "row_vectors": {"ids_unique", "vectors_normalised", "units_complete", "one_encoder"},
-        "joint_index": {"ids_unique", "vectors_normalised", "units_complete", "one_encoder"},
-    }
+    tables = ("document_files", "parsed_documents", "chunks", "table_rows", "serialized_rows")
+    indexes = ("chunk_vectors", "row_vectors", "joint_index", "retrieval_evaluation")
+    assert by_asset == {name: {"must_hold", "should_hold"} for name in (*tables, *indexes)}
+
+
+def test_only_errors_block_and_each_check_says_what_it_stands_for(defs):
+    graph = defs.resolve_asset_graph()
+    for key in graph.asset_check_keys:
+        spec = graph.get_check_spec(key)
+        assert spec.blocking is (key.name == "must_hold"), key
+        assert spec.description.startswith("- "), key
+        assert spec.partitions_def is None or spec.partitions_def.get_partition_keys() == [
+            "default",
+            "json_rows",
+        ]
 
 
 def test_the_definitions_load_without_warnings_and_without_anything_heavy(project):

@@ -11,7 +11,7 @@ from rag_assets import config
 DOCS = Path(__file__).parents[1] / "docs"
 SECTIONS = [
     value
-    for value in vars(config).values()
+    for value in (*vars(config).values(), *vars(config.checks).values())
     if isinstance(value, type) and issubclass(value, BaseModel) and value.model_fields
 ]
 

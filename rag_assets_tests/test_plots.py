@@ -99,3 +99,16 @@ def test_a_line_rises_where_its_values_do() -> None:
 )
 def test_a_plot_of_nothing_says_so(svg: str) -> None:
     assert "no values" in texts(svg)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+def test_a_sparkline_stays_within_its_frame_and_ends_at_its_mark(values: list[float]) -> None:
+    drawing = parsed(plots.sparkline(values, title="rows"))
+    width, height = (float(drawing.get(name)) for name in ("width", "height"))
+    line = drawing.find(f"{SVG}polyline").get("points").split()
+    points = [tuple(map(float, point.split(","))) for point in line]
+
+    assert len(points) == len(values)
+    assert all(0 <= x <= width and 0 <= y <= height for x, y in points)
+    mark = drawing.find(f"{SVG}circle")
+    assert (float(mark.get("cx")), float(mark.get("cy"))) == points[-1]

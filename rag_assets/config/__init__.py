@@ -6,6 +6,7 @@ the value is read as YAML). `${NAME}` inside a string is replaced by that enviro
 the way to keep a password out of the file. Relative paths start at the file's own folder.
 """
 
+from rag_assets.config.checks import Checks
 from rag_assets.config.errors import ConfigError, redacted
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.places import resolve_package_path
@@ -18,7 +19,6 @@ from rag_assets.config.sections import (
     Evaluation,
     Index,
     Parser,
-    Quality,
     QuestionSet,
     Retrieval,
     RetrieverName,
@@ -36,6 +36,7 @@ __all__ = [
     "DEFAULT_FILE",
     "PATH_VARIABLE",
     "SERIALIZERS",
+    "Checks",
     "Chunking",
     "Config",
     "ConfigError",
@@ -44,7 +45,6 @@ __all__ = [
     "Evaluation",
     "Index",
     "Parser",
-    "Quality",
     "QuestionSet",
     "Retrieval",
     "RetrieverName",

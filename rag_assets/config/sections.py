@@ -4,21 +4,17 @@ from pathlib import Path
 from typing import Annotated, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
     field_validator,
     model_validator,
 )
 
+from rag_assets.config.base import Section, Slug
+from rag_assets.config.checks import Checks
 from rag_assets.config.errors import ConfigError
 from rag_assets.schemas import VariantTables, variant_tables
-
-SLUG = r"^[a-z0-9]+([_-][a-z0-9]+)*$"
-"""Never two underscores: `__` parts the names inside a table's name, and a variable's levels."""
-Slug: TypeAlias = Annotated[str, Field(pattern=SLUG)]
 
 SerializerName: TypeAlias = Literal[
     "json",
@@ -33,12 +29,6 @@ SerializerName: TypeAlias = Literal[
 ]
 SERIALIZERS: tuple[SerializerName, ...] = get_args(SerializerName)
 RetrieverName: TypeAlias = Literal["baseline", "bm25", "hybrid"]
-
-
-class Section(BaseModel):
-    """A part of the file: unknown keys are errors, values do not change once loaded."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class DocumentSource(Section):
@@ -119,8 +109,8 @@ def _document_sources(value: object) -> object:
 class Sources(Section):
     """Where documents and tables come from; a plain path or URL is enough for each."""
 
-    documents: Annotated[list[DocumentSource], BeforeValidator(_document_sources)] = []
-    tables: Annotated[list[TableSource], BeforeValidator(_document_sources)] = []
+    documents: Annotated[list[DocumentSource], BeforeValidator(_document_sources)] = Field([])
+    tables: Annotated[list[TableSource], BeforeValidator(_document_sources)] = Field([])
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
@@ -171,8 +161,13 @@ class EmbeddingModel(Section):
     query_prefix: str = Field("", description="put before each query")
     passage_prefix: str = Field("", description="put before each text of the index")
     normalize: bool = Field(True, description="scale vectors to length 1")
+    engine: Literal["auto", "torch", "openvino"] = Field(
+        "auto", description="auto: PyTorch on CUDA, OpenVINO on a CPU where it is installed"
+    )
     precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
-        "auto", description="auto: fp16 on CUDA, fp32 on a CPU"
+        "auto",
+        description="auto: fp16 on CUDA, bf16 on a CPU that multiplies in it, else fp32; what is "
+        "not true to fp32 (cosine below 0.9995) is not taken",
     )
     max_tokens: int | None = Field(
         None, gt=8, description="window of the model; its own limit if empty"
@@ -226,7 +221,7 @@ class QuestionSet(Section):
 class Evaluation(Section):
     """What is measured."""
 
-    questions: list[QuestionSet] = []
+    questions: list[QuestionSet] = Field([])
     retrievers: list[RetrieverName] = Field(["baseline", "bm25", "hybrid"], min_length=1)
     cutoffs: list[Annotated[int, Field(gt=0)]] = Field(
         [1, 3, 5, 10, 20], min_length=1, description="the k of hit_rate@k and the others"
@@ -270,14 +265,6 @@ class Index(Section):
     )
 
 
-class Quality(Section):
-    """Bounds of the data checks."""
-
-    max_failed_share: float = Field(0.1, ge=0, le=1, description="failed documents, warning above")
-    max_null_share: float = Field(0.98, ge=0, le=1, description="empty cells of a table")
-    norm_tolerance: float = Field(0.01, gt=0, description="distance of a vector's length from 1")
-
-
 DEFAULT_PARSERS = {"pymupdf": Parser(), "pdfium": Parser(engine="pdfium")}
 DEFAULT_CHUNKINGS = {
     "fixed_256": Chunking(),
@@ -303,7 +290,7 @@ class Config(Section):
     evaluation: Evaluation = Evaluation()
     serving: Serving = Serving()
     schedule: Schedule = Schedule()
-    quality: Quality = Quality()
+    checks: Checks = Checks()
 
     @field_validator("parsers", mode="after")
     @classmethod

@@ -1,118 +1,174 @@
 """What must hold of parsed documents and chunks before they are embedded."""
 
+from collections.abc import Iterator
+
 import dagster as dg
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import lineage, quality, sync
+from rag_assets import gates, quality, sync
 from rag_assets.config import Config
-from rag_assets.identity import Canonical
-from rag_assets.quality import Measures, Subject
-from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.quality import Example, Measures, Profiler, Subject, Tally
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
 from rag_assets.store import Store
 
 IS_PARSED = "status = 'ok'"
+NULLABLE_OF_ELEMENTS = ("page", "level", "box", "cells")
 
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    store = lineage.store_of(config)
-    subjects = [_parsed_documents(config), _chunks(config)]
-    return dg.Definitions(
-        asset_checks=[quality.checks(subject, store=store) for subject in subjects]
-    )
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_parsed_documents(config), _chunks(config)]
 
 
 def _parsed_documents(config: Config) -> Subject:
-    def state(store: Store, variant: str | None) -> Canonical:
-        elements = config.tables_of(str(variant)).elements
-        return quality.standing(
-            store, (DOCUMENT_FILES_TABLE, "document_id"), (elements, "element_id")
-        )
+    def table(variant: str | None) -> str:
+        return config.tables_of(str(variant)).elements
 
-    def measure(store: Store, variant: str | None) -> Measures:
-        elements = config.tables_of(str(variant)).elements
-        files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
-        failed = {failure.key for failure in sync.quarantined(store, elements)} & files
-        lost = files - failed - _documents(store, elements)
-        return Measures(
-            rows=store.read(elements, columns=["element_id"]),
-            totals={
-                "lost_documents": len(lost),
-                "failed_share": len(failed) / len(files) if files else 0.0,
-            },
-        )
-
-    return Subject(
-        asset=dg.AssetKey("parsed_documents"),
-        partitions=lineage.variants(config),
-        state=state,
-        measure=measure,
+    return quality.of_table(
+        "parsed_documents",
+        stage="elements",
+        settings=config.checks.elements,
+        table=table,
+        key="element_id",
+        made_from=lambda _: [(DOCUMENT_FILES_TABLE, "document_id")],
+        measure=lambda store, variant: _measured_elements(store, table(variant)),
         expectations=[
-            quality.unique(
-                "element_id", name="ids_unique", description="No two elements share an id."
+            quality.none(
+                "ids_unique", of="duplicate_ids", description="No two elements share an id."
             ),
-            quality.within(
-                "lost_documents",
-                high=0,
-                name="documents_complete",
+            quality.none(
+                "types_known",
+                of="unknown_types",
+                description="Every element is of one of the known types.",
+            ),
+            quality.none(
+                "documents_complete",
+                of="lost_documents",
                 description="Every readable document has elements, or a reason why not.",
             ),
-            quality.within(
-                "failed_share",
-                high=config.quality.max_failed_share,
-                name="few_documents_failed",
+            quality.at_most(
+                "few_documents_failed",
+                of="failed_share",
                 description="The share of documents that could not be parsed is small.",
-                blocking=False,
             ),
         ],
     )
 
 
 def _chunks(config: Config) -> Subject:
-    def state(store: Store, variant: str | None) -> Canonical:
-        names = config.tables_of(str(variant))
-        return quality.standing(store, (names.elements, "element_id"), (names.chunks, "chunk_id"))
-
     def measure(store: Store, variant: str | None) -> Measures:
         names = config.tables_of(str(variant))
         size = config.chunkings[config.variant(str(variant)).chunking].size
-        rows = quality.text_lengths(store, names.chunks, key="chunk_id", columns=["tokens"])
-        failed = {failure.key for failure in sync.quarantined(store, names.chunks)}
-        lost = _documents(store, names.elements) - failed - _documents(store, names.chunks)
-        return Measures(
-            rows=rows.append_column("excess_tokens", pc.subtract(rows["tokens"], size)),
-            totals={"lost_documents": len(lost)},
-        )
+        return _measured_chunks(store, names.chunks, elements=names.elements, size=size)
 
-    return Subject(
-        asset=dg.AssetKey("chunks"),
-        partitions=lineage.variants(config),
-        state=state,
+    return quality.of_table(
+        "chunks",
+        stage="chunks",
+        settings=config.checks.chunks,
+        table=lambda variant: config.tables_of(str(variant)).chunks,
+        key="chunk_id",
+        made_from=lambda variant: [(config.tables_of(str(variant)).elements, "element_id")],
         measure=measure,
         expectations=[
-            quality.unique("chunk_id", name="ids_unique", description="No two chunks share an id."),
-            quality.within(
-                "text_length",
-                low=1,
-                name="text_present",
+            quality.none(
+                "ids_unique", of="duplicate_ids", description="No two chunks share an id."
+            ),
+            quality.none(
+                "text_present",
+                of="blank_texts",
                 description="Every chunk holds more than blanks.",
             ),
-            quality.within(
-                "excess_tokens",
-                high=0,
-                name="tokens_fit",
+            quality.none(
+                "tokens_fit",
+                of="oversized_chunks",
                 description="No chunk is longer than its chunking allows.",
             ),
-            quality.within(
-                "lost_documents",
-                high=0,
-                name="documents_complete",
+            quality.none(
+                "spans_valid",
+                of="inverted_spans",
+                description="Every chunk ends after it begins, in characters and in elements.",
+            ),
+            quality.none(
+                "documents_complete",
+                of="lost_documents",
                 description="Every parsed document has chunks, or a reason why not.",
             ),
         ],
     )
 
 
+def _measured_elements(store: Store, name: str) -> Measures:
+    tally = Tally("duplicate_ids", "unknown_types")
+    profiler = Profiler(expected_rows=store.count(name))
+    held: set[str] = set()
+    columns = ["element_id", "document_id", "type", "text", *NULLABLE_OF_ELEMENTS]
+    for batch in store.batches(name, columns=columns):
+        profiler.rows(batch, nullable=NULLABLE_OF_ELEMENTS)
+        lengths = quality.lengths_of(batch["text"])
+        profiler.texts(batch["text"], keys=batch["element_id"], lengths=lengths)
+        tally.keys(batch["element_id"])
+        is_unknown = pc.invert(pc.is_in(batch["type"], pa.array(ELEMENT_TYPES)))
+        tally.count("unknown_types", is_unknown, shown=batch.select(["element_id", "type"]))
+        held.update(pc.unique(batch["document_id"]).to_pylist())
+    files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
+    failures = [item for item in sync.quarantined(store, name) if item.key in files]
+    lost = files - held - {failure.key for failure in failures}
+    tally.put("lost_documents", len(lost), examples=_named(store, lost))
+    tally.put(
+        "failed_share",
+        len(failures) / len(files) if files else 0.0,
+        examples=({"document": item.label, "reason": item.reason} for item in failures),
+    )
+    return tally.measures(profiler.profile())
+
+
+def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Measures:
+    tally = Tally("duplicate_ids", "blank_texts", "oversized_chunks", "inverted_spans")
+    profiler = Profiler(expected_rows=store.count(name))
+    held: set[str] = set()
+    spans = ["char_start", "char_end", "element_start", "element_end"]
+    columns = ["chunk_id", "document_id", "uri", "index", "tokens", "text", *spans]
+    for batch in store.batches(name, columns=columns):
+        profiler.rows(batch)
+        profiler.texts(batch["text"], keys=batch["chunk_id"], lengths=batch["tokens"])
+        tally.keys(batch["chunk_id"])
+        shown = batch.select(["uri", "index", "tokens", "chunk_id"])
+        tally.count("blank_texts", pc.equal(quality.lengths_of(batch["text"]), 0), shown=shown)
+        tally.count("oversized_chunks", pc.greater(batch["tokens"], size), shown=shown)
+        is_inverted = pc.or_(
+            pc.less_equal(batch["char_end"], batch["char_start"]),
+            pc.less(batch["element_end"], batch["element_start"]),
+        )
+        tally.count("inverted_spans", is_inverted, shown=batch.select(["uri", "index", *spans]))
+        held.update(pc.unique(batch["document_id"]).to_pylist())
+    failed = {failure.key for failure in sync.quarantined(store, name)}
+    lost = _documents(store, elements) - held - failed
+    tally.put("lost_documents", len(lost), examples=_named(store, lost))
+    return tally.measures(profiler.profile())
+
+
 def _documents(store: Store, name: str, *, where: str | None = None) -> set[str]:
     column = store.read(name, columns=["document_id"], where=where)["document_id"]
     return set(pc.unique(column).to_pylist())
+
+
+def _named(store: Store, documents: set[str]) -> Iterator[Example]:
+    """Documents as a person knows them; nothing is read where there are none."""
+    keys = sorted(documents)[: quality.EXAMPLES_SHOWN]
+    known: dict[str, str] = {}
+    if keys and store.exists(DOCUMENT_FILES_TABLE):
+        rows = store.read_keys(
+            DOCUMENT_FILES_TABLE,
+            column="document_id",
+            keys=keys,
+            columns=["document_id", "uri"],
+        )
+        known = dict(zip(rows["document_id"].to_pylist(), rows["uri"].to_pylist(), strict=True))
+    for key in keys:
+        yield {"document": known.get(key, key)}

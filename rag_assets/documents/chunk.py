@@ -6,7 +6,7 @@ leaves the chunks alone.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -126,16 +126,13 @@ class _Pass:
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
             part = documents[start : start + DOCUMENTS_A_BATCH]
             blocks = self._blocks(part)
-            rows: list[pa.Table] = [CONTENT.empty_table()]
-            done: list[str] = []
-            failed: list[sync.Failure] = []
-            for document in part:
-                if chunks := self._chunks(blocks.get(document, []), counter):
-                    rows.append(self._rows(chunks, document=document))
-                    done.append(document)
-                else:
-                    failed.append(self._empty(document))
-            yield sync.Batch(pa.concat_tables(rows), done, failed)
+            counter.learn(block.text for held in blocks.values() for block in held)
+            chunks = {
+                document: self._chunks(blocks.get(document, []), counter) for document in part
+            }
+            done = [document for document, found in chunks.items() if found]
+            failed = [self._empty(document) for document, found in chunks.items() if not found]
+            yield sync.Batch(self._rows(chunks), done, failed)
 
     def _blocks(self, documents: Sequence[str]) -> dict[str, list[Block]]:
         table = self._store.read_keys(
@@ -158,18 +155,21 @@ class _Pass:
             counter=counter,
         )
 
-    def _rows(self, chunks: Sequence[Chunk], *, document: str) -> pa.Table:
+    def _rows(self, documents: Mapping[str, Sequence[Chunk]]) -> pa.Table:
+        owners = [document for document, held in documents.items() for _ in held]
+        places = [self._places[document] for document in owners]
+        chunks = [chunk for held in documents.values() for chunk in held]
         texts = [chunk.text for chunk in chunks]
-        place = self._places[document]
+        repeats = occurrences(zip(owners, texts, strict=True))
         columns = {
             "chunk_id": [
                 chunk_id(document, self._name, text, occurrence)
-                for text, occurrence in zip(texts, occurrences(texts), strict=True)
+                for document, text, occurrence in zip(owners, texts, repeats, strict=True)
             ],
-            "document_id": [document] * len(chunks),
-            "source": [place.source] * len(chunks),
-            "uri": [place.uri] * len(chunks),
-            "index": range(len(chunks)),
+            "document_id": owners,
+            "source": [place.source for place in places],
+            "uri": [place.uri for place in places],
+            "index": [index for held in documents.values() for index in range(len(held))],
             "text": texts,
             "text_hash": [text_hash(text) for text in texts],
             "tokens": [chunk.tokens for chunk in chunks],

@@ -1,7 +1,7 @@
 """Elements as rows of their table: here they get the ids of their document."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -15,18 +15,23 @@ CONTENT = pa.schema(
 """Columns of the table of elements, without those that `sync` keeps."""
 
 
-def to_arrow(elements: Sequence[Element], *, document: str, parser: str) -> pa.Table:
-    """The content columns of `schemas.ELEMENTS` for one document.
+def to_arrow(documents: Mapping[str, Sequence[Element]], *, parser: str) -> pa.Table:
+    """The content columns of `schemas.ELEMENTS` for some documents.
 
     Args:
-        elements: In reading order.
-        document: Id of the document.
+        documents: For the id of each document its elements in reading order.
         parser: Name of the parser in the config; with the position it gives the element's id.
     """
+    places = [
+        (document, index)
+        for document, elements in documents.items()
+        for index in range(len(elements))
+    ]
+    elements = [element for held in documents.values() for element in held]
     columns = {
-        "element_id": [element_id(document, parser, index) for index in range(len(elements))],
-        "document_id": [document] * len(elements),
-        "index": range(len(elements)),
+        "element_id": [element_id(document, parser, index) for document, index in places],
+        "document_id": [document for document, _ in places],
+        "index": [index for _, index in places],
         "type": [element.type for element in elements],
         "page": [element.page for element in elements],
         "level": [element.level for element in elements],

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas, sync
 from rag_assets.config import Config
 from rag_assets.documents.element_rows import CONTENT, renamed, to_arrow
+from rag_assets.documents.elements import Element
 from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.description import Parser
@@ -30,7 +31,7 @@ from rag_assets.workers import Pool
 REVISION = 1
 """Raised when the same output of a parser gives other elements than before."""
 
-DOCUMENTS_A_BATCH = 64
+DOCUMENTS_A_BATCH = 512
 SECONDS_A_BATCH = 5.0
 MEMORY_A_WORKER = 4 << 30
 """Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
@@ -262,25 +263,22 @@ class _Pass:
         rows = _Rows()
         for item in parsed:
             for file in by_content[item.content.key]:
-                rows.add(item, file, parser=self._parser)
-        return sync.Batch(
-            pa.concat_tables([CONTENT.empty_table(), *rows.tables]), rows.done, rows.failed
-        )
+                rows.add(item, file)
+        table = to_arrow(rows.elements, parser=self._parser)
+        return sync.Batch(table, list(rows.elements), rows.failed)
 
 
 @dataclass(slots=True)
 class _Rows:
     """A batch that grows document by document."""
 
-    tables: list[pa.Table] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
+    elements: dict[str, list[Element]] = field(default_factory=dict)
     failed: list[sync.Failure] = field(default_factory=list)
 
-    def add(self, parsed: Parsed, file: SourceFile, *, parser: str) -> None:
+    def add(self, parsed: Parsed, file: SourceFile) -> None:
         """Add what was parsed as the content of `file`."""
         if parsed.elements:
-            self.tables.append(to_arrow(parsed.elements, document=file.document_id, parser=parser))
-            self.done.append(file.document_id)
+            self.elements[file.document_id] = parsed.elements
         if parsed.problems:
             reason = "; ".join(problem.reason for problem in parsed.problems)
             passing = any(problem.kind == "environment" for problem in parsed.problems)

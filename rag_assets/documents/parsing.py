@@ -1,4 +1,4 @@
-"""Files through parsers, in worker processes, page range by page range.
+"""Files through parsers, in worker processes, page range by page range; small texts right here.
 
 Nothing here knows a table. Whatever a file does to its parser, the outcome is a value: the
 elements of the page ranges that went well, and a problem for each that did not.
@@ -17,7 +17,7 @@ from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.sections import with_sections
-from rag_assets.workers import Done, Failed, Outcome, Pool, Task
+from rag_assets.workers import Done, Failed, Outcome, Pool, Task, run_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,10 @@ class Parsing:
                 opened.problems.append(Problem(str(error), error.kind))
                 yield self._finish(opened)
                 continue
+            if path.stat().st_size <= content.parser.harmless_bytes:
+                _take(opened, run_here(self._task(opened, None, length=1)), pages=None)
+                yield self._finish(opened)
+                continue
             arguments = {"path": str(path), "media_type": media_type}
             task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS)
             self._submit(task, opened, pages=None)
@@ -162,12 +166,14 @@ class Parsing:
             self._submit_range(opened, part, length=len(part))
 
     def _submit_range(self, opened: _Open, pages: list[int] | None, *, length: int) -> None:
+        self._submit(self._task(opened, pages, length=length), opened, pages=pages)
+
+    def _task(self, opened: _Open, pages: list[int] | None, *, length: int) -> Task:
         content = opened.content
         limit = self._settings.seconds_per_task + length * self._settings.seconds_per_page
         key = f"{content.key} {pages[0] if pages else 'all'}"
         arguments = {"path": str(opened.path), "pages": pages}
-        task = Task(key, content.parser.function, arguments, limit)
-        self._submit(task, opened, pages=pages)
+        return Task(key, content.parser.function, arguments, limit)
 
     def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None) -> None:
         opened.tasks += 1

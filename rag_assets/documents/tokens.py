@@ -6,6 +6,7 @@ does not (byte-level BPE) has each text counted as a whole.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -96,8 +97,12 @@ class TokenCounter:
         """The words of `text[start:end]` with their tokens, special tokens left out."""
         spans = [match.span() for match in _WORD.finditer(text, start, end)]
         words = [text[first:last] for first, last in spans]
-        self._learn(set(words).difference(self._counts))
+        self._count(set(words))
         return Words(spans, [self._counts[word] for word in words])
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Count the words of many texts in one go: a call for each text would cost most."""
+        self._count({word for text in texts for word in _WORD.findall(text)})
 
     def pieces(self, word: str, *, most: int) -> list[str]:
         """`word` cut by characters so that no piece has more than `most` tokens."""
@@ -113,10 +118,14 @@ class TokenCounter:
     def _length(self, word: str) -> int:
         return len(self._tokenizer.encode(word, add_special_tokens=False))
 
-    def _learn(self, words: set[str]) -> None:
-        if len(self._counts) + len(words) > MOST_WORDS:
+    def _count(self, words: set[str]) -> None:
+        if words <= self._counts.keys():
+            return
+        new = words.difference(self._counts)
+        if len(self._counts) + len(new) > MOST_WORDS:
             self._counts.clear()
-        ordered = list(words)
+            new = words
+        ordered = list(new)
         encodings = self._tokenizer.encode_batch_fast(ordered, add_special_tokens=False)
         self._counts.update(zip(ordered, map(len, encodings), strict=True))
 

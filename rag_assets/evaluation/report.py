@@ -1,6 +1,6 @@
 """The HTML report of an evaluation: one file with its plots inside, no script, no outside link."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import product
 
@@ -19,6 +19,7 @@ from rag_assets.evaluation.wording import (
     verdict,
     with_interval,
 )
+from rag_assets.pages import bullets, note, page, section, table, tile
 from rag_assets.plots import Bar, bars, line
 
 WORST_SHOWN = 25
@@ -32,36 +33,6 @@ LEVEL_NAMES: Mapping[str, str] = {
     "quote": "chunks that overlap the quoted text (strict)",
 }
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1f2933; --muted: #52606d; --line: #e4e7eb;
-  --paper: #ffffff; --wash: #f5f7fa; --accent: #0072b2; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --muted: #9aa5b1;
-  --line: #323f4b; --paper: #161b22; --wash: #1f2630; --accent: #56b4e9; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }
-main { max-width: 1080px; margin: 0 auto; padding: 40px 24px 80px; }
-h1 { font-size: 28px; margin: 0 0 4px; }
-h2 { font-size: 19px; margin: 44px 0 12px; }
-p, li { max-width: 74ch; }
-.about, .note { color: var(--muted); }
-.tiles { display: flex; flex-wrap: wrap; gap: 12px; margin: 24px 0; }
-.tile { flex: 1 1 200px; background: var(--wash); border-radius: 12px; padding: 14px 18px; }
-.tile b { display: block; font-size: 26px; font-variant-numeric: tabular-nums; }
-.tile span { color: var(--muted); font-size: 13px; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(440px, 1fr)); gap: 16px; }
-.plots svg { width: 100%; height: auto; border: 1px solid var(--line); border-radius: 12px; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
-th, td { text-align: left; vertical-align: top; padding: 7px 12px 7px 0;
-  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-th { color: var(--muted); font-weight: 600; white-space: nowrap; }
-td { overflow-wrap: anywhere; min-width: 18ch; }
-td.nowrap { white-space: nowrap; min-width: 0; }
-details { margin: 10px 0; }
-summary { cursor: pointer; color: var(--accent); }
-"""
-
 
 def render(result: EvaluationResult) -> str:
     """The whole report as HTML."""
@@ -72,28 +43,19 @@ def render(result: EvaluationResult) -> str:
         f'<p class="about">{record.questions:,} questions · {escape(record.evaluated_at)} · '
         f"{escape(', '.join(record.retrievers))}</p>",
         *_tiles(result),
-        *_section("What this says", _list(findings(result))),
+        *section("What this says", bullets(findings(result))),
         f'<div class="plots">{"".join(figures(result))}</div>',
         *_main_section(result),
-        *_section("Differences", *_differences(result)),
-        *_section("At other levels", *_levels(result)),
-        *_section("All metrics", *_all_metrics(result)),
-        *_section("Dev and test", *_splits(result)),
-        *_section("Time for a question", *_latency(result)),
-        *_section("Worst questions", *_worst(result)),
-        *_section("Gold that is not in the index", *_missing(result)),
-        *_section("Settings and versions", _settings(result)),
+        *section("Differences", *_differences(result)),
+        *section("At other levels", *_levels(result)),
+        *section("All metrics", *_all_metrics(result)),
+        *section("Dev and test", *_splits(result)),
+        *section("Time for a question", *_latency(result)),
+        *section("Worst questions", *_worst(result)),
+        *section("Gold that is not in the index", *_missing(result)),
+        *section("Settings and versions", _settings(result)),
     ]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>",
-            *parts,
-            "</main></body></html>",
-        ]
-    )
+    return page(title, parts)
 
 
 def figures(result: EvaluationResult) -> Iterator[str]:
@@ -154,22 +116,22 @@ def _tiles(result: EvaluationResult) -> Iterator[str]:
     for domain in domains_of(result):
         row = result.value("hit_rate", retriever=main, domain=domain, cutoff=cutoff)
         if row is not None:
-            yield (
-                f'<div class="tile"><b>{row["value"]:.3f}</b>'
-                f"<span>hit_rate@{cutoff} of {escape(main)},<br>"
-                f"{DOMAIN_NAMES[domain]} (n = {row['questions']})</span></div>"
+            yield tile(
+                f"{row['value']:.3f}",
+                f"hit_rate@{cutoff} of {escape(main)},<br>"
+                f"{DOMAIN_NAMES[domain]} (n = {row['questions']})",
             )
     yield "</div>"
 
 
 def _main_section(result: EvaluationResult) -> Iterator[str]:
     columns, rows = main_table(result)
-    note = (
+    said = (
         "Scored at the gold's own level: rows as rows, documents collapsed to pages where the gold "
         "names a page, else to documents. Mean with 95 % interval, cluster bootstrap by the first "
         "gold document or table of a question."
     )
-    yield from _section("Main metrics", _note(note), _table(columns, rows))
+    yield from section("Main metrics", note(said), table(columns, rows))
 
 
 def _differences(result: EvaluationResult) -> Iterator[str]:
@@ -189,10 +151,10 @@ def _differences(result: EvaluationResult) -> Iterator[str]:
         )
     ]
     if not rows:
-        yield _note("One retriever was evaluated: there is nothing to compare it with.")
+        yield note("One retriever was evaluated: there is nothing to compare it with.")
         return
-    yield _note("Paired, question by question, with the same bootstrap.")
-    yield _table(list(rows[0]), rows)
+    yield note("Paired, question by question, with the same bootstrap.")
+    yield table(list(rows[0]), rows)
 
 
 def _levels(result: EvaluationResult) -> Iterator[str]:
@@ -201,9 +163,9 @@ def _levels(result: EvaluationResult) -> Iterator[str]:
         columns, rows = main_table(result, level=level)
         if rows:
             shown = True
-            yield f"<h3>Ranks count {name}</h3>{_table(columns, rows)}"
+            yield f"<h3>Ranks count {name}</h3>{table(columns, rows)}"
     if not shown:
-        yield _note("All gold is in tables: there is only one level.")
+        yield note("All gold is in tables: there is only one level.")
 
 
 def _all_metrics(result: EvaluationResult) -> Iterator[str]:
@@ -219,7 +181,7 @@ def _all_metrics(result: EvaluationResult) -> Iterator[str]:
             rows.append({"retriever": retriever, "metric": metric} | cells)
         yield (
             f"<details><summary>{DOMAIN_NAMES[domain]} (n = {count_of(result, domain)})</summary>"
-            f"{_table(list(rows[0]), rows)}</details>"
+            f"{table(list(rows[0]), rows)}</details>"
         )
 
 
@@ -245,8 +207,8 @@ def _splits(result: EvaluationResult) -> Iterator[str]:
             }
             shown = {f"{name}@{cutoff}": with_interval(row) for name, row in cells.items()}
             rows.append(about | shown)
-    yield _note("Settings are to be chosen on dev and reported on test.")
-    yield _table(list(rows[0]), rows)
+    yield note("Settings are to be chosen on dev and reported on test.")
+    yield table(list(rows[0]), rows)
 
 
 def _latency(result: EvaluationResult) -> Iterator[str]:
@@ -259,11 +221,11 @@ def _latency(result: EvaluationResult) -> Iterator[str]:
         | {"total (ms)": f"{sum(times.values()):.2f}"}
         for name, times in result.record.latency.items()
     ]
-    yield _note(
+    yield note(
         "All questions in one batch, divided by their number. A query is embedded once: the "
         "retriever that comes first pays for all."
     )
-    yield _table(list(rows[0]), rows)
+    yield table(list(rows[0]), rows)
 
 
 def _worst(result: EvaluationResult) -> Iterator[str]:
@@ -278,10 +240,10 @@ def _worst(result: EvaluationResult) -> Iterator[str]:
         for row in result.worst(WORST_SHOWN)
     ]
     if not rows:
-        yield _note("None: every question has all of its gold at the top.")
+        yield note("None: every question has all of its gold at the top.")
         return
-    yield _note(f"By ndcg@{max(result.record.cutoffs)} of {result.record.main_retriever}.")
-    yield _table(list(rows[0]), rows)
+    yield note(f"By ndcg@{max(result.record.cutoffs)} of {result.record.main_retriever}.")
+    yield table(list(rows[0]), rows)
 
 
 def _missing(result: EvaluationResult) -> Iterator[str]:
@@ -289,44 +251,13 @@ def _missing(result: EvaluationResult) -> Iterator[str]:
         rows = result.missing(level=level)
         if rows:
             yield f"<h3>{what}: {len(rows)}</h3>"
-            yield _table(list(rows[0]), rows[:MISSING_SHOWN])
+            yield table(list(rows[0]), rows[:MISSING_SHOWN])
             if len(rows) > MISSING_SHOWN:
-                yield _note(f"{len(rows) - MISSING_SHOWN} more are in questions.parquet.")
+                yield note(f"{len(rows) - MISSING_SHOWN} more are in questions.parquet.")
         else:
-            yield _note(f"{what}: none.")
+            yield note(f"{what}: none.")
 
 
 def _settings(result: EvaluationResult) -> str:
     rows = [{"setting": name, "value": value} for name, value in result.record.settings.items()]
-    return _table(["setting", "value"], rows)
-
-
-def _section(title: str, *parts: str) -> Iterator[str]:
-    yield f"<h2>{escape(title)}</h2>"
-    yield from parts
-
-
-def _note(text: str) -> str:
-    return f'<p class="note">{escape(text)}</p>'
-
-
-def _list(sentences: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-    return f"<ul>{items}</ul>"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(_cell(row.get(name)) for name in columns) + "</tr>" for row in rows
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    kind = ' class="nowrap"' if len(text) < 26 else ""
-    return f"<td{kind}>{escape(text)}</td>"
+    return table(["setting", "value"], rows)

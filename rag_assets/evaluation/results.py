@@ -17,8 +17,9 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.atomic import write_atomically
 from rag_assets.evaluation.scores import Scores
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 from rag_assets.sync import Failure
 
 REPORT_FILE = "retrieval_evaluation.html"
@@ -132,6 +133,28 @@ def folder_of(store: Store, variant: str, *, name: str | None = None) -> Path:
     """Where the evaluation of a variant lies; `name` is that of a question file of its own."""
     folder = store.root / "reports" / variant
     return folder / name if name else folder
+
+
+def made_from(folder: Path) -> str | None:
+    """What the evaluation in `folder` was made from; None if there is none."""
+    try:
+        return Record(**json.loads((folder / RECORD_FILE).read_text("utf-8"))).made_from
+    except (OSError, json.JSONDecodeError, TypeError):
+        return None
+
+
+def rankings_in(folder: Path) -> pa.Table | None:
+    """The rankings of the evaluation in `folder`, with retriever and question id."""
+    import pyarrow.parquet as pq
+
+    return None if made_from(folder) is None else pq.read_table(folder / "rankings.parquet")
+
+
+def questions_in(folder: Path) -> pa.Table:
+    """The per-question table of the evaluation in `folder`."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(folder / "questions.parquet")
 
 
 def load(folder: Path, *, made_from: str) -> EvaluationResult | None:

@@ -1,5 +1,6 @@
 """What must hold of the vectors before they answer queries."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import dagster as dg
@@ -7,13 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import lineage, quality, sync
+from rag_assets import gates, quality
 from rag_assets.config import Config
-from rag_assets.identity import Canonical
-from rag_assets.quality import Expectation, Measures, Subject
+from rag_assets.quality import Expectation, Measures, Profiler, Subject, Tally
 from rag_assets.store import Store
 
-LENGTHS = pa.schema([pa.field("unit_id", pa.string()), pa.field("norm", pa.float64())])
+KEY = "unit_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,87 +30,81 @@ class Step:
 STEPS = (
     Step("chunk_vectors", table="documents", sources=(("chunks", "chunk_id"),)),
     Step("row_vectors", table="rows", sources=(("serialized_rows", "row_id"),)),
-    Step("joint_index", table="joint", sources=(("documents", "unit_id"), ("rows", "unit_id"))),
+    Step("joint_index", table="joint", sources=(("documents", KEY), ("rows", KEY))),
+)
+
+EXPECTATIONS: tuple[Expectation, ...] = (
+    quality.none("ids_unique", of="duplicate_ids", description="No two units share an id."),
+    quality.at_most(
+        "vectors_normalised",
+        of="distance_from_1",
+        description="Every vector has length 1: cosine distance needs it.",
+    ),
+    quality.none(
+        "units_complete",
+        of="unaccounted_units",
+        description="Every unit has a vector, or a reason why not.",
+    ),
+    quality.at_most(
+        "one_encoder",
+        of="encoders",
+        most=1,
+        description="All vectors come from one model on one path: they can be compared.",
+    ),
 )
 
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    store = lineage.store_of(config)
-    return dg.Definitions(
-        asset_checks=[quality.checks(_subject(step, config=config), store=store) for step in STEPS]
-    )
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_subject(step, config=config) for step in STEPS]
 
 
 def _subject(step: Step, *, config: Config) -> Subject:
-    def table_of(variant: str | None, name: str) -> str:
-        return getattr(config.tables_of(str(variant)), name)
+    def table(variant: str | None) -> str:
+        return getattr(config.tables_of(str(variant)), step.table)
 
-    def state(store: Store, variant: str | None) -> Canonical:
-        tables = (*step.sources, (step.table, "unit_id"))
-        return quality.standing(store, *((table_of(variant, name), key) for name, key in tables))
+    def sources(variant: str | None) -> list[tuple[str, str]]:
+        names = config.tables_of(str(variant))
+        return [(getattr(names, source), key) for source, key in step.sources]
 
-    def measure(store: Store, variant: str | None) -> Measures:
-        name = table_of(variant, step.table)
-        taken = sum(store.count(table_of(variant, source)) for source, _ in step.sources)
-        held = _lengths(store, name)
-        return Measures(
-            rows=held,
-            totals={
-                "missing_units": taken - held.num_rows - quality.failed_inputs(store, name),
-                "encoders": _encoders(store, name),
-            },
-        )
-
-    return Subject(
-        asset=dg.AssetKey(step.asset),
-        partitions=lineage.variants(config),
-        state=state,
-        measure=measure,
-        expectations=_expectations(tolerance=config.quality.norm_tolerance),
+    return quality.of_table(
+        step.asset,
+        stage="vectors",
+        settings=config.checks.vectors,
+        table=table,
+        key=KEY,
+        made_from=sources,
+        measure=lambda store, variant: _measured(store, table(variant), sources=sources(variant)),
+        expectations=EXPECTATIONS,
     )
 
 
-def _expectations(*, tolerance: float) -> list[Expectation]:
-    return [
-        quality.unique("unit_id", name="ids_unique", description="No two units share an id."),
-        quality.within(
-            "norm",
-            low=1 - tolerance,
-            high=1 + tolerance,
-            name="vectors_normalised",
-            description="Every vector has length 1: cosine distance needs it.",
-        ),
-        quality.within(
-            "missing_units",
-            low=0,
-            high=0,
-            name="units_complete",
-            description="Every unit has a vector, or a reason why not.",
-        ),
-        quality.within(
-            "encoders",
-            high=1,
-            name="one_encoder",
-            description="All vectors come from one model on one path: they can be compared.",
-        ),
-    ]
-
-
-def _lengths(store: Store, name: str) -> pa.Table:
-    """`unit_id` and `norm`, the Euclidean length of its vector."""
-    lengths = (
-        pa.table({"unit_id": batch["unit_id"], "norm": _norms(batch["vector"])})
-        for batch in store.batches(name, columns=["unit_id", "vector"])
+def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Measures:
+    tally = Tally("duplicate_ids", "distance_from_1")
+    profiler = Profiler(expected_rows=store.count(name))
+    encoders: Counter[str] = Counter()
+    for batch in store.batches(name, columns=[KEY, "uri", "encoder_id", "vector"]):
+        profiler.rows(batch)
+        tally.keys(batch[KEY])
+        norms = profiler.vectors(_matrix(batch["vector"]))
+        tally.largest("distance_from_1", np.abs(norms - 1), shown=batch.select([KEY, "uri"]))
+        for count in pc.value_counts(batch["encoder_id"]).to_pylist():
+            encoders[count["values"]] += count["counts"]
+    tally.put(
+        "encoders",
+        len(encoders),
+        examples=({"encoder": name, "vectors": n} for name, n in encoders.most_common()),
     )
-    return sync.concatenated(lengths, LENGTHS)
+    count, examples = quality.missing(store, wanted=sources, held=(name, KEY))
+    tally.put("unaccounted_units", count, examples=examples)
+    return tally.measures(profiler.profile())
 
 
-def _norms(vectors: pa.FixedSizeListArray) -> np.ndarray:
-    """Length of each vector, (n,) float64; 0 where a component is not a number."""
-    matrix = vectors.flatten().to_numpy().reshape(len(vectors), -1)
-    return np.nan_to_num(np.linalg.norm(matrix.astype(np.float64), axis=1), nan=0.0)
-
-
-def _encoders(store: Store, name: str) -> int:
-    return pc.count_distinct(store.read(name, columns=["encoder_id"])["encoder_id"]).as_py()
+def _matrix(vectors: pa.FixedSizeListArray) -> np.ndarray:
+    """(n, d) float32; `flatten` heeds the offset of a slice."""
+    return vectors.flatten().to_numpy().reshape(len(vectors), -1)

@@ -245,9 +245,12 @@ class _Pass:
                 texts = _distinct(self._rows(part))
                 yield texts, encoder.tokenize(texts.texts)
 
+        def computed() -> Iterator[tuple[_Texts, Embedded]]:
+            for texts, tokenized in ahead(prepared()):
+                yield texts, encoder.embed(tokenized)
+
         started = time.monotonic()
-        for texts, tokenized in ahead(prepared()):
-            embedded = encoder.embed(tokenized)
+        for texts, embedded in ahead(computed()):
             self._count(embedded)
             yield self._placed(texts, embedded)
             progress.advance(texts=len(texts.texts), size=texts.size, tokens=embedded.tokens)

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_assets import config
+from rag_assets.atomic import write_atomically
 from rag_assets.identity import fingerprint
-from rag_assets.store import ANN_PROBES, Store, write_atomically
+from rag_assets.store import ANN_PROBES, Store
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,25 +1,28 @@
 """Embedding models: texts in, unit vectors out.
 
-A model is loaded on a *path* (`device/engine/precision`, such as `cpu/torch/fp32`), which
-`pick_path` chooses for this machine. Batches hold windows of like length up to a budget of padded
-tokens. A text that is longer than the model's window is embedded in windows whose vectors are
-pooled; a text that the model rejects fails alone; a model that cannot compute at all raises.
+A model is loaded on a *path* (`device/engine/precision`, such as `cpu/openvino/fp32`), which
+`models.paths` chooses for this machine. Batches hold windows of like length up to a budget of
+padded tokens. A text that is longer than the model's window is embedded in windows whose vectors
+are pooled; a text that the model rejects fails alone; a batch that the device has no memory for is
+halved, as are those after it; a model that cannot compute at all raises.
 """
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from rag_assets.config import EmbeddingModel
+from rag_assets.models.openvino import load_openvino
+from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
 from rag_assets.models.weights import Weights, WeightsError, encoder_id, weights_of
 from rag_assets.models.windows import (
     Tokenized,
@@ -28,11 +31,8 @@ from rag_assets.models.windows import (
     batches_of,
     bisected,
     pooled,
+    unit,
 )
-
-if TYPE_CHECKING:
-    import torch
-    from transformers import PreTrainedTokenizerBase
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is loaded
 """Threads that wait for each other sleep instead of spinning: on a machine with other work, a token
@@ -45,12 +45,10 @@ CUDA_PART_TOKENS = 524_288
 QUERIES_KEPT = 4_096
 PROBE = "a text that every model can embed"
 
-Forward: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
-"""(batch, tokens) ids and attention mask to (batch, dimension) vectors, on the model's device."""
-
-
-class EncoderError(Exception):
-    """The model cannot compute here; the message says why and what to do."""
+Results: TypeAlias = Iterator[
+    tuple[Sequence[Window], np.ndarray | Sequence[np.ndarray] | Exception]
+]
+"""Some windows with their vectors, or one with the reason why it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,156 +114,62 @@ class Encoder(Protocol):
         ...
 
 
-def pick_path(model: EmbeddingModel) -> str:
-    """The path on which this machine computes the model: `device/engine/precision`."""
-    import torch
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    automatic = {"cuda": "fp16", "cpu": "fp32"}[device]
-    precision = automatic if model.precision == "auto" else model.precision
-    return f"{device}/torch/{precision}"
-
-
-def load_encoder(
-    model: EmbeddingModel, *, path: str | None = None, cache: Path | None = None
-) -> Encoder:
+def load_encoder(model: EmbeddingModel, *, path: str, home: Path | None = None) -> "ModelEncoder":
     """Load the model; one that is already loaded in this process is given again.
 
     Args:
         model: The model of the config.
-        path: Path that an index was built on; without one, `pick_path` chooses.
-        cache: JSON file with the hashes of weight files, see `weights_of`.
+        path: What computes it: see `models.paths`.
+        home: Folder that keeps what is derived from weights; see `weights_of`, `load_openvino`.
 
     Raises:
         WeightsError: The weights are missing or broken.
         EncoderError: This machine cannot compute on `path`.
     """
-    weights = weights_of(model, cache=cache)
-    return _loaded(model, weights, path or pick_path(model))
+    weights = weights_of(model, home=home)
+    return _loaded(model, weights, path, home if "/openvino/" in path else None)
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: EmbeddingModel, weights: Weights, path: str) -> "TorchEncoder":
-    from pickle import UnpicklingError
-
-    import torch
-    from safetensors import SafetensorError
-
-    device, _, precision = path.split("/")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise EncoderError(
-            f"the index of the model {model.path} was built on {path}, but there is no CUDA device "
-            "here: run on a machine with a GPU, or set models.<name>.precision to fp32, which "
-            "embeds everything again"
-        )
-    _quietly()
-    load = {"sentence_transformers": _sentence_transformers, "flag_embedding": _flag_embedding}
-    devices = (
-        [f"cuda:{n}" for n in range(torch.cuda.device_count())] if device == "cuda" else ["cpu"]
-    )
-    try:
-        replicas = [load[model.backend](weights, name, precision) for name in devices]
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        RuntimeError,
-        SafetensorError,
-        UnpicklingError,
-    ) as error:
-        raise WeightsError(
-            f"the model in {weights.folder} cannot be loaded by {model.backend} ({error}): check "
-            "models.<name>.backend, and that the folder is whole"
-        ) from error
-    return TorchEncoder(model, weights=weights, path=path, replicas=replicas)
+def _loaded(
+    model: EmbeddingModel, weights: Weights, path: str, home: Path | None
+) -> "ModelEncoder":
+    device, engine, precision = path.split("/")
+    if engine == "openvino":
+        replicas = load_openvino(weights, precision=precision, home=home)
+    else:
+        replicas = load_torch(weights, backend=model.backend, device=device, precision=precision)
+    return ModelEncoder(model, weights=weights, path=path, replicas=replicas)
 
 
-@dataclass(frozen=True, slots=True)
-class Replica:
-    """A model on one device."""
-
-    device: str
-    tokenizer: "PreTrainedTokenizerBase"
-    forward: Forward
-    owner: object
-    """What must live as long as the model: FlagEmbedding moves it to the CPU when it goes."""
-
-
-def _sentence_transformers(weights: Weights, device: str, precision: str) -> Replica:
-    from sentence_transformers import SentenceTransformer
-
-    model = SentenceTransformer(str(weights.folder), device=device, local_files_only=True)
-    model.to(dtype=_dtype(precision)).eval()
-
-    def forward(ids: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
-        return model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
-
-    return Replica(device=device, tokenizer=model.tokenizer, forward=forward, owner=model)
-
-
-def _flag_embedding(weights: Weights, device: str, precision: str) -> Replica:
-    from FlagEmbedding import BGEM3FlagModel
-
-    embedder = BGEM3FlagModel(
-        str(weights.folder),
-        use_fp16=precision == "fp16",
-        use_bf16=precision == "bf16",
-        devices=[device],
-    )
-    model, tokenizer = embedder.model, embedder.tokenizer
-    if model is None or tokenizer is None:
-        raise ValueError("FlagEmbedding loaded no model")
-    model.to(device).eval()
-
-    def forward(ids: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
-        batch = {"input_ids": ids, "attention_mask": mask}
-        return model(batch, return_dense=True)["dense_vecs"]
-
-    return Replica(device=device, tokenizer=tokenizer, forward=forward, owner=embedder)
-
-
-def _quietly() -> None:
-    """Keep the bar that shows weights being loaded out of logs and of the command line."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-
-
-def _dtype(precision: str) -> "torch.dtype":
-    import torch
-
-    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
-
-
-class TorchEncoder:
-    """A model in PyTorch, on the CPU or on all CUDA devices."""
+class ModelEncoder:
+    """A loaded model on all that computes it: cores or devices."""
 
     def __init__(
-        self,
-        model: EmbeddingModel,
-        *,
-        weights: Weights,
-        path: str,
-        replicas: Sequence[Replica],
+        self, model: EmbeddingModel, *, weights: Weights, path: str, replicas: Replicas
     ) -> None:
-        """Take the same model once for each device.
+        """Use `load_encoder` instead.
 
         Raises:
-            WeightsError: The tokenizer cannot count tokens, or a prefix fills the window.
+            WeightsError: A prefix fills the window.
         """
         self.model_id = weights.model_id
         self.encoder_id = encoder_id(weights.model_id, path)
         self.dimension = weights.dimension
         self.max_tokens = weights.max_tokens
         is_cuda = path.startswith("cuda")
-        self.part_tokens = CUDA_PART_TOKENS * len(replicas) if is_cuda else CPU_PART_TOKENS
+        self.part_tokens = CUDA_PART_TOKENS * len(replicas.forwards) if is_cuda else CPU_PART_TOKENS
         self._batch_tokens = (
             model.batch_tokens if is_cuda else min(model.batch_tokens, CPU_BATCH_TOKENS)
         )
         self._replicas = replicas
-        self._pad = replicas[0].tokenizer.pad_token_id or 0
-        self._passages = _windows(model.passage_prefix, weights=weights, replica=replicas[0])
-        self._queries = _windows(model.query_prefix, weights=weights, replica=replicas[0])
+        try:
+            self._passages, self._queries = (
+                Windows(replicas.tokenizer, max_tokens=weights.max_tokens, prefix=prefix)
+                for prefix in (model.passage_prefix, model.query_prefix)
+            )
+        except ValueError as error:
+            raise WeightsError(f"the model in {weights.folder}: {error}") from error
         self._known: OrderedDict[str, np.ndarray] = OrderedDict()
         self._lock = Lock()
 
@@ -329,60 +233,62 @@ class TorchEncoder:
             tokens=sum(len(window.ids) for window in tokenized.windows),
         )
 
-    def _run(
-        self, batches: Iterator[list[Window]]
-    ) -> Iterator[tuple[Sequence[Window], Sequence[np.ndarray] | np.ndarray | Exception]]:
-        """Each batch with its vectors, or one window with the reason why it has none."""
-        if len(self._replicas) == 1:
+    def _run(self, batches: Iterator[list[Window]]) -> Results:
+        forwards = self._replicas.forwards
+        if len(forwards) == 1:
             for batch in batches:
-                yield from self._bisected(self._replicas[0], batch)
+                yield from self._results(forwards[0], batch)
             return
-        idle: SimpleQueue[Replica] = SimpleQueue()
-        for replica in self._replicas:
-            idle.put(replica)
+        idle: SimpleQueue[Forward] = SimpleQueue()
+        for forward in forwards:
+            idle.put(forward)
 
-        def work(
-            batch: list[Window],
-        ) -> list[tuple[Sequence[Window], Sequence[np.ndarray] | np.ndarray | Exception]]:
-            replica = idle.get()
+        def work(batch: list[Window]) -> list[tuple]:
+            forward = idle.get()
             try:
-                return list(self._bisected(replica, batch))
+                return list(self._results(forward, batch))
             finally:
-                idle.put(replica)
+                idle.put(forward)
 
-        with ThreadPoolExecutor(len(self._replicas)) as pool:
+        with ThreadPoolExecutor(len(forwards)) as pool:
             for results in pool.map(work, batches):
                 yield from results
 
-    def _bisected(
-        self, replica: Replica, batch: list[Window]
-    ) -> Iterator[tuple[Sequence[Window], Sequence[np.ndarray] | np.ndarray | Exception]]:
-        for positions, result in bisected(
-            lambda part: self._vectors(replica, [batch[position] for position in part]),
-            range(len(batch)),
-        ):
-            yield [batch[position] for position in positions], result
+    def _results(self, forward: Forward, batch: list[Window]) -> Results:
+        # the budget may have shrunk since the batch was made
+        for part in batches_of(batch, batch_tokens=self._batch_tokens):
+            yield from bisected(partial(self._vectors, forward), part)
 
-    def _vectors(self, replica: Replica, batch: Sequence[Window]) -> np.ndarray:
-        """(batch, dimension) float32, unit length."""
-        import torch
+    def _vectors(self, forward: Forward, batch: Sequence[Window]) -> np.ndarray:
+        """(batch, dimension) float32, unit length.
 
+        Raises:
+            EncoderError: There is no memory for a single window.
+        """
         longest = max(len(window.ids) for window in batch)
-        ids = np.full((len(batch), longest), self._pad, dtype=np.int64)
+        ids = np.full((len(batch), longest), self._replicas.pad, dtype=np.int64)
         mask = np.zeros((len(batch), longest), dtype=np.int64)
         for row, window in enumerate(batch):
             ids[row, : len(window.ids)] = window.ids
             mask[row, : len(window.ids)] = 1
-        with torch.inference_mode():
-            vectors = replica.forward(
-                torch.from_numpy(ids).to(replica.device), torch.from_numpy(mask).to(replica.device)
-            )
-            return torch.nn.functional.normalize(vectors.float(), dim=1).cpu().numpy()
+        try:
+            return unit(forward(ids, mask))
+        except MemoryError as error:
+            if len(batch) == 1:
+                raise EncoderError(
+                    f"there is no memory on the device for one text of {longest} tokens ({error}): "
+                    "free some, or set a lower models.<name>.max_tokens"
+                ) from error
+        self._batch_tokens = min(self._batch_tokens, ids.size // 2)
+        middle = len(batch) // 2
+        halves = (batch[:middle], batch[middle:])
+        return np.concatenate([self._vectors(forward, half) for half in halves])
 
     def _check_alive(self) -> None:
         """Tell a text that cannot be embedded from a model that cannot embed."""
         try:
-            vectors = self._vectors(self._replicas[0], self._passages.of([PROBE]).windows)
+            [forward, *_] = self._replicas.forwards
+            vectors = self._vectors(forward, self._passages.of([PROBE]).windows)
         except RuntimeError as error:
             raise EncoderError(f"the model {self.encoder_id} cannot compute: {error}") from error
         if not np.isfinite(vectors).all():
@@ -390,16 +296,3 @@ class TorchEncoder:
                 f"the model {self.encoder_id} gives vectors that are not finite: "
                 "set models.<name>.precision to fp32, or check the weights"
             )
-
-
-def _windows(prefix: str, *, weights: Weights, replica: Replica) -> Windows:
-    backend = getattr(replica.tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        raise WeightsError(
-            f"the tokenizer in {weights.folder} is of the slow kind: save it again with "
-            "tokenizer.json (`AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`)"
-        )
-    try:
-        return Windows(backend, max_tokens=weights.max_tokens, prefix=prefix)
-    except ValueError as error:
-        raise WeightsError(f"the model in {weights.folder}: {error}") from error

@@ -5,18 +5,19 @@ so that a refresh with nothing to do knows its model without importing torch.
 
 `model_id` covers all that decides what a text's vector means: weights, tokenizer, pooling and
 revision, prefixes, normalisation, dimension and window. `encoder_id` adds the path that computes
-it, such as `cpu/torch/fp32`: vectors of one `model_id` and different paths agree to the last digits
-only, so an index holds those of one `encoder_id`.
+it, such as `cpu/openvino/fp32`: vectors of one `model_id` and different paths agree to the last
+digits only, so an index holds those of one `encoder_id`.
 """
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_assets.atomic import write_atomically
 from rag_assets.config import ConfigError, EmbeddingModel, resolve_package_path
 from rag_assets.identity import fingerprint
 
@@ -26,6 +27,7 @@ DOWNLOADED = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*.pt")
 NOT_DOWNLOADED = ("onnx/*", "openvino/*", "*.msgpack", "*.h5")
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
 SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "tokenizer_config.json")
+HASHES = "weights.json"
 
 
 class WeightsError(Exception):
@@ -48,9 +50,9 @@ class Weights:
     """Its window, special tokens included."""
 
 
-def model_id(model: EmbeddingModel, *, cache: Path | None = None) -> str:
+def model_id(model: EmbeddingModel, *, home: Path | None = None) -> str:
     """Identity of the model, without loading it: see `weights_of`."""
-    return weights_of(model, cache=cache).model_id
+    return weights_of(model, home=home).model_id
 
 
 def encoder_id(model_id: str, path: str) -> str:
@@ -81,7 +83,7 @@ def check_same_model(*, index: str, query: str, what: str) -> None:
         )
 
 
-def weights_of(model: EmbeddingModel, *, cache: Path | None = None) -> Weights:
+def weights_of(model: EmbeddingModel, *, home: Path | None = None) -> Weights:
     """Find the model's weights and read who they are.
 
     A hub model is downloaded if no snapshot of it is on this machine; from then on that snapshot
@@ -89,7 +91,7 @@ def weights_of(model: EmbeddingModel, *, cache: Path | None = None) -> Weights:
 
     Args:
         model: The model of the config.
-        cache: JSON file that keeps the hashes of weight files by size and modification time.
+        home: Folder that keeps the hashes of weight files by their size and modification time.
 
     Raises:
         WeightsError: There are no weights, or they lack what is needed.
@@ -106,7 +108,7 @@ def weights_of(model: EmbeddingModel, *, cache: Path | None = None) -> Weights:
     max_tokens = model.max_tokens or limit
     identity = fingerprint(
         model.backend,
-        folder.name if _is_hub_id(model) else _contents(folder, cache=cache),
+        folder.name if _is_hub_id(model) else _contents(folder, home=home),
         model.path if _is_hub_id(model) else None,
         model.revision,
         model.query_prefix,
@@ -195,7 +197,7 @@ def _weight_files(folder: Path) -> list[Path]:
     return []
 
 
-def _contents(folder: Path, *, cache: Path | None) -> Mapping[str, str]:
+def _contents(folder: Path, *, home: Path | None) -> Mapping[str, str]:
     """Hash of each file that decides what the model computes, by its name in the folder."""
     weights = _weight_files(folder)
     if not weights:
@@ -204,7 +206,7 @@ def _contents(folder: Path, *, cache: Path | None) -> Mapping[str, str]:
             "folder of the model, large files included"
         )
     files = [*weights, *_settings_files(folder)]
-    return {path.relative_to(folder).as_posix(): _sha256(path, cache=cache) for path in files}
+    return {path.relative_to(folder).as_posix(): _sha256(path, home=home) for path in files}
 
 
 def _settings_files(folder: Path) -> Iterator[Path]:
@@ -281,28 +283,25 @@ def _json(path: Path) -> dict[str, object]:
     return content if isinstance(content, dict) else {}
 
 
-def _sha256(path: Path, *, cache: Path | None) -> str:
+def _sha256(path: Path, *, home: Path | None) -> str:
     """Hash of a file, taken from the cache while its size and modification time stand still."""
     state = path.stat()
     name = str(path.resolve())
     key = [state.st_size, state.st_mtime_ns]
-    known = _cached(cache)
+    known = _hashes(home)
     if known.get(name, [])[:2] == key:
         return str(known[name][2])
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if cache:
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        fresh = cache.with_name(f".{cache.name}.{os.getpid()}")
-        fresh.write_text(json.dumps(known | {name: [*key, digest]}, indent=1), "utf-8")
-        fresh.replace(cache)
+    if home:
+        entries = json.dumps(known | {name: [*key, digest]}, indent=1)
+        with suppress(OSError):  # a state that may only be read is searched all the same
+            write_atomically(home / HASHES, entries)
     return digest
 
 
-def _cached(cache: Path | None) -> dict[str, list[int | str]]:
-    if cache is None or not cache.is_file():
-        return {}
+def _hashes(home: Path | None) -> dict[str, list[int | str]]:
     try:
-        return json.loads(cache.read_text("utf-8"))
-    except ValueError:
+        return json.loads((home / HASHES).read_text("utf-8")) if home else {}
+    except (FileNotFoundError, ValueError):
         return {}

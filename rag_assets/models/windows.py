@@ -6,12 +6,14 @@ length, each with the prefix and the special tokens, which together hold every t
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +160,8 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def bisected(
-    run: Callable[[Sequence[int]], Sequence[np.ndarray] | np.ndarray], items: Sequence[int]
-) -> Iterator[tuple[Sequence[int], Sequence[np.ndarray] | np.ndarray | Exception]]:
+    run: Callable[[Sequence[Item]], Sequence[np.ndarray] | np.ndarray], items: Sequence[Item]
+) -> Iterator[tuple[Sequence[Item], Sequence[np.ndarray] | np.ndarray | Exception]]:
     """Run a batch; if it is rejected, run its halves, so that a bad item fails alone.
 
     Yields:

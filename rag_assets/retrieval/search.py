@@ -9,16 +9,15 @@ An index is opened at one version of its table and keeps answering from it, what
 writes meanwhile. The embedding model is loaded at the first query that needs a vector.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, overload
 
 import pyarrow as pa
 
 from rag_assets.config import Config, Retrieval, RetrieverName
-from rag_assets.models.embedding import load_encoder
+from rag_assets.models.paths import load_for_queries
 from rag_assets.retrieval import dense
 from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.encoders import QueryEncoder, require_same_model
@@ -105,8 +104,13 @@ def open_index(
     """
     name = config.tables_of(variant).joint
     table = store.open(name, version=store.version(name) if version is None else version)
+    model = config.variant(variant).model
+    load = partial(load_for_queries, config.models[model], name=model, home=store.encoders)
     return Index(
-        table, config=config, variant=variant, encoder=encoder, weight_hashes=store.weight_hashes
+        table,
+        settings=config.retrieval,
+        variant=variant,
+        load_encoder=(lambda: encoder) if encoder else load,
     )
 
 
@@ -117,19 +121,16 @@ class Index:
         self,
         table: "LanceTable",
         *,
-        config: Config,
+        settings: Retrieval,
         variant: str,
-        encoder: QueryEncoder | None,
-        weight_hashes: Path,
+        load_encoder: Callable[[], QueryEncoder],
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
         self.table = table
         self.version = table.version
-        self.settings: Retrieval = config.retrieval
-        self._model = config.models[config.variant(variant).model]
-        self._given = encoder
-        self._weight_hashes = weight_hashes
+        self.settings = settings
+        self._load_encoder = load_encoder
 
     def search(
         self,
@@ -183,7 +184,7 @@ class Index:
         Raises:
             ModelMismatchError: The vectors are not of its model.
         """
-        encoder = self._given or load_encoder(self._model, cache=self._weight_hashes)
+        encoder = self._load_encoder()
         require_same_model(self.table, encoder=encoder, variant=self.variant)
         return encoder
 

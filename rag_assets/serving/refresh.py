@@ -5,13 +5,16 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
-from rag_assets.serving import evaluate
+from rag_assets.serving import disk, evaluate
+from rag_assets.serving.checks import Standing, standing
 from rag_assets.serving.command import Answer, Json, say, table
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -21,7 +24,8 @@ EXAMPLES = """\
   rag-assets refresh
   rag-assets refresh --variant long_chunks --json
   rag-assets refresh --allow-shrink        accept that a source lost most of its items
-  rag-assets refresh --retry-failed        also try again what failed on its own content"""
+  rag-assets refresh --retry-failed        also try again what failed on its own content
+  rag-assets refresh --accept-drift        take tables that drifted for normal from now on"""
 
 LOCK = "index"
 EVALUATION = "retrieval_evaluation"
@@ -44,7 +48,7 @@ class Outcome:
     errors: Mapping[str, str]
     """Why a step failed, by its name."""
     warnings: Sequence[str]
-    """Checks that did not pass."""
+    """Expectations that do not hold, errors included."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -52,6 +56,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--variant", help="the variant that serves unless given")
     command.add_argument("--allow-shrink", action="store_true", help="accept large deletions")
     command.add_argument("--retry-failed", action="store_true", help="try failed inputs again")
+    command.add_argument("--accept-drift", action="store_true", help="accept drift of tables")
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -61,24 +66,34 @@ def run(options: argparse.Namespace) -> Answer:
     variant = options.variant or config.serving_variant
     config.variant(variant)
     store = Store(config.state_dir)
-    with store.lock(LOCK, log=say):
-        outcome = refresh(
-            config,
-            variant=variant,
-            allow_shrink=options.allow_shrink,
-            retry_failed=options.retry_failed,
+    with disk.writing(config.state_dir):
+        with store.lock(LOCK, log=say):
+            outcome = refresh(
+                config,
+                variant=variant,
+                allow_shrink=options.allow_shrink,
+                retry_failed=options.retry_failed,
+                accept_drift=options.accept_drift,
+            )
+        answer = _answer(
+            outcome,
+            standing=standing(store),
+            quarantine=quarantine_of(store, outcome),
+            evaluation=_evaluation_of(store, config, outcome),
+            seconds=time.monotonic() - started,
         )
-    answer = _answer(
-        outcome,
-        quarantine=quarantine_of(store, outcome),
-        evaluation=_evaluation_of(store, config, outcome),
-        seconds=time.monotonic() - started,
-    )
-    write_atomically(config.state_dir / LAST, json.dumps(answer.record))
+        write_atomically(config.state_dir / LAST, json.dumps(answer.record))
     return answer
 
 
-def refresh(config: Config, *, variant: str, allow_shrink: bool, retry_failed: bool) -> Outcome:
+def refresh(
+    config: Config,
+    *,
+    variant: str,
+    allow_shrink: bool,
+    retry_failed: bool,
+    accept_drift: bool = False,
+) -> Outcome:
     """Run the nightly job for `variant` in this process, recorded where the UI shows it."""
     import dagster as dg
 
@@ -88,7 +103,10 @@ def refresh(config: Config, *, variant: str, allow_shrink: bool, retry_failed: b
 
     loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
     job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(NIGHTLY_JOB)
-    wishes = {"allow_shrink": allow_shrink, "retry_failed": retry_failed}
+    wishes = (
+        {"allow_shrink": allow_shrink, "retry_failed": retry_failed},
+        {"accept_drift": accept_drift},
+    )
     with instance.opened(config) as opened:
         instance.close_dead_runs(opened)
         instance.wait_for_pools(opened, say=say)
@@ -97,12 +115,16 @@ def refresh(config: Config, *, variant: str, allow_shrink: bool, retry_failed: b
             partition_key=variant,
             run_config={
                 "loggers": {"progress": {"config": {}}},
-                "ops": {name: {"config": wishes} for name in _steps_that_take(wishes, job=job)},
+                "ops": {
+                    name: {"config": asked}
+                    for asked in wishes
+                    for name in _steps_that_take(asked, job=job)
+                },
             },
             tags=instance.RUN_TAGS,
             raise_on_error=False,
         )
-    return _outcome(result, variant=variant)
+    return _outcome(result, variant=variant, state_dir=config.state_dir)
 
 
 def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
@@ -133,15 +155,19 @@ def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> 
             yield node.name
 
 
-def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str) -> Outcome:
+def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path) -> Outcome:
     materializations = [
         event.materialization for event in result.get_asset_materialization_events()
     ]
     errors = {
-        str(event.step_key): _reason(event) for event in result.all_events if event.is_step_failure
+        str(event.step_key): disk.remedy_for(reason, folder=state_dir) or reason
+        for event in result.all_events
+        if event.is_step_failure and (reason := _reason(event))
     }
     warnings = [
-        _warning(check) for check in result.get_asset_check_evaluations() if not check.passed
+        f"{check.asset_key.to_user_string()}: {name} does not hold ({found})"
+        for check in result.get_asset_check_evaluations()
+        for name, found in _failed(check).items()
     ]
     return Outcome(
         variant=variant,
@@ -163,12 +189,10 @@ def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str) -> Outcome:
     )
 
 
-def _warning(check: "dg.AssetCheckEvaluation") -> str:
-    observed = _value(check.metadata.get("observed"))
-    seen = (
-        f"unexpected {_value(check.metadata.get('unexpected'))}" if observed is None else observed
-    )
-    return f"{check.asset_key.to_user_string()}: {check.check_name} did not pass ({seen})"
+def _failed(check: "dg.AssetCheckEvaluation") -> Mapping[str, str]:
+    """The expectations that do not hold, each with what was found."""
+    failed = _value(check.metadata.get("failed"))
+    return failed if isinstance(failed, dict) else {}
 
 
 def _value(entry: "dg.MetadataValue | None") -> object:
@@ -207,6 +231,7 @@ def _evaluation_of(store: Store, config: Config, outcome: Outcome) -> str | None
 def _answer(
     outcome: Outcome,
     *,
+    standing: Standing,
     quarantine: Sequence[Mapping[str, Json]],
     evaluation: str | None,
     seconds: float,
@@ -221,9 +246,10 @@ def _answer(
         "quarantine": quarantine,
         "errors": outcome.errors,
         "warnings": outcome.warnings,
+        "checks": standing.record,
         "seconds": round(seconds, 3),
     }
-    paragraphs = _paragraphs(outcome, quarantine, evaluation, seconds)
+    paragraphs = _paragraphs(outcome, quarantine, evaluation, standing.text, seconds)
     return Answer(record=record, text="\n\n".join(paragraphs), code=code)
 
 
@@ -235,6 +261,7 @@ def _paragraphs(
     outcome: Outcome,
     quarantine: Sequence[Mapping[str, Json]],
     evaluation: str | None,
+    judged: str,
     seconds: float,
 ) -> Iterator[str]:
     rows = [{"asset": key, **counts} for key, counts in outcome.assets.items()]
@@ -245,8 +272,7 @@ def _paragraphs(
     if quarantine:
         lines = [f"  {_named(str(entry['what']), str(entry['reason']))}" for entry in quarantine]
         yield "\n".join(["In quarantine (left out of the index):", *lines])
-    if outcome.warnings:
-        yield "\n".join(["Checks:", *(f"  {line}" for line in outcome.warnings)])
+    yield judged
     if outcome.errors:
         lines = [f"  {step}: {reason}" for step, reason in outcome.errors.items()]
         yield "\n".join(["Failed:", *lines])

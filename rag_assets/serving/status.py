@@ -8,6 +8,7 @@ from dataclasses import asdict
 from rag_assets import config as configuration
 from rag_assets import schemas, sync
 from rag_assets.config import Config
+from rag_assets.serving.checks import standing
 from rag_assets.serving.command import Answer, Json, table
 from rag_assets.store import Store
 
@@ -42,14 +43,17 @@ def run(options: argparse.Namespace) -> Answer:
         }
         for name in names
     }
+    judged = standing(store)
     record: dict[str, Json] = {
         "serving": config.serving_variant,
         "state_dir": str(config.state_dir),
         "shared": shared,
         "variants": variants,
         "quarantine": dict(failed),
+        "checks": judged.record,
     }
-    return Answer(record=record, text=_text(config, shared=shared, variants=variants))
+    text = _text(config, shared=shared, variants=variants)
+    return Answer(record=record, text=f"{text}\n\n{judged.text}")
 
 
 def _tables(config: Config, variant: str) -> Mapping[str, tuple[str, str]]:

@@ -39,7 +39,11 @@ class MisfitError(Exception):
 def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
     """The values of a column as Arrow; None if one does not fit."""
     if kind == pa.string():
-        return pa.array([_text(value) for value in values], kind)
+        texts = [_text(value) for value in values]
+        try:
+            return pa.array(texts, kind)
+        except UnicodeEncodeError:  # half a character, which JSON may hold
+            return pa.array([text and _whole(text) for text in texts], kind)
     try:
         return pa.array(values, kind)
     except _MISFITS:
@@ -123,3 +127,8 @@ def _text(value: Value) -> str | None:
     if isinstance(value, Decimal):
         return None if value.is_nan() else format(value, "f")
     return str(value)
+
+
+def _whole(text: str) -> str:
+    """`text` with each lone surrogate replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -3,45 +3,57 @@
 import dagster as dg
 import pyarrow.compute as pc
 
-from rag_assets import lineage, quality
+from rag_assets import gates, quality
 from rag_assets.config import Config
-from rag_assets.identity import Canonical
-from rag_assets.quality import Measures, Subject
+from rag_assets.quality import Measures, Profiler, Subject, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import Store
 
 KEY = "document_id"
+COLUMNS = (KEY, "uri", "status", "media_type", "sha256", "reason")
+NULLABLE = ("media_type", "sha256")
 
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    subject = _document_files(config)
-    return dg.Definitions(asset_checks=[quality.checks(subject, store=lineage.store_of(config))])
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_document_files(config)]
 
 
 def _document_files(config: Config) -> Subject:
-    def state(store: Store, _: str | None) -> Canonical:
-        return quality.standing(store, (DOCUMENT_FILES_TABLE, KEY))
-
-    def measure(store: Store, _: str | None) -> Measures:
-        files = store.read(DOCUMENT_FILES_TABLE, columns=[KEY, "status"])
-        usable = pc.sum(pc.equal(files["status"], "ok")).as_py() or 0
-        unusable_share = 1 - usable / files.num_rows if files.num_rows else 0.0
-        return Measures(rows=files.select([KEY]), totals={"unusable_share": unusable_share})
-
-    return Subject(
-        asset=dg.AssetKey(DOCUMENT_FILES_TABLE),
-        state=state,
-        measure=measure,
+    return quality.of_table(
+        DOCUMENT_FILES_TABLE,
+        stage="documents",
+        settings=config.checks.documents,
+        table=lambda _: DOCUMENT_FILES_TABLE,
+        key=KEY,
+        has_variants=False,
+        made_from=lambda _: [],
+        measure=lambda store, _: _measured(store),
         expectations=[
-            quality.unique(KEY, name="ids_unique", description="No two files share an id."),
-            quality.within(
-                "unusable_share",
-                high=config.quality.max_failed_share,
-                name="few_files_unusable",
+            quality.none("ids_unique", of="duplicate_ids", description="No two files share an id."),
+            quality.at_most(
+                "few_files_unusable",
+                of="unusable_share",
                 description="The share of files that are empty, encrypted, damaged or of another "
                 "type is small.",
-                blocking=False,
             ),
         ],
     )
+
+
+def _measured(store: Store) -> Measures:
+    tally = Tally("duplicate_ids", "unusable_files")
+    profiler = Profiler(expected_rows=store.count(DOCUMENT_FILES_TABLE))
+    for batch in store.batches(DOCUMENT_FILES_TABLE, columns=COLUMNS):
+        profiler.rows(batch, nullable=NULLABLE)
+        tally.keys(batch[KEY])
+        is_unusable = pc.not_equal(batch["status"], "ok")
+        tally.count("unusable_files", is_unusable, shown=batch.select(["uri", "status", "reason"]))
+    profile = profiler.profile()
+    tally.share("unusable_share", of="unusable_files", among=profile.rows)
+    return tally.measures(profile)

@@ -2,10 +2,11 @@
 
 What a table looks like is asked of the database itself where it can tell for sure: PostgreSQL
 hashes its rows, an SQLite file has a size and a time. Any other database is read at each refresh:
-its checksums are too short, or not the same from version to version, to stake the index on. A
-password never appears in a message.
+its checksums are too short, or not the same from version to version, to stake the index on.
+Bytes of SQLite that are no UTF-8 are replaced. A password never appears in a message.
 """
 
+import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10
 UNDEFINED_FUNCTION = "42883"
+NOT_UTF8 = "Could not decode to UTF-8"
 
 
 class DatabaseTables(Origin):
@@ -57,6 +59,7 @@ class DatabaseTables(Origin):
         self._without_adbc: set[str] = set()
         self._facts: dict[str, postgres.Facts] = {}
         self._hashed_as_text: set[str] = set()
+        self._is_lenient = False
 
     @cached_property
     def engine(self) -> "sa.Engine":
@@ -253,6 +256,8 @@ class DatabaseTables(Origin):
         from rag_assets.sources.adbc import StreamError
 
         cause = error.__cause__
+        if isinstance(cause, sqlite3.OperationalError) and NOT_UTF8 in str(cause):
+            return self._takes_any_bytes()
         if isinstance(cause, MisfitError):
             known, learned = self._as_text.setdefault(cause.table, set()), set(cause.columns)
         elif isinstance(cause, StreamError):
@@ -263,6 +268,20 @@ class DatabaseTables(Origin):
         is_new = not learned <= known
         known |= learned
         return is_new
+
+    def _takes_any_bytes(self) -> bool:
+        """From now on replace what SQLite holds as text and is not UTF-8; False if it is done."""
+        from sqlalchemy import event
+
+        if self._is_lenient:
+            return False
+        self._is_lenient = True
+
+        @event.listens_for(self.engine, "connect")
+        def lenient(connection: sqlite3.Connection, _: object) -> None:
+            connection.text_factory = _with_replacements
+
+        return True
 
     def _columns(self, table: str) -> "list[ReflectedColumn]":
         with self._reaching():
@@ -366,6 +385,10 @@ class DatabaseTables(Origin):
         return ".".join(self._quote(part) for part in (self.schema, table) if part)
 
 
+def _with_replacements(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
 def _arrow_reading(read: postgres_reads.TableRead, name: str) -> Reading:
     def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
         return Landed(
@@ -396,12 +419,14 @@ def _file_mark(file: Path) -> str | None:
     """Fingerprint of an SQLite file's state; None while it may still be written to."""
     looked_at = now()
     state = _file_state(file)
-    settled = all(modified // 1_000 < looked_at - SETTLED_AFTER for _, _, modified in state)
+    settled = all(modified // 1_000 < looked_at - SETTLED_AFTER for _, _, modified, _ in state)
     return fingerprint(state) if settled else None
 
 
-def _file_state(file: Path) -> list[tuple[str, int, int]]:
-    """Name, size and time (ns) of an SQLite file and its logs."""
+def _file_state(file: Path) -> list[tuple[str, int, int, int]]:
+    """Name, size, time and time of the change of its entry (ns) of an SQLite file and its logs."""
     paths = [file, *(file.with_name(f"{file.name}{log}") for log in ("-wal", "-journal"))]
     found = [(path.name, path.stat()) for path in paths if path.exists()]
-    return [(name, status.st_size, status.st_mtime_ns) for name, status in found]
+    return [
+        (name, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for name, status in found
+    ]

@@ -16,9 +16,10 @@ from pathlib import Path
 from rag_assets import snapshot_passes, snapshots, sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
+from rag_assets.snapshot_types import ContentError
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
-from rag_assets.sources.landing import LandingError, land, landing
+from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.store import Store, remove_folder
@@ -277,10 +278,10 @@ class _Refresh:
                 swapped = self._swap(origin, item, landed, work=work / "whole")
         except (SourceError, sync.ShrinkError) as error:
             return self._failed(item.spec, item.table, str(error))
-        except LandingError as error:
+        except (LandingError, ContentError) as error:
             reason = (
-                f"{self.source.name}/{item.table} cannot be read ({error}): correct the table or "
-                "the rights on it; it is tried again at the next refresh"
+                f"{self.source.name}/{item.table} cannot be read ({first_line(error)}): correct "
+                "the table or the rights on it; it is tried again at the next refresh"
             )
             return self._failed(item.spec, item.table, reason)
         done = self._done(item, swapped, landed)

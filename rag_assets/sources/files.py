@@ -1,7 +1,8 @@
 """`document_files`: the manifest of all source files.
 
 Content is read only where the size or the time of a file moved since the last look, or where it
-was written within two seconds of that look (a second write could then go unnoticed). The
+was written within two seconds of that look (a second write could then go unnoticed). A file that is
+written to or replaced while it is read is read again, and looked at again by the next refresh. The
 fingerprint of a file covers its bytes and what they were found to be, not its time: a file that
 is merely touched, or copied to another machine, stays the same. Deleted files leave the manifest;
 a source that cannot be reached, or lost more than half of its documents, keeps what is held and
@@ -12,7 +13,7 @@ import hashlib
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -26,7 +27,7 @@ from rag_assets.config import DocumentSource
 from rag_assets.identity import document_id, fingerprint
 from rag_assets.sources import media_types
 from rag_assets.sources.landing import land, landing
-from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look
+from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look, look_of
 from rag_assets.sources.places import SourceError
 from rag_assets.store import Store
 
@@ -44,6 +45,8 @@ RECIPE = "document_files 1"
 
 BATCH_ROWS = 4_096
 SAVE_EVERY_SECONDS = 30.0
+MOST_READS = 3
+"""How often a file that moves while it is read is read again."""
 BLOCK = 1 << 20
 
 _CONTENT = pa.schema([item for item in TARGET.schema if item.name not in schemas.SYSTEM_COLUMNS])
@@ -52,12 +55,13 @@ _SEEN = pa.schema(
         pa.field("document_id", pa.string()),
         pa.field("size", pa.int64()),
         pa.field("modified", pa.int64()),
+        pa.field("mark", pa.int64()),
         pa.field("sha256", pa.string()),
         pa.field("media_type", pa.string()),
         pa.field("status", pa.string()),
         pa.field("reason", pa.string()),
     ],
-    metadata={"recipe": RECIPE},
+    metadata={"recipe": f"{RECIPE}, looks 2"},
 )
 
 
@@ -81,6 +85,8 @@ class _Manifest:
     log: Callable[[str], None]
     rows: dict[str, dict[str, object]] = field(default_factory=dict)
     unreadable: list[sync.Failure] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
+    """Files that were no longer as they were listed when they had been read."""
 
     def inputs(self) -> pa.Table:
         """Keys and fingerprints of all files; reads those that moved."""
@@ -125,9 +131,9 @@ class _Manifest:
             for file in files:
                 entry = entries[file["relative_path"]]
                 key = document_id(name, entry.uri)
-                content = self._content(listing, entry, known=known, key=key)
-                if content is not None:
-                    rows.append(_row(key, listing.source, entry, content))
+                found = self._content(listing, entry, known=known, key=key)
+                if found is not None:
+                    rows.append(_row(key, listing.source, *found))
             yield _table(rows)
 
         listed = filesystem(
@@ -139,23 +145,25 @@ class _Manifest:
 
     def _content(
         self, listing: Listing, entry: Entry, *, known: "_Seen", key: str
-    ) -> _Content | None:
+    ) -> tuple[Entry, _Content] | None:
+        """What the file is, and as which entry it was read; None if it went away."""
         limit = listing.source.max_bytes
         if entry.problem:
-            return _Content(media_types.Finding(None, "unreadable", entry.problem))
+            return entry, _Content(media_types.Finding(None, "unreadable", entry.problem))
         if entry.size > limit:
             reason = (
                 f"{entry.uri} has {entry.size:,} bytes, more than max_bytes = {limit:,}: raise "
                 "the limit, split the file, or leave it out"
             )
-            return _Content(media_types.Finding(None, "too_large", reason))
+            return entry, _Content(media_types.Finding(None, "too_large", reason))
         held = known.find(key, entry)
         if held is not None:
-            return held
+            return entry, held
         try:
-            content = _read(listing, entry)
+            read, content = self._read(listing, entry)
         except FileNotFoundError:
             self.log(f"{entry.uri} went away while it was looked at")
+            self.moved.append(entry.uri)
             return None
         except OSError as error:
             reason = (
@@ -163,10 +171,22 @@ class _Manifest:
                 "it, or exclude it; it is tried again at the next refresh"
             )
             self.unreadable.append(sync.Failure(key, reason, entry.uri, "environment"))
-            return _Content(media_types.Finding(None, "unreadable", reason))
-        if listing.is_settled(entry):
+            return entry, _Content(media_types.Finding(None, "unreadable", reason))
+        if read == entry and listing.is_settled(entry):
             known.add(key, entry, content)
-        return content
+        return read, content
+
+    def _read(self, listing: Listing, entry: Entry) -> tuple[Entry, _Content]:
+        """Read a file until it has stood still meanwhile, or `MOST_READS` times."""
+        for _ in range(MOST_READS):
+            content = _read(listing, entry)
+            now = _as_it_is(listing, entry)
+            if now == entry:
+                break
+            self.log(f"{entry.uri} changed while it was read")
+            self.moved.append(entry.uri)
+            entry = now
+        return entry, content
 
     def _held_where_unknown(self, marks: Mapping[str, str]) -> dict[str, str]:
         """Held documents that nobody may call deleted: their source or folder was not read."""
@@ -212,14 +232,17 @@ class _Seen:
         if self._file.is_file():
             import pyarrow.parquet as pq
 
-            table = pq.read_table(self._file)
-            if (table.schema.metadata or {}).get(b"recipe") == RECIPE.encode():
+            try:
+                table = pq.read_table(self._file)
+            except (pa.ArrowException, OSError):
+                return  # damaged: all files are looked at again
+            if table.schema.metadata == _SEEN.metadata:
                 self._rows = {row["document_id"]: row for row in table.to_pylist()}
 
     def find(self, key: str, entry: Entry) -> _Content | None:
         """The content of the file if neither its size nor its time moved."""
         row = self._rows.get(key)
-        if row is None or (row["size"], row["modified"]) != (entry.size, entry.modified):
+        if row is None or (row["size"], row["modified"], row["mark"]) != entry.look[1:]:
             return None
         finding = media_types.Finding(
             _text(row["media_type"]), str(row["status"]), _text(row["reason"])
@@ -232,6 +255,7 @@ class _Seen:
             "document_id": key,
             "size": entry.size,
             "modified": entry.modified,
+            "mark": entry.mark,
             "sha256": content.sha256,
             "media_type": content.finding.media_type,
             "status": content.finding.status,
@@ -286,7 +310,7 @@ def refresh_document_files(
         failures.extend(_failures_of(listing))
     manifest = _Manifest(store, listings, failures, unreached, allow_shrink, log)
     seen = [[item.source.model_dump_json(), item.fingerprint] for item in listings]
-    return sync.refresh(
+    report = sync.refresh(
         store,
         target=TARGET,
         made_from=fingerprint(RECIPE, seen, sorted(unreached)),
@@ -295,6 +319,9 @@ def refresh_document_files(
         log=log,
         retry=retry,
     )
+    if manifest.moved:
+        store.reopen(TARGET.name)  # what was listed is not what was read: look again next time
+    return report
 
 
 def _failures_of(listing: Listing) -> Iterator[sync.Failure]:
@@ -342,6 +369,14 @@ def _read(listing: Listing, entry: Entry) -> _Content:
             size += len(block)
         finding = media_types.examine(file, name=entry.uri.rpartition("/")[2], size=size)
         return _Content(finding, digest.hexdigest())
+
+
+def _as_it_is(listing: Listing, entry: Entry) -> Entry:
+    """The entry of a file on this machine as it stands now; an object's entry as it was listed."""
+    if listing.filesystem is not None:
+        return entry
+    size, modified, mark = look_of(Path(entry.path).stat())
+    return replace(entry, size=size, modified=modified, mark=mark)
 
 
 @contextmanager

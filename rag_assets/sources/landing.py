@@ -84,7 +84,9 @@ def root_cause(error: BaseException) -> BaseException:
 
 
 def _cause(error: BaseException) -> BaseException | None:
-    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    """What led to `error`; the end of an iteration is no cause, it only came before."""
+    below = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return None if isinstance(below, StopIteration) else below
 
 
 def first_line(error: BaseException) -> str:

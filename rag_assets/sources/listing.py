@@ -47,8 +47,16 @@ class Entry:
     size: int
     modified: int
     """Microseconds since 1970, UTC."""
+    mark: int = 0
+    """Moves with every write even where the time is set back, as copies do (ns of the change of its
+    entry in the file system); 0 in a bucket."""
     problem: str | None = None
     """Why it must not be opened: a broken link, a link out of the source, a pipe."""
+
+    @property
+    def look(self) -> tuple[str, int, int, int]:
+        """What tells one state of the file from another without reading it."""
+        return self.uri, self.size, self.modified, self.mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ class Listing:
     @property
     def fingerprint(self) -> str:
         """Hash over names, sizes and times; unlike any other while a file is not settled."""
-        seen = [[item.uri, item.size, item.modified, item.problem] for item in self.entries]
+        seen = [[*item.look, item.problem] for item in self.entries]
         settled = not self.unread and all(map(self.is_settled, self.entries))
         look = None if settled else self.looked_at
         return fingerprint(seen, dict(self.unread), dict(self.rejected), look)
@@ -230,7 +238,7 @@ def _entry(uri: str, path: str, *, root: Path) -> Entry:
         status = Path(path).stat()
     except OSError as error:
         problem = f"{uri} is a link that leads nowhere ({error.strerror}): restore what it names"
-        return Entry(uri, path, 0, 0, problem)
+        return Entry(uri, path, 0, 0, problem=problem)
     target = Path(os.path.realpath(path))
     problem = None
     if not target.is_relative_to(root):
@@ -240,7 +248,12 @@ def _entry(uri: str, path: str, *, root: Path) -> Entry:
         )
     elif not stat.S_ISREG(status.st_mode):
         problem = f"{uri} is a pipe, a socket or a device, not a file: remove it or exclude it"
-    return Entry(uri, path, status.st_size, status.st_mtime_ns // 1_000, problem)
+    return Entry(uri, path, *look_of(status), problem=problem)
+
+
+def look_of(status: os.stat_result) -> tuple[int, int, int]:
+    """Size, time and mark of a file: another look, another content."""
+    return status.st_size, status.st_mtime_ns // 1_000, status.st_ctime_ns
 
 
 def _look_at_bucket(source: DocumentSource) -> Listing:

@@ -136,14 +136,20 @@ def examine(file: BinaryIO, *, name: str, size: int) -> Finding:
     head = _head(file)
     media_type = _binary_type(file, head) or _text_type(file, head, extension=_extension(name))
     if media_type is None:
-        return Finding(
-            None, "unsupported", f"{name} is of an unknown binary type: save it as PDF to index it"
-        )
+        return Finding(None, "unsupported", _unknown(name))
     return (
         _locked(file, name, media_type)
         or _damaged(name, media_type)
         or _judged(file, name=name, media_type=media_type)
     )
+
+
+def _unknown(name: str) -> str:
+    if _CLAIMS.get(_extension(name)) in (PLAIN, MARKDOWN, HTML):
+        return (
+            f"{name} is no text: it holds NUL or other control characters; save it again as UTF-8"
+        )
+    return f"{name} is of an unknown binary type: save it as PDF to index it"
 
 
 def described(media_type: str | None) -> str:

@@ -13,7 +13,7 @@ among numbers are empty cells. A line with too many or too few cells is left out
 import codecs
 import csv
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -29,7 +29,14 @@ from rag_assets.identity import fingerprint
 from rag_assets.snapshot_types import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.snapshots import Landed
 from rag_assets.sources import workbooks
-from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look
+from rag_assets.sources.listing import (
+    LISTED_ROOT,
+    Entry,
+    Listing,
+    listed_filesystem,
+    look,
+    look_of,
+)
 from rag_assets.sources.origins import Increment, Origin, Reading, Request
 from rag_assets.sources.places import SourceError, TabularFiles, local_path
 from rag_assets.sync import Failure
@@ -41,7 +48,12 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx")
 BATCH_ROWS = 50_000
 FIRST_ROWS = 1_000
 REJECTS_SHOWN = 100
+LONGEST_LINE = 64_000_000
+"""Bytes; a longer line of a CSV file is left out."""
+COLUMNS_AT_ONCE = 8
+"""DuckDB plans a statement in the square of its expressions: 500 columns at once take minutes."""
 
+_CSV = f"all_varchar = true, header = true, max_line_size = {LONGEST_LINE}"
 _NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
 _INTEGER = r"[+-]?(0|[1-9][0-9]{0,17})"
 _NUMBER = r"[+-]?(0|[1-9][0-9]{0,17})?(\.[0-9]+|(\.[0-9]*)?[eE][+-]?[0-9]+|\.)?"
@@ -90,8 +102,7 @@ class FileTables(Origin):
 
     @override
     def glance(self, table: str, *, increment: Increment | None) -> str:
-        entry = self._tables[table].entry
-        return fingerprint(entry.uri, entry.size, entry.modified)
+        return fingerprint(*self._tables[table].entry.look)
 
     @override
     def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
@@ -110,6 +121,7 @@ class FileTables(Origin):
             for batch in self._read(found, path, folder=folder, rejected=rejected):
                 schemas[:] = [batch.schema]
                 yield by_position(batch)
+            self._require_unmoved(found.entry)
 
         listing = Listing(self.listing.source, self.listing.looked_at, [found.entry])
         listed = filesystem(bucket_url=LISTED_ROOT, credentials=listed_filesystem(listing))
@@ -117,6 +129,11 @@ class FileTables(Origin):
             [listed.with_name(f"{name}_file") | dlt.transformer(rows, name=name)],
             lambda files: Landed(schemas[0], files[name], rejected=rejected),
         )
+
+    def _require_unmoved(self, entry: Entry) -> None:
+        """Refuse what was read of a file that was written to or replaced meanwhile."""
+        if self.listing.filesystem is None and look_of(Path(entry.path).stat()) != entry.look[1:]:
+            raise SourceError(f"{entry.uri} changed while it was read; it was not taken")
 
     def _sheets(self, entry: Entry) -> Sequence[str | None]:
         if Path(entry.uri).suffix.lower() != ".xlsx" or entry.problem:
@@ -184,21 +201,51 @@ def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
 def _csv_rows(
     path: Path, *, folder: Path, label: str, rejected: list[Failure]
 ) -> Iterator[pa.Table]:
+    import duckdb
+
     readable = _as_utf8(path, folder=folder)
     with spilling_to(folder) as connection:
-        connection.execute(
-            "CREATE TABLE cells AS SELECT * FROM read_csv(?, all_varchar = true, header = true, "
-            "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
-            [str(readable)],
-        )
+        try:
+            _load_cells(connection, readable)
+        except duckdb.InvalidInputException:  # as of a file whose lines end in two ways
+            readable = _with_equal_line_ends(readable, folder=folder)
+            _load_cells(connection, readable)
         rejected += _rejects(connection, label=label)
         columns = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
-        typed = ", ".join(_typed(connection, [_quoted(name) for name in columns]))
+        quoted = [_quoted(name) for name in columns]
+        parts = [_typed(connection, part) for part in _in_parts(quoted)]
         names = _header(connection, readable, columns=columns)
-        reader = connection.sql(f"SELECT {typed} FROM cells").to_arrow_reader(BATCH_ROWS)
-        yield reader.schema.empty_table().rename_columns(names)
-        for batch in reader:
-            yield pa.Table.from_batches([batch]).rename_columns(names)
+        ((rows,),) = connection.execute("SELECT count(*) FROM cells").fetchall()
+        for start in range(0, max(rows, 1), BATCH_ROWS):
+            yield _cells(connection, parts, start=start).rename_columns(names)
+
+
+def _load_cells(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    connection.execute(
+        f"CREATE TABLE cells AS SELECT * FROM read_csv(?, {_CSV}, "
+        "store_rejects = true, rejects_table = 'rejects', rejects_scan = 'scans')",
+        [str(path)],
+    )
+
+
+def _cells(
+    connection: "duckdb.DuckDBPyConnection", parts: Iterable[Sequence[str]], *, start: int
+) -> pa.Table:
+    """The rows from `start` on, at most `BATCH_ROWS`, their columns read part by part."""
+    where = f"rowid >= {start} AND rowid < {start + BATCH_ROWS}"
+    tables = [
+        connection.sql(
+            f"SELECT {', '.join(part)} FROM cells WHERE {where} ORDER BY rowid"
+        ).to_arrow_table()
+        for part in parts
+    ]
+    columns = [column for table in tables for column in table.columns]
+    return pa.table(columns, names=[name for table in tables for name in table.column_names])
+
+
+def _in_parts(columns: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(columns), COLUMNS_AT_ONCE):
+        yield columns[start : start + COLUMNS_AT_ONCE]
 
 
 def _header(
@@ -206,7 +253,7 @@ def _header(
 ) -> list[str]:
     """The names as the file spells them: SQL renames `Tt` where there is a `TT`."""
     ((delimiter, quote, skipped),) = connection.execute(
-        "SELECT Delimiter, Quote, SkipRows FROM sniff_csv(?, all_varchar = true, header = true)",
+        f"SELECT Delimiter, Quote, SkipRows FROM sniff_csv(?, {_CSV})",
         [str(path)],
     ).fetchall()
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -244,7 +291,9 @@ def _typed(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> l
     The first rows rule out most types, all rows decide on what is left.
     """
     tests = {column: _tests(column) for column in columns}
-    for rows in (f"(FROM cells LIMIT {FIRST_ROWS})", "cells"):
+    ((count,),) = connection.execute("SELECT count(*) FROM cells").fetchall()
+    first = [f"(FROM cells LIMIT {FIRST_ROWS})"] if count > FIRST_ROWS else []
+    for rows in (*first, "cells"):
         asked = [(column, cast, test) for column in columns for cast, test in tests[column].items()]
         if asked:
             statement = f"SELECT {', '.join(test for *_, test in asked)} FROM {rows}"
@@ -286,6 +335,16 @@ def _as_utf8(path: Path, *, folder: Path) -> Path:
     copy = folder / f"utf8_{path.name}"
     with (
         path.open(encoding=encoding, errors="replace", newline="") as file,
+        copy.open("w", encoding="utf-8", newline="") as written,
+    ):
+        shutil.copyfileobj(file, written)
+    return copy
+
+
+def _with_equal_line_ends(path: Path, *, folder: Path) -> Path:
+    copy = folder / f"lines_{path.name}"
+    with (
+        path.open(encoding="utf-8") as file,
         copy.open("w", encoding="utf-8", newline="") as written,
     ):
         shutil.copyfileobj(file, written)

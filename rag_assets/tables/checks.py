@@ -1,114 +1,137 @@
 """What must hold of table rows and of their texts before they are embedded."""
 
 import dagster as dg
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import lineage, quality
+from rag_assets import gates, quality
 from rag_assets.config import Config
 from rag_assets.identity import Canonical
-from rag_assets.quality import Measures, Subject
+from rag_assets.quality import Measures, Profiler, Subject, Tally
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.tables import snapshots
+from rag_assets.tables.snapshots import Snapshot
 
-ROWS = (TABLE_ROWS_TABLE, "row_id")
+KEY = "row_id"
 
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    store = lineage.store_of(config)
-    subjects = [_table_rows(config), _serialized_rows(config)]
-    return dg.Definitions(
-        asset_checks=[quality.checks(subject, store=store) for subject in subjects]
-    )
+    return gates.definitions(config, *subjects(config))
+
+
+def subjects(config: Config) -> list[Subject]:
+    """The tables of this room and what must hold of them."""
+    return [_table_rows(config), _serialized_rows(config)]
 
 
 def _table_rows(config: Config) -> Subject:
-    def state(store: Store, _: str | None) -> Canonical:
-        tables = {
-            table.name: table.version
-            for table in snapshots.held_in(store, sources=config.table_sources)
-        }
-        return [tables, quality.standing(store, ROWS)]
+    def held(store: Store) -> list[Snapshot]:
+        return snapshots.held_in(store, sources=config.table_sources)
 
-    def measure(store: Store, _: str | None) -> Measures:
-        tables = snapshots.held_in(store, sources=config.table_sources)
-        ids = store.read(TABLE_ROWS_TABLE, columns=["row_id"])["row_id"]
-        present = len(ids) + quality.failed_inputs(store, TABLE_ROWS_TABLE)
-        return Measures(
-            rows=pa.table(
-                {
-                    "table": pa.array([table.name for table in tables], pa.string()),
-                    "empty_share": pa.array([table.null_share for table in tables], pa.float64()),
-                }
-            ),
-            totals={
-                "duplicate_ids": len(ids) - pc.count_distinct(ids).as_py(),
-                "missing_rows": sum(table.rows for table in tables) - present,
-            },
-        )
+    def exports(store: Store, _: str | None) -> Canonical:
+        return {table.name: table.version for table in held(store)}
 
-    return Subject(
-        asset=dg.AssetKey(TABLE_ROWS_TABLE),
-        state=state,
-        measure=measure,
+    return quality.of_table(
+        TABLE_ROWS_TABLE,
+        stage="rows",
+        settings=config.checks.rows,
+        table=lambda _: TABLE_ROWS_TABLE,
+        key=KEY,
+        has_variants=False,
+        made_from=lambda _: [],
+        also_made_from=exports,
+        measure=lambda store, _: _measured_rows(store, held(store)),
         expectations=[
-            quality.within(
-                "duplicate_ids", high=0, name="ids_unique", description="No two rows share an id."
-            ),
-            quality.within(
-                "missing_rows",
-                low=0,
-                high=0,
-                name="rows_complete",
+            quality.none("ids_unique", of="duplicate_ids", description="No two rows share an id."),
+            quality.none(
+                "rows_complete",
+                of="unaccounted_rows",
                 description="As many rows as the exports hold, or a reason for each that is not.",
             ),
-            quality.within(
-                "empty_share",
-                high=config.quality.max_null_share,
-                name="few_cells_empty",
-                description="The share of empty cells of each table is within its bound.",
-                blocking=False,
+            quality.at_most(
+                "few_cells_empty",
+                of="largest_empty_share",
+                description="No table consists of empty cells for the most part.",
             ),
         ],
     )
 
 
 def _serialized_rows(config: Config) -> Subject:
-    def state(store: Store, variant: str | None) -> Canonical:
-        return quality.standing(
-            store, ROWS, (config.tables_of(str(variant)).serialized_rows, "row_id")
-        )
+    def table(variant: str | None) -> str:
+        return config.tables_of(str(variant)).serialized_rows
 
-    def measure(store: Store, variant: str | None) -> Measures:
-        name = config.tables_of(str(variant)).serialized_rows
-        texts = quality.text_lengths(store, name, key="row_id")
-        present = texts.num_rows + quality.failed_inputs(store, name)
-        return Measures(
-            rows=texts,
-            totals={"missing_rows": store.count(TABLE_ROWS_TABLE) - present},
-        )
-
-    return Subject(
-        asset=dg.AssetKey("serialized_rows"),
-        partitions=lineage.variants(config),
-        state=state,
-        measure=measure,
+    return quality.of_table(
+        "serialized_rows",
+        stage="serializations",
+        settings=config.checks.serializations,
+        table=table,
+        key=KEY,
+        made_from=lambda _: [(TABLE_ROWS_TABLE, KEY)],
+        measure=lambda store, variant: _measured_texts(store, table(variant)),
         expectations=[
-            quality.unique("row_id", name="ids_unique", description="No two texts share a row."),
-            quality.within(
-                "text_length",
-                low=1,
-                name="text_present",
+            quality.none("ids_unique", of="duplicate_ids", description="No two texts share a row."),
+            quality.none(
+                "text_present",
+                of="blank_texts",
                 description="Every text holds more than blanks.",
             ),
-            quality.within(
-                "missing_rows",
-                low=0,
-                high=0,
-                name="rows_complete",
+            quality.none(
+                "rows_complete",
+                of="unaccounted_rows",
                 description="Every row has a text, or a reason why not.",
             ),
         ],
     )
+
+
+def _measured_rows(store: Store, tables: list[Snapshot]) -> Measures:
+    tally = Tally("duplicate_ids", "largest_empty_share")
+    profiler = Profiler(expected_rows=store.count(TABLE_ROWS_TABLE))
+    for batch in store.batches(TABLE_ROWS_TABLE, columns=[KEY]):
+        profiler.rows(batch)
+        tally.keys(batch[KEY])
+    shown = pa.RecordBatch.from_pydict({"table": [table.name for table in tables]})
+    tally.largest(
+        "largest_empty_share", np.array([table.null_share for table in tables]), shown=shown
+    )
+    nulls = {
+        f"{table.name}.{column}": round(share, 6)
+        for table in tables
+        for column, share in zip(table.columns, table.null_shares, strict=True)
+    }
+    profile = profiler.profile(null_shares=nulls)
+    failed = quality.failed_inputs(store, TABLE_ROWS_TABLE)
+    short = sum(table.rows for table in tables) - profile.rows - failed
+    tally.put("unaccounted_rows", abs(short), examples=_by_table(store, tables) if short else ())
+    return tally.measures(profile)
+
+
+def _by_table(store: Store, tables: list[Snapshot]) -> list[dict[str, str | int]]:
+    """The tables whose rows are not as many as their export holds."""
+    rows = store.read(TABLE_ROWS_TABLE, columns=["source", "table"])
+    counts = rows.group_by(["source", "table"]).aggregate([([], "count_all")]).to_pylist()
+    held = {f"{row['source']}/{row['table']}": row["count_all"] for row in counts}
+    return [
+        {"table": table.name, "exported": table.rows, "rows": held.get(table.name, 0)}
+        for table in tables
+        if table.rows != held.get(table.name, 0)
+    ]
+
+
+def _measured_texts(store: Store, name: str) -> Measures:
+    tally = Tally("duplicate_ids", "blank_texts")
+    profiler = Profiler(expected_rows=store.count(name))
+    for batch in store.batches(name, columns=[KEY, "source", "table", "row_key", "text"]):
+        profiler.rows(batch)
+        lengths = quality.lengths_of(batch["text"])
+        profiler.texts(batch["text"], keys=batch[KEY], lengths=lengths)
+        tally.keys(batch[KEY])
+        shown = batch.select(["source", "table", "row_key"])
+        tally.count("blank_texts", pc.equal(lengths, 0), shown=shown)
+    count, examples = quality.missing(store, wanted=[(TABLE_ROWS_TABLE, KEY)], held=(name, KEY))
+    tally.put("unaccounted_rows", count, examples=examples)
+    return tally.measures(profiler.profile())

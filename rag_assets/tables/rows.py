@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
+from rag_assets.atomic import write_atomically
 from rag_assets.identity import canonical_json, fingerprint, row_ids
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.snapshot_patches import PATCH_FROM_ROWS
-from rag_assets.store import Store, write_atomically
+from rag_assets.store import Store
 from rag_assets.sync import Batch, Failure, Report, Target
 from rag_assets.tables import inputs_files, snapshots
 from rag_assets.tables.snapshots import Snapshot, SnapshotError
@@ -141,11 +142,12 @@ def _unmoved(store: Store, versions: Mapping[str, str]) -> set[str]:
         return set()
     try:
         record = json.loads(_record(store).read_text("utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+        if record["made_from"] != completion.made_from or record["recipe"] != RECIPE:
+            return set()
+        held = dict(record["versions"])
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
         return set()
-    if record["made_from"] != completion.made_from or record["recipe"] != RECIPE:
-        return set()
-    return {name for name, version in versions.items() if record["versions"].get(name) == version}
+    return {name for name, version in versions.items() if held.get(name) == version}
 
 
 def _record(store: Store) -> Path:

@@ -15,6 +15,7 @@ from rag_assets import snapshot_files
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.tables import headings
+from rag_assets.tables.values import is_numeric
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData
@@ -40,10 +41,17 @@ class Snapshot:
     """The name of each column in plain words, its unit in square brackets."""
     hidden: tuple[bool, ...]
     """For each column, whether it is kept out of the text."""
+    numeric: tuple[bool, ...]
+    """For each column, whether it holds numbers: equal spellings may be numbers or not."""
     data_version: str
     rows: int
-    null_share: float
-    """Share of the cells that are NULL, from 0 to 1; those of a patch are not looked at."""
+    null_shares: tuple[float, ...]
+    """For each column, the share of its cells that are NULL, from 0 to 1, but for a patch."""
+
+    @property
+    def null_share(self) -> float:
+        """Share of all cells that are NULL, from 0 to 1."""
+        return sum(self.null_shares) / len(self.null_shares) if self.null_shares else 0.0
 
     @property
     def name(self) -> str:
@@ -53,7 +61,9 @@ class Snapshot:
     @cached_property
     def settings(self) -> str:
         """Fingerprint of all that is said about the table beside its rows."""
-        return fingerprint(self.title, self.key, self.columns, self.headings, self.hidden)
+        return fingerprint(
+            self.title, self.key, self.columns, self.headings, self.hidden, self.numeric
+        )
 
     @cached_property
     def version(self) -> str:
@@ -109,9 +119,10 @@ def _snapshot(path: Path, source: str, table: str) -> Snapshot:
             columns=columns,
             headings=tuple(_in_words(words.get(name), name) for name in columns),
             hidden=tuple(name in hidden for name in columns),
+            numeric=tuple(map(is_numeric, files.columns.types)),
             data_version=described["data_version"],
             rows=files.rows,
-            null_share=_null_share(files.footer),
+            null_shares=_null_shares(files.footer),
         )
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise SnapshotError(
@@ -133,13 +144,12 @@ def _in_words(given: str | None, name: str) -> str:
     return given if given and given != name else headings.humanised(name)
 
 
-def _null_share(footer: "FileMetaData") -> float:
-    cells = nulls = 0
+def _null_shares(footer: "FileMetaData") -> tuple[float, ...]:
+    nulls = [0] * footer.num_columns
     for group in range(footer.num_row_groups):
         rows = footer.row_group(group)
         for index in range(rows.num_columns):
-            column = rows.column(index)
-            cells += column.num_values
-            if column.statistics is not None and column.statistics.has_null_count:
-                nulls += column.statistics.null_count
-    return nulls / cells if cells else 0.0
+            statistics = rows.column(index).statistics
+            if statistics is not None and statistics.has_null_count:
+                nulls[index] += statistics.null_count
+    return tuple(count / max(footer.num_rows, 1) for count in nulls)

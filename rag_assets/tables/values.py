@@ -95,12 +95,17 @@ def _spelled_out(text: pa.Array) -> pa.Array:
     return corrected(text, where=r"[^\d.-]|^-0$", by=lambda odd: canonical_number(Decimal(odd)))
 
 
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whether values of `kind` are numbers."""
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+
+
 def _is_number(column: pa.Array) -> pa.Array:
+    if not is_numeric(column.type):
+        return pa.repeat(False, len(column))
     if pa.types.is_floating(column.type):
         return pc.fill_null(pc.is_finite(column), False)
-    if pa.types.is_integer(column.type) or pa.types.is_decimal(column.type):
-        return pc.is_valid(column)
-    return pa.repeat(False, len(column))
+    return pc.is_valid(column)
 
 
 def _one_by_one(column: pa.Array) -> tuple[pa.Array, dict[int, str]]:

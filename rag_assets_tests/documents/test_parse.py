@@ -3,10 +3,10 @@
 import pytest
 
 from rag_assets import sync, workers
-from rag_assets.documents import parse, parsers
+from rag_assets.documents import parse, parsers, parsing
 from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets.store import Store
-from rag_assets.workers import Pool
+from rag_assets.workers import Pool, run_here
 from rag_assets_tests.documents import stand_in_parser
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan, without_pages
 
@@ -29,7 +29,12 @@ def submitted(monkeypatch):
             seen.append(task.key)
         submit(self, task)
 
+    def spy_here(task):
+        seen.append(task.key)
+        return run_here(task)
+
     monkeypatch.setattr(Pool, "submit", spy)
+    monkeypatch.setattr(parsing, "run_here", spy_here)
     return seen
 
 
@@ -57,6 +62,17 @@ def test_documents_become_elements_in_order(project):
     assert [row["index"] for row in project.elements("a.md")] == [0, 1, 2]
     assert project.elements("a.md")[2]["section_path"] == ["Title"]
     assert not any((project.store.root / "scratch" / "elements__plain").iterdir())
+
+
+def test_small_texts_start_no_process_and_large_ones_do(project, monkeypatch):
+    monkeypatch.setattr(workers.subprocess, "Popen", lambda *_, **__: pytest.fail("a process"))
+    project.write("small.md", "# A heading\n\nAnd a text.")
+    project.list_files()
+    assert project.parse().added == 1
+    project.write("large.txt", "Much text. " * 100_000)
+    project.list_files()
+    with pytest.raises(pytest.fail.Exception, match="a process"):
+        project.parse()
 
 
 def test_a_second_pass_reads_nothing_and_has_the_same_version(project, submitted, monkeypatch):
@@ -343,7 +359,7 @@ def test_no_link_leads_out_of_the_source(project, tmp_path):
 def test_a_killed_pass_goes_on_where_it_stopped(project, submitted, monkeypatch):
     monkeypatch.setattr(parse, "DOCUMENTS_A_BATCH", 2)
     for number in range(6):
-        project.write(f"{number}.md", f"Text {number}.")
+        pdf(project.folder / f"{number}.pdf", [f"<p>Text {number}.</p>"])
     project.list_files()
     pools = []
     begin = Pool.__init__

@@ -18,6 +18,7 @@ from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.wording import report_markdown
 from rag_assets.models.embedding import load_encoder
 from rag_assets.store import MissingTableError, Store
+from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
 
 RETRIEVERS = ("baseline", "bm25", "hybrid")
@@ -79,6 +80,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
         ],
     )
     config = Config(
+        models=PLAIN_MODELS,
         state_dir=root / "state",
         sources=Sources(documents=[DocumentSource(url=str(root / "docs"))]),
         evaluation=Evaluation(
@@ -91,7 +93,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 def build(config: Config) -> None:
     store = lineage.store_of(config)
-    encoder = load_encoder(config.models["minilm"])
+    encoder = load_encoder(config.models["minilm"], path="cpu/torch/fp32")
     vectors = encoder.embed_passages([unit["text"] for unit in UNITS]).vectors
     units = [unit | {"encoder_id": encoder.encoder_id} for unit in UNITS]
     corpus.write(store, config, units, vectors)

@@ -8,6 +8,7 @@ import pyarrow as pa
 from rag_assets import identity, schemas
 from rag_assets.config import Config
 from rag_assets.store import Completion, Store
+from rag_assets_tests.models.tiny import PLAIN_MODELS
 
 VARIANT = "default"
 TOPICS = ("yield strength", "fuel cell", "mesh refinement", "epoxy resin", "fatigue life")
@@ -15,7 +16,7 @@ TOPICS = ("yield strength", "fuel cell", "mesh refinement", "epoxy resin", "fati
 
 def config_at(folder: Path, **sections: object) -> Config:
     """A config whose state lies below `folder`."""
-    return Config(state_dir=folder / "state", **sections)
+    return Config(state_dir=folder / "state", models=PLAIN_MODELS, **sections)
 
 
 def texts(count: int) -> list[str]:

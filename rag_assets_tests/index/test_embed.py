@@ -16,7 +16,8 @@ from rag_assets.index import parts
 from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.indexes import maintain
 from rag_assets.index.joint import refresh_joint
-from rag_assets.models.embedding import EncoderError, TorchEncoder
+from rag_assets.models.embedding import ModelEncoder
+from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import model_id
 from rag_assets.store import Store
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
@@ -37,13 +38,13 @@ def store(config) -> Store:
 def seen(monkeypatch) -> list[str]:
     """Every text that went through the model."""
     passed: list[str] = []
-    tokenize = TorchEncoder.tokenize
+    tokenize = ModelEncoder.tokenize
 
     def recorded(self, texts, /):
         passed.extend(texts)
         return tokenize(self, texts)
 
-    monkeypatch.setattr(TorchEncoder, "tokenize", recorded)
+    monkeypatch.setattr(ModelEncoder, "tokenize", recorded)
     return passed
 
 
@@ -215,21 +216,13 @@ def test_another_model_under_the_same_name_embeds_everything_again(store, config
 def test_the_recorded_path_is_kept_and_the_config_overrides_it(store, config):
     put_chunks(store, config, texts(3))
     first = refresh(store, config)
-    [record] = (config.state_dir / "encoders").iterdir()
+    record = store.encoders / "minilm.json"
     kept = json.loads(record.read_text("utf-8"))
-    assert kept == {
-        "model_id": first.encoder_id.split("/")[0],
-        "encoder_id": first.encoder_id,
-        "path": "cpu/torch/fp32",
-    }
+    assert f"{kept['model_id']}/{kept['path']}" == first.encoder_id
 
-    elsewhere = kept | {
-        "path": "cuda/torch/fp16",
-        "encoder_id": f"{kept['model_id']}/cuda/torch/fp16",
-    }
-    record.write_text(json.dumps(elsewhere), "utf-8")
+    record.write_text(json.dumps(kept | {"path": "cuda/torch/fp16"}), "utf-8")
     put_chunks(store, config, texts(4))
-    with pytest.raises(EncoderError, match="built on cuda/torch/fp16"):
+    with pytest.raises(EncoderError, match="on cuda/torch/fp16, as its index was"):
         refresh(store, config)
 
     half = config.models["minilm"].model_copy(update={"precision": "bf16"})
@@ -239,7 +232,7 @@ def test_the_recorded_path_is_kept_and_the_config_overrides_it(store, config):
 
 
 def test_a_text_that_the_model_rejects_is_quarantined_alone(store, config, monkeypatch):
-    embed = TorchEncoder.embed
+    embed = ModelEncoder.embed
 
     def rejecting(self, tokenized, /):
         embedded = embed(self, tokenized)
@@ -247,7 +240,7 @@ def test_a_text_that_the_model_rejects_is_quarantined_alone(store, config, monke
         bad = {text: "the model rejects the text: too odd" for text, n in lengths.items() if n == 4}
         return replace(embedded, failed=bad)
 
-    monkeypatch.setattr(TorchEncoder, "embed", rejecting)
+    monkeypatch.setattr(ModelEncoder, "embed", rejecting)
     put_chunks(store, config, [*texts(4), "bad apple"])
     outcome = refresh(store, config)
     assert (outcome.embedded, outcome.report.added, outcome.report.failed) == (4, 4, 1)
@@ -255,7 +248,7 @@ def test_a_text_that_the_model_rejects_is_quarantined_alone(store, config, monke
     assert (failure.label, failure.kind) == ("reports/fatigue.md, chunk 4", "input")
     assert "too odd" in failure.reason
 
-    monkeypatch.setattr(TorchEncoder, "embed", embed)
+    monkeypatch.setattr(ModelEncoder, "embed", embed)
     assert refresh(store, config).embedded == 0, "it waits for a change"
     assert refresh(store, config, retry=True).embedded == 1
 

@@ -2,7 +2,7 @@ import pytest
 
 from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.joint import joint_made_from, refresh_joint
-from rag_assets.models.embedding import TorchEncoder
+from rag_assets.models.embedding import ModelEncoder
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 
@@ -32,7 +32,7 @@ def contents(store, name: str) -> list[dict]:
 
 
 def test_it_holds_both_tables_and_embeds_nothing(store, config, monkeypatch):
-    monkeypatch.delattr(TorchEncoder, "embed")
+    monkeypatch.delattr(ModelEncoder, "embed")
     report = refresh_joint(store, config, variant=VARIANT, log=quiet)
     tables = config.tables_of(VARIANT)
     assert (report.added, report.rows) == (7, 7)

@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.models import embedding
-from rag_assets.models.embedding import EncoderError, Replica, TorchEncoder, load_encoder, pick_path
+from rag_assets.models.embedding import ModelEncoder, load_encoder
+from rag_assets.models.replicas import EncoderError, Forward
 from rag_assets.models.weights import WeightsError, weights_of
 from rag_assets_tests.models.tiny import save_tiny_model
 
@@ -19,7 +22,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def minilm() -> TorchEncoder:
+def minilm() -> ModelEncoder:
     return load_encoder(MINILM, path="cpu/torch/fp32")
 
 
@@ -34,30 +37,30 @@ def reference():
 def calls(minilm, monkeypatch) -> list[int]:
     """Sizes of the batches that reach the model."""
     sizes: list[int] = []
-    [replica] = minilm._replicas
+    [model] = minilm._replicas.forwards
 
     def counted(ids, mask):
         sizes.append(len(ids))
-        return replica.forward(ids, mask)
+        return model(ids, mask)
 
-    monkeypatch.setattr(minilm, "_replicas", [_replica(replica, counted)])
+    compute_with(minilm, monkeypatch, counted)
     return sizes
 
 
-def _replica(like: Replica, forward) -> Replica:
-    return Replica(device=like.device, tokenizer=like.tokenizer, forward=forward, owner=like.owner)
+def compute_with(encoder: ModelEncoder, monkeypatch, *forwards: Forward) -> None:
+    monkeypatch.setattr(encoder, "_replicas", replace(encoder._replicas, forwards=forwards))
 
 
-def rejecting(minilm, monkeypatch, is_rejected) -> None:
+def rejecting(minilm, monkeypatch, is_rejected, *, error=RuntimeError) -> None:
     """Let the model refuse a batch that `is_rejected` says so of: (batch, tokens) ids to bool."""
-    [replica] = minilm._replicas
+    [model] = minilm._replicas.forwards
 
     def forward(ids, mask):
         if is_rejected(ids):
-            raise RuntimeError("index out of range")
-        return replica.forward(ids, mask)
+            raise error("index out of range")
+        return model(ids, mask)
 
-    monkeypatch.setattr(minilm, "_replicas", [_replica(replica, forward)])
+    compute_with(minilm, monkeypatch, forward)
 
 
 def test_vectors_are_those_of_sentence_transformers(minilm, reference):
@@ -87,7 +90,7 @@ def test_a_text_longer_than_the_window_is_pooled_and_counted(minilm, reference):
 
 def test_prefixes_are_put_before_every_window(minilm, reference):
     model = MINILM.model_copy(update={"query_prefix": "query: ", "passage_prefix": "passage: "})
-    prefixed = TorchEncoder(
+    prefixed = ModelEncoder(
         model, weights=weights_of(model), path="cpu/torch/fp32", replicas=minilm._replicas
     )
     expected = reference.encode(["query: steel", "passage: steel"], normalize_embeddings=True)
@@ -128,13 +131,13 @@ def test_one_bad_text_fails_alone(minilm, monkeypatch):
 
 
 def test_a_vector_that_is_not_finite_fails_its_text(minilm, monkeypatch):
-    [replica] = minilm._replicas
+    [model] = minilm._replicas.forwards
     bad = int(minilm.tokenize(["zzyzx"]).windows[0].ids[1])
 
     def forward(ids, mask):
-        return torch.where((ids == bad).any(dim=1)[:, None], torch.nan, replica.forward(ids, mask))
+        return np.where((ids == bad).any(axis=1)[:, None], np.nan, model(ids, mask))
 
-    monkeypatch.setattr(minilm, "_replicas", [_replica(replica, forward)])
+    compute_with(minilm, monkeypatch, forward)
     assert list(minilm.embed_passages(["zzyzx", "fine"]).failed) == [0]
 
 
@@ -152,21 +155,48 @@ def test_a_query_that_cannot_be_embedded_raises(minilm, monkeypatch):
 
 
 def test_several_devices_share_the_batches(minilm, monkeypatch):
-    [replica] = minilm._replicas
+    [model] = minilm._replicas.forwards
     used: set[str] = set()
 
-    def fake_device(name):
+    def device(name):
         def forward(ids, mask):
             used.add(name)
-            return replica.forward(ids, mask)
+            return model(ids, mask)
 
-        return _replica(replica, forward)
+        return forward
 
     expected = minilm.embed_passages(TEXTS * 4).vectors
     monkeypatch.setattr(minilm, "_batch_tokens", 64)
-    monkeypatch.setattr(minilm, "_replicas", [fake_device("fake:0"), fake_device("fake:1")])
+    compute_with(minilm, monkeypatch, device("first"), device("second"))
     np.testing.assert_allclose(minilm.embed_passages(TEXTS * 4).vectors, expected, atol=1e-5)
-    assert used == {"fake:0", "fake:1"}
+    assert used == {"first", "second"}
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_batches_become_as_small_as_the_memory_allows(minilm, monkeypatch, devices):
+    """A device without memory for more than 100 padded tokens, as CUDA says it."""
+    [model] = minilm._replicas.forwards
+    sizes: list[int] = []
+
+    def forward(ids, mask):
+        sizes.append(ids.size)
+        if ids.size > 100:
+            raise MemoryError("out of memory")
+        return model(ids, mask)
+
+    texts = [f"specimen {n} has failed" for n in range(400)]
+    expected = minilm.embed_passages(texts).vectors
+    compute_with(minilm, monkeypatch, *[forward] * devices)
+    monkeypatch.setattr(minilm, "_batch_tokens", 1_024)
+    np.testing.assert_allclose(minilm.embed_passages(texts).vectors, expected, atol=1e-5)
+    assert sum(size > 100 for size in sizes) <= 16 * devices  # the first batch of each
+
+
+def test_a_text_that_the_device_has_no_memory_for_names_the_remedy(minilm, monkeypatch):
+    rejecting(minilm, monkeypatch, lambda ids: True, error=MemoryError)
+    monkeypatch.setattr(minilm, "_batch_tokens", 1_024)
+    with pytest.raises(EncoderError, match="no memory on the device for one text of 3 tokens"):
+        minilm.embed_passages(["steel"])
 
 
 def test_a_loaded_model_is_shared(minilm):
@@ -184,15 +214,10 @@ def test_lower_precision_stays_close(minilm):
     assert (vectors * minilm.embed_passages(TEXTS).vectors).sum(axis=1).min() > 0.999
 
 
-def test_the_path_follows_the_machine_and_the_config(monkeypatch):
-    assert pick_path(MINILM) == "cpu/torch/fp32"
-    assert pick_path(MINILM.model_copy(update={"precision": "bf16"})) == "cpu/torch/bf16"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert pick_path(MINILM) == "cuda/torch/fp16"
-
-
 def test_an_index_built_on_a_gpu_is_not_silently_computed_on_a_cpu():
-    with pytest.raises(EncoderError, match="built on cuda/torch/fp16, but there is no CUDA device"):
+    with pytest.raises(
+        EncoderError, match="on cuda/torch/fp16, as its index was, but there is no CUDA"
+    ):
         load_encoder(MINILM, path="cuda/torch/fp16")
 
 

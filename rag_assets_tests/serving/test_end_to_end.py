@@ -83,6 +83,9 @@ def test_the_first_refresh_builds_everything_and_says_how_much(first):
     assert first.answer["quarantine"] == []
     assert first.answer["errors"] == {}
     assert first.answer["warnings"] == []
+    assert first.answer["checks"]["failed"] == []
+    assert first.answer["checks"]["expectations"] > 40
+    assert Path(first.answer["checks"]["page"]).is_file()
     counts = first.answer["assets"]
     assert counts["document_files"]["added"] == 2
     assert counts["parsed_documents"]["added"] == 2
@@ -106,10 +109,13 @@ def test_the_second_refresh_does_nothing_and_imports_nothing_heavy(first, second
 def test_runs_and_checks_stand_where_the_ui_shows_them(project, second):
     with dg.DagsterInstance.from_config(str(project / "state/dagster")) as instance:
         assert [run.is_success for run in instance.get_runs()] == [True, True]
-        key = dg.AssetCheckKey(dg.AssetKey("chunks"), "tokens_fit")
+        key = dg.AssetCheckKey(dg.AssetKey("chunks"), "must_hold")
         records = instance.event_log_storage.get_asset_check_execution_history(key, limit=9)
         assert [record.status.value for record in records] == ["SUCCEEDED", "SUCCEEDED"]
         assert {record.partition for record in records} == {"default"}
+        shown = records[0].evaluation.metadata
+    assert "tokens_fit | yes" in shown["expectations"].value
+    assert Path(shown["report"].value).is_file()
 
 
 def test_the_last_answer_is_kept(project, second):
@@ -157,6 +163,7 @@ def test_status_reads_the_tables(here, capsys):
     assert record["variants"]["default"]["joint_index"]["complete"]
     unbuilt = record["variants"]["json_rows"]["joint_index"]
     assert (unbuilt["rows"], unbuilt["complete"], unbuilt["data_version"]) == (0, False, "absent")
+    assert record["checks"]["failed"] == []
     shared = [record["variants"][name]["chunk_vectors"] for name in ("default", "json_rows")]
     assert shared[0] == shared[1], "variants with the same parser and model share the table"
 
@@ -186,7 +193,7 @@ def test_a_second_refresh_waits_for_the_first_and_says_so(here):
             text=True,
         )
         line = waiting.stderr.readline()
-        waiting.terminate()
+        waiting.kill()
         waiting.communicate()
     assert line == f"index is being refreshed by process {os.getpid()}: waiting for it to finish\n"
 
@@ -228,3 +235,7 @@ def test_a_failing_table_is_named_and_the_rest_is_built(here, second, monkeypatc
     assert any("welds" in what and "welds" in reason for what, reason in reasons.items())
     assert any("broken.pdf" in what for what in reasons)
     assert refreshed.answer["assets"]["joint_index"]["added"] > 0
+    (warning,) = refreshed.answer["warnings"]
+    assert warning.startswith("parsed_documents: few_documents_failed does not hold (observed")
+    (failed,) = refreshed.answer["checks"]["failed"]
+    assert (failed["expectation"], failed["severity"]) == ("few_documents_failed", "warning")

@@ -244,3 +244,9 @@ def test_an_empty_folder_is_a_failure_that_keeps_what_is_held(store, folder):
     [item] = refresh(store, folder).values()
     assert item.report.failed == 1
     assert item.file.is_file()
+
+
+def test_lines_that_end_in_two_ways_are_lines(store, folder):
+    """As a script leaves them that appends to a file from another system."""
+    put(folder, "t.csv", 'id,name\r\n1,"a\nb"\r\n2,c\n')
+    assert columns(refresh(store, folder)["t"]) == {"id": [1, 2], "name": ["a\nb", "c"]}

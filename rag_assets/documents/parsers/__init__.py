@@ -1,4 +1,4 @@
-"""Parsers: each turns a file into elements, in a worker process.
+"""Parsers: each turns a file into elements, in a worker process unless the file is harmless.
 
 A parser is one file of this folder with a `PARSER` that describes it and a function
 

@@ -1,6 +1,7 @@
 """What is known of a parser without loading it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 
 
@@ -8,7 +9,7 @@ class ParseError(ValueError):
     """The file cannot be parsed, and the file is to blame; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parser:
     """A way to turn files into elements."""
 
@@ -23,13 +24,16 @@ class Parser:
     """The setting that does without it, if there is one."""
     lowest: int = 0
     """Lowest major version that will do."""
+    harmless_bytes: int = 0
+    """Files up to this size are parsed in the process of the refresh: nothing native touches them
+    and the time they take grows with their size alone."""
 
     @property
     def function(self) -> str:
         """The task that runs it: see `workers.Task`."""
         return f"{__package__}.{self.name}:parse"
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Names the output: library, its version and our revision; part of fingerprints."""
         library = f"{self.distribution} {version(self.distribution)}" if self.distribution else ""

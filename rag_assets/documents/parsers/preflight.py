@@ -2,11 +2,16 @@
 
 import zipfile
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.media_types import DOCX, PDF, PPTX
 from rag_assets.workers import Json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 FUNCTION = f"{__name__}:inspect"
 SECONDS = 60.0
@@ -31,9 +36,14 @@ class Inspection:
     @classmethod
     def of(cls, value: Json | bytes) -> "Inspection":
         """What `inspect` returned, as it came from a worker."""
-        from pydantic import TypeAdapter
+        return _validator().validate_python(value)
 
-        return TypeAdapter(cls).validate_python(value)
+
+@cache
+def _validator() -> "TypeAdapter[Inspection]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Inspection)
 
 
 def inspect(path: str, media_type: str) -> Json:

@@ -21,6 +21,7 @@ PARSER = Parser(
     revision=1,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
+    harmless_bytes=1_000_000,
 )
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -1,0 +1,125 @@
+"""The suites as Dagster asset checks: two for each table, whatever the number of expectations.
+
+`must_hold` gathers the expectations of severity `error`: where one fails, nothing downstream runs,
+and automation waits. `should_hold` gathers the warnings: it shows, and blocks nothing. Each check
+costs Dagster three events, which is most of what checks cost a refresh without work; that is why
+they are two, and why the expectations stand in their metadata and on the page.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from rag_assets import lineage
+from rag_assets.config import Config
+from rag_assets.quality import (
+    Expectation,
+    Result,
+    Severity,
+    Subject,
+    judged_by,
+    outcomes_of,
+    page_file,
+)
+from rag_assets.store import Store
+
+CHECKS: dict[Severity, str] = {"error": "must_hold", "warning": "should_hold"}
+
+
+def definitions(config: Config, *subjects: Subject) -> dg.Definitions:
+    """The asset checks of `subjects`; one whose expectations are all off has none."""
+    return dg.Definitions(
+        asset_checks=[_checks(subject, config=config) for subject in subjects if subject.suite]
+    )
+
+
+def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
+    expectations = subject.suite
+    asset = dg.AssetKey.from_user_string(subject.asset)
+    store = lineage.store_of(config)
+    variants = lineage.variants(config) if subject.has_variants else None
+
+    @dg.multi_asset_check(
+        name=f"check_{asset.to_python_identifier()}",
+        specs=[
+            dg.AssetCheckSpec(
+                CHECKS[severity],
+                asset=asset,
+                description=_description(of_severity),
+                blocking=severity == "error",
+                partitions_def=variants,
+            )
+            for severity in CHECKS
+            if (of_severity := [item for item in expectations if item.severity == severity])
+        ],
+        can_subset=True,
+        config_schema={
+            "accept_drift": dg.Field(
+                bool,
+                default_value=False,
+                description="Take the table as it is for what later runs are held against.",
+            )
+        },
+    )
+    def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+        result = outcomes_of(
+            subject,
+            store=store,
+            partition=context.partition_key if variants else None,
+            accept_drift=context.op_execution_context.op_config["accept_drift"],
+        )
+        wanted = {key.name for key in context.selected_asset_check_keys}
+        for severity, name in CHECKS.items():
+            if name in wanted:
+                yield _answer(result, store=store, asset=asset, severity=severity)
+
+    return check
+
+
+def _description(expectations: Sequence[Expectation]) -> str:
+    return "\n".join(f"- {item.name}: {item.description}" for item in expectations)
+
+
+def _answer(
+    result: Result, *, store: Store, asset: dg.AssetKey, severity: Severity
+) -> dg.AssetCheckResult:
+    expectations = [item for item in result.expectations if item.severity == severity]
+    failed = [item for item in result.failed if item.severity == severity]
+    metadata: dict[str, dg.MetadataValue] = {
+        "expectations": dg.MetadataValue.md(_table(result, expectations)),
+        "rows": dg.MetadataValue.int(result.rows),
+        "judged at": dg.MetadataValue.text(result.at),
+        "report": dg.MetadataValue.path(str(page_file(store))),
+    }
+    if failed:
+        metadata["failed"] = dg.MetadataValue.json(
+            {item.name: result.outcomes[item.name].summary for item in failed}
+        )
+        metadata["examples"] = dg.MetadataValue.json(
+            {item.name: list(result.outcomes[item.name].examples) for item in failed}
+        )
+    return dg.AssetCheckResult(
+        passed=not failed,
+        asset_key=asset,
+        check_name=CHECKS[severity],
+        severity=dg.AssetCheckSeverity.ERROR if severity == "error" else dg.AssetCheckSeverity.WARN,
+        metadata=metadata,
+    )
+
+
+def _table(result: Result, expectations: Sequence[Expectation]) -> str:
+    """As Markdown: Dagster stores each event three times, and table records are slow to store."""
+    rows = (
+        (
+            item.name,
+            "yes" if result.outcomes[item.name].passed else "**no**",
+            result.outcomes[item.name].summary,
+            judged_by(item),
+        )
+        for item in expectations
+    )
+    lines = (
+        " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows
+    )
+    head = "expectation | holds | found | judged by\n--- | --- | --- | ---"
+    return "\n".join([head, *lines])

@@ -1,0 +1,183 @@
+"""On which path a model computes here: `device/engine/precision`, such as `cpu/openvino/bf16`.
+
+The paths of this machine are tried from the fastest to the plainest, and the first one whose
+vectors agree with those of fp32 in PyTorch is taken. The choice is made once for each state and
+kept: vectors of one table must come from one path, and a machine never switches by itself.
+"""
+
+import json
+import logging
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from rag_assets.atomic import write_atomically
+from rag_assets.config import EmbeddingModel
+from rag_assets.models import openvino
+from rag_assets.models.embedding import Encoder, load_encoder
+from rag_assets.models.replicas import EncoderError
+from rag_assets.models.weights import weights_of
+
+CUDA = ("cuda/torch/fp16", "cuda/torch/bf16", "cuda/torch/fp32")
+CPU = ("cpu/openvino/fp32", "cpu/torch/fp32", "cpu/torch/bf16", "cpu/torch/fp16")
+CPU_WITH_BF16 = (
+    "cpu/openvino/bf16",
+    "cpu/torch/bf16",
+    "cpu/openvino/fp32",
+    "cpu/torch/fp32",
+    "cpu/torch/fp16",
+)
+"""Tokens a second of MiniLM-L6 on two cores with AVX512-BF16: 23,700, 13,000, 8,000 and 5,100."""
+LEAST_COSINE = 0.9995
+SENTENCES = (
+    "steel",
+    "The yield strength of 316L stainless steel is 205 MPa at room temperature.",
+    "Sträckgränsen för höghållfast stål anges i tabell 3, se även bilaga B.",
+    "density: 7.85 g/cm³; melting point: 1,538 °C; supplier: Nordic Alloys AB",
+    "| C | Si | Mn | P | S |\n| 0.08 | 0.75 | 2.00 | 0.045 | 0.030 |",
+    "Who approved the change of the coating thickness from 12 µm to 15 µm, and when?",
+    "Solid oxide fuel cells use yttria-stabilised zirconia as electrolyte.",
+    "Die Prüfung erfolgt nach DIN EN ISO 6892-1 bei Raumtemperatur.",
+)
+PROBES = (*SENTENCES, *(" ".join(SENTENCES * count)[: 160 * count] for count in range(1, 9)))
+"""Texts of one word up to some 500 tokens."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The path of a model, as it is kept in `<home>/<name>.json`."""
+
+    model_id: str
+    path: str
+    cosine: float | None = None
+    """Least cosine of a probe's vector to that of fp32 in PyTorch."""
+
+
+def paths_here(model: EmbeddingModel) -> list[str]:
+    """The paths that this machine offers for the model as it is configured, the fastest first.
+
+    Raises:
+        EncoderError: The config asks for what this machine lacks.
+    """
+    import torch
+
+    if torch.cuda.is_available() and model.engine != "openvino":
+        offered = CUDA
+    else:
+        offered = CPU_WITH_BF16 if _has_bf16() else CPU
+    if not openvino.is_installed() or model.backend != "sentence_transformers":
+        offered = tuple(path for path in offered if "openvino" not in path)
+    fitting = [
+        path
+        for path in offered
+        if model.engine in ("auto", _engine(path)) and model.precision in ("auto", _precision(path))
+    ]
+    if not fitting:
+        raise EncoderError(
+            f"the model {model.path} cannot be computed with engine {model.engine} and precision "
+            f"{model.precision} here; there are {', '.join(offered)}. OpenVINO needs "
+            "pip install 'rag-assets[openvino]' and the backend sentence_transformers"
+        )
+    return fitting
+
+
+def chosen_path(model: EmbeddingModel, *, name: str, home: Path) -> str:
+    """The path of the config's model called `name`, as kept in `home` or chosen now.
+
+    Raises:
+        EncoderError: No path that the config allows gives the vectors of fp32 here.
+        WeightsError: There are no weights, or they are broken.
+    """
+    file = home / f"{name}.json"
+    model_id = weights_of(model, home=home).model_id
+    kept = _kept(file)
+    if kept and kept.model_id == model_id and _agrees(kept.path, model):
+        return kept.path
+    choice = choose(model, home=home)
+    write_atomically(file, json.dumps(asdict(choice), indent=1))
+    return choice.path
+
+
+def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
+    """Try the paths of this machine and take the first that is true to fp32.
+
+    Raises:
+        EncoderError: None is.
+    """
+    model_id = weights_of(model, home=home).model_id
+    paths = paths_here(model)
+    refused: list[str] = []
+    for path in paths:
+        plain = f"{path.partition('/')[0]}/torch/fp32"
+        if path == plain:
+            return Choice(model_id, path)
+        try:
+            cosine = fidelity(
+                load_encoder(model, path=path, home=home), load_encoder(model, path=plain)
+            )
+        except EncoderError as error:
+            refused.append(f"{path}: {error}")
+        else:
+            if cosine >= LEAST_COSINE:
+                return Choice(model_id, path, round(cosine, 6))
+            refused.append(f"{path}: the least cosine to fp32 is {cosine:.5f}")
+        logger.warning("not taken for %s: %s", model.path, refused[-1])
+    raise EncoderError(
+        f"no path gives the vectors of fp32 for the model {model.path}, at least {LEAST_COSINE} in "
+        f"cosine ({'; '.join(refused)}): set models.<name>.precision to fp32"
+    )
+
+
+def fidelity(encoder: Encoder, reference: Encoder) -> float:
+    """Least cosine between the two encoders' vectors of the same texts."""
+    ours, theirs = (one.embed_passages(PROBES).vectors for one in (encoder, reference))
+    return float((ours * theirs).sum(axis=1).min())
+
+
+def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder:
+    """The model on the path of its index, or on another where this machine lacks that one.
+
+    Vectors of different paths agree closely enough to be compared, if not to be mixed.
+
+    Raises:
+        EncoderError: The model cannot compute here.
+        WeightsError: There are no weights, or they are broken.
+    """
+    kept = _kept(home / f"{name}.json")
+    if kept and kept.model_id == weights_of(model, home=home).model_id:
+        try:
+            return load_encoder(model, path=kept.path, home=home)
+        except EncoderError as error:
+            logger.info("queries are computed on another path than the index: %s", error)
+    return load_encoder(model, path=choose(model, home=home).path, home=home)
+
+
+@cache
+def _has_bf16() -> bool:
+    """Whether this processor multiplies in bf16: AVX512-BF16 or AMX."""
+    import torch
+
+    flags = torch.cpu.get_capabilities()
+    return bool(flags.get("avx512_bf16") or flags.get("amx_bf16"))
+
+
+def _kept(file: Path) -> Choice | None:
+    try:
+        entries = json.loads(file.read_text("utf-8"))
+        return Choice(entries["model_id"], entries["path"], entries.get("cosine"))
+    except (FileNotFoundError, ValueError, KeyError, AttributeError):
+        return None
+
+
+def _agrees(path: str, model: EmbeddingModel) -> bool:
+    return model.precision in ("auto", _precision(path)) and model.engine in ("auto", _engine(path))
+
+
+def _engine(path: str) -> str:
+    return path.split("/")[1]
+
+
+def _precision(path: str) -> str:
+    return path.split("/")[2]

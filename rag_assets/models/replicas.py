@@ -1,0 +1,181 @@
+"""Models in PyTorch, as functions from token ids to vectors that may run side by side."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from rag_assets.models.weights import Weights, WeightsError
+
+if TYPE_CHECKING:
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerBase
+
+STREAMS_PER_DEVICE = 2
+"""Threads that feed one CUDA device: one copies while the batch of the other is computed."""
+
+Forward: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""(batch, tokens) int64 ids and attention mask to (batch, dimension) float32 vectors.
+
+It raises `MemoryError` for a batch that is too large for the device, and `RuntimeError` for one
+that the model rejects.
+"""
+
+
+class EncoderError(Exception):
+    """The model cannot compute here; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """A loaded model."""
+
+    forwards: Sequence[Forward]
+    """Each is called by one thread at a time; different ones run side by side."""
+    tokenizer: "Tokenizer"
+    pad: int
+    """Token id that fills up the short rows of a batch."""
+
+
+def load_torch(weights: Weights, *, backend: str, device: str, precision: str) -> Replicas:
+    """The model in PyTorch: on the CPU, or on every CUDA device.
+
+    Raises:
+        EncoderError: There is no such device.
+        WeightsError: The files cannot be loaded.
+    """
+    from pickle import UnpicklingError
+
+    import torch
+    from safetensors import SafetensorError
+    from transformers.utils import logging
+
+    if device == "cuda" and not torch.cuda.is_available():
+        raise EncoderError(
+            f"{weights.folder} is to be computed on cuda/torch/{precision}, as its index was, but "
+            "there is no CUDA device here: run on a machine with a GPU, or set "
+            "models.<name>.precision to fp32, which embeds everything again"
+        )
+    logging.disable_progress_bar()  # it would cut into logs and the command line's output
+    load = {"sentence_transformers": _sentence_transformers, "flag_embedding": _flag_embedding}
+    is_cuda = device == "cuda"
+    names = [f"cuda:{n}" for n in range(torch.cuda.device_count())] if is_cuda else ["cpu"]
+    try:
+        loaded = [load[backend](weights, name, precision) for name in names]
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        SafetensorError,
+        UnpicklingError,
+    ) as error:
+        raise WeightsError(
+            f"the model in {weights.folder} cannot be loaded by {backend} ({error}): check "
+            "models.<name>.backend, and that the folder is whole"
+        ) from error
+    tokenizer = loaded[0][0]
+    forward = _on_cuda if is_cuda else _on_cpu
+    return Replicas(
+        forwards=[
+            forward(model, name)
+            for name, (_, model) in zip(names, loaded, strict=True)
+            for _ in range(STREAMS_PER_DEVICE if is_cuda else 1)
+        ],
+        tokenizer=fast_tokenizer(tokenizer, weights=weights),
+        pad=tokenizer.pad_token_id or 0,
+    )
+
+
+def fast_tokenizer(tokenizer: "PreTrainedTokenizerBase", *, weights: Weights) -> "Tokenizer":
+    """The Rust tokenizer inside one of Hugging Face.
+
+    Raises:
+        WeightsError: It is of the slow kind, which cannot say where in a text its tokens lie.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise WeightsError(
+            f"the tokenizer in {weights.folder} is of the slow kind: save it again with "
+            "tokenizer.json (`AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`)"
+        )
+    return backend
+
+
+_Model: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
+"""Ids and mask to vectors, all on the model's device."""
+
+
+def _sentence_transformers(
+    weights: Weights, device: str, precision: str
+) -> "tuple[PreTrainedTokenizerBase, _Model]":
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    kinds = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+    model = SentenceTransformer(str(weights.folder), device=device, local_files_only=True)
+    model.to(dtype=kinds[precision]).eval()
+
+    def vectors(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+
+    return model.tokenizer, vectors
+
+
+def _flag_embedding(
+    weights: Weights, device: str, precision: str
+) -> "tuple[PreTrainedTokenizerBase, _Model]":
+    from FlagEmbedding import BGEM3FlagModel
+
+    embedder = BGEM3FlagModel(
+        str(weights.folder),
+        use_fp16=precision == "fp16",
+        use_bf16=precision == "bf16",
+        devices=[device],
+    )
+    model, tokenizer = embedder.model, embedder.tokenizer
+    if model is None or tokenizer is None:
+        raise ValueError("FlagEmbedding loaded no model")
+    model.to(device).eval()
+
+    def vectors(
+        ids: "torch.Tensor",
+        mask: "torch.Tensor",
+        _owner: object = embedder,  # it moves its model to the CPU when nobody holds it
+    ) -> "torch.Tensor":
+        batch = {"input_ids": ids, "attention_mask": mask}
+        return model(batch, return_dense=True)["dense_vecs"]
+
+    return tokenizer, vectors
+
+
+def _on_cpu(model: _Model, _device: str) -> Forward:
+    import torch
+
+    def forward(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        with torch.inference_mode():
+            return model(torch.from_numpy(ids), torch.from_numpy(mask)).float().numpy()
+
+    return forward
+
+
+def _on_cuda(model: _Model, device: str) -> Forward:
+    """A stream of its own, fed from pinned memory: copies and kernels of two streams overlap."""
+    import torch
+
+    stream = torch.cuda.Stream(device)
+
+    def on_device(values: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(values).pin_memory().to(device, non_blocking=True)
+
+    def forward(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        try:
+            with torch.inference_mode(), torch.cuda.stream(stream):
+                return model(on_device(ids), on_device(mask)).float().cpu().numpy()
+        except torch.OutOfMemoryError as error:
+            torch.cuda.empty_cache()
+            raise MemoryError(str(error)) from error
+
+    return forward

@@ -1,0 +1,82 @@
+"""How far the profile of a table is from an earlier one.
+
+The earlier profile is that of the last accepted run: one in which every check of severity `error`
+passed. A warning about drift is shown once, for the data that brought it; what was accepted is what
+the next change is held against.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag_assets.quality.values import EXAMPLES_SHOWN, Example, Number, Profile
+
+FEWEST_ROWS = 50
+"""A smaller table is not judged: one document more would be called drift."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Totals of drift (see `suites.DRIFTS`), as far as both profiles can be compared."""
+
+    totals: Mapping[str, Number]
+    examples: Mapping[str, Sequence[Example]]
+
+
+def distances(now: Profile, *, before: Profile) -> Distances:
+    """How far `now` is from `before`; nothing where `before` is too small to tell."""
+    if before.rows < FEWEST_ROWS:
+        return Distances({}, {})
+    totals: dict[str, Number] = {"row_count_change": abs(now.rows - before.rows) / before.rows}
+    examples: dict[str, Sequence[Example]] = {
+        "row_count_change": [{"before": before.rows, "now": now.rows}]
+    }
+    _compare_shares("null_share_change", now.null_shares, before.null_shares, totals, examples)
+    if now.mean_length is not None and before.mean_length:
+        change = abs(now.mean_length - before.mean_length) / before.mean_length
+        totals["mean_length_change"] = change
+        examples["mean_length_change"] = [
+            {"before": round(before.mean_length, 1), "now": round(now.mean_length, 1)}
+        ]
+    if now.languages and before.languages:
+        shares = dict.fromkeys([*now.languages, *before.languages], 0.0)
+        held, found = shares | dict(before.languages), shares | dict(now.languages)
+        _compare_shares("language_change", found, held, totals, examples)
+        totals["language_change"] = sum(abs(found[code] - held[code]) for code in shares) / 2
+    if now.mean_norm is not None and before.mean_norm is not None:
+        totals["mean_norm_change"] = abs(now.mean_norm - before.mean_norm)
+        examples["mean_norm_change"] = [
+            {"before": round(before.mean_norm, 4), "now": round(now.mean_norm, 4)}
+        ]
+    if len(now.centroid) == len(before.centroid) > 0:
+        totals["centroid_distance"] = cosine_distance(now.centroid, before.centroid)
+    return Distances(totals, examples)
+
+
+def cosine_distance(first: Sequence[float], second: Sequence[float]) -> float:
+    """1 - cosine of the angle between two vectors, from 0 to 2; 1 where one of them is zero."""
+    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    lengths = math.sqrt(float(one @ one) * float(other @ other))
+    return max(0.0, 1 - float(one @ other) / lengths) if lengths else 1.0
+
+
+def _compare_shares(
+    total: str,
+    now: Mapping[str, float],
+    before: Mapping[str, float],
+    totals: dict[str, Number],
+    examples: dict[str, Sequence[Example]],
+) -> None:
+    """The largest change among the shares that both have, and which they are."""
+    changes = {name: abs(now[name] - before[name]) for name in now if name in before}
+    if not changes:
+        return
+    totals[total] = max(changes.values())
+    most = sorted(changes, key=lambda name: -changes[name])[:EXAMPLES_SHOWN]
+    examples[total] = [
+        {"of": name, "before": round(before[name], 4), "now": round(now[name], 4)}
+        for name in most
+        if changes[name]
+    ]

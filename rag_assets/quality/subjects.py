@@ -1,0 +1,171 @@
+"""Judging a table: measured once for each state of its data, then remembered."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+from rag_assets.config.checks import StageChecks
+from rag_assets.identity import Canonical, fingerprint
+from rag_assets.quality import page
+from rag_assets.quality.drift import FEWEST_ROWS, Distances, distances
+from rag_assets.quality.measuring import standing
+from rag_assets.quality.results import Ledger, Result, now
+from rag_assets.quality.suites import DRIFT_TOTALS, suite
+from rag_assets.quality.validation import evaluate
+from rag_assets.quality.values import Expectation, Measures, Outcome, Profile
+from rag_assets.store import Store
+from rag_assets.sync import current_version
+
+VERSION = 2
+"""Raised when the meaning of a stored result changes."""
+
+FIRST = "nothing to compare with: no run was accepted before"
+SMALL = f"not compared: fewer than {FEWEST_ROWS} rows, or nothing of the kind, before"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """An asset and what must hold of its table."""
+
+    asset: str
+    """Its key, as a person writes it."""
+    stage: str
+    """Name of its section under `checks` in the config."""
+    settings: StageChecks
+    expectations: Sequence[Expectation]
+    """On totals that `measure` gives; the config decides on severity and bounds."""
+    table: Callable[[str | None], str]
+    """Name of the table of a variant."""
+    version: Callable[[Store, str | None], str]
+    """Data version of the table."""
+    state: Callable[[Store, str | None], Canonical]
+    """Names everything that the measures depend on; reads no more than data versions."""
+    measure: Callable[[Store, str | None], Measures]
+    read: Callable[[Store, str | None, Sequence[str]], pa.Table]
+    """Reads columns of the table, the one that names a row first."""
+    has_variants: bool = True
+
+    @property
+    def suite(self) -> list[Expectation]:
+        """What must hold, as the config has it."""
+        return suite(self.settings, *self.expectations)
+
+
+def of_table(
+    asset: str,
+    *,
+    stage: str,
+    settings: StageChecks,
+    table: Callable[[str | None], str],
+    key: str,
+    made_from: Callable[[str | None], Sequence[tuple[str, str]]],
+    measure: Callable[[Store, str | None], Measures],
+    expectations: Sequence[Expectation],
+    also_made_from: Callable[[Store, str | None], Canonical] = lambda *_: None,
+    has_variants: bool = True,
+) -> Subject:
+    """The subject of a derived table that lies in the store.
+
+    Args:
+        asset: Key of the asset that keeps the table.
+        stage: Name of its section under `checks` in the config.
+        settings: That section.
+        table: Name of the table of a variant.
+        key: Column that names a row.
+        made_from: The tables that it is measured against, each with its key column.
+        measure: Reads the table, once, in batches.
+        expectations: On totals that `measure` gives.
+        also_made_from: What else the measures depend on.
+        has_variants: Whether each variant has a table of its own.
+    """
+
+    def version(store: Store, variant: str | None) -> str:
+        return current_version(store, table(variant), key=key)
+
+    def state(store: Store, variant: str | None) -> Canonical:
+        tables = [*made_from(variant), (table(variant), key)]
+        return [standing(store, *tables), also_made_from(store, variant)]
+
+    def read(store: Store, variant: str | None, columns: Sequence[str]) -> pa.Table:
+        return store.read(table(variant), columns=list(dict.fromkeys([key, *columns])))
+
+    return Subject(
+        asset=asset,
+        stage=stage,
+        settings=settings,
+        expectations=expectations,
+        table=table,
+        version=version,
+        state=state,
+        measure=measure,
+        read=read,
+        has_variants=has_variants,
+    )
+
+
+def outcomes_of(
+    subject: Subject, *, store: Store, partition: str | None = None, accept_drift: bool = False
+) -> Result:
+    """How the suite of a table went; the stored result while nothing has changed.
+
+    With `accept_drift` a table that drifted is taken for what the next ones are held against.
+    """
+    expectations = subject.suite
+    table = subject.table(partition)
+    ledger = Ledger(store, asset=subject.asset, table=table)
+    state = fingerprint(
+        VERSION, [asdict(item) for item in expectations], subject.state(store, partition)
+    )
+    held = ledger.result()
+    if held and held.state == state and not (accept_drift and held.drifted):
+        return held
+    measures = subject.measure(store, partition)
+    version = subject.version(store, partition)
+    accepted = None if accept_drift else ledger.accepted()
+    before = accepted.baseline(version) if accepted else None
+    result = Result(
+        state=state,
+        at=now(),
+        stage=subject.stage,
+        asset=subject.asset,
+        table=table,
+        rows=measures.rows,
+        expectations=expectations,
+        outcomes=_judged(
+            expectations,
+            measures=measures,
+            before=before,
+            read=lambda columns: subject.read(store, partition, columns),
+        ),
+    )
+    if not result.blocks:
+        ledger.accept(measures.profile, version=version, before=before)
+    ledger.keep(result)
+    page.write(store)
+    return result
+
+
+def _judged(
+    expectations: Sequence[Expectation],
+    *,
+    measures: Measures,
+    before: Profile | None,
+    read: Callable[[Sequence[str]], pa.Table],
+) -> dict[str, Outcome]:
+    drift = distances(measures.profile, before=before) if before else Distances({}, {})
+    known = Measures(
+        rows=measures.rows,
+        totals={**measures.totals, **drift.totals},
+        examples={**measures.examples, **drift.examples},
+        profile=measures.profile,
+    )
+    unknown = DRIFT_TOTALS - drift.totals.keys()
+    outcomes = evaluate(
+        [item for item in expectations if item.total not in unknown], measures=known, read=read
+    )
+    return outcomes | {
+        item.name: Outcome(passed=True, measured=measures.rows, note=SMALL if before else FIRST)
+        for item in expectations
+        if item.total in unknown
+    }

@@ -1,0 +1,92 @@
+"""What a state holds, and how it differs from another: nothing may be lost, doubled or stale."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from rag_assets import snapshots, sync
+from rag_assets.store import Store
+
+KEYS = {
+    "document_files": "document_id",
+    "elements": "element_id",
+    "chunks": "chunk_id",
+    "table_rows": "row_id",
+    "serialized_rows": "row_id",
+    "documents": "unit_id",
+    "rows": "unit_id",
+    "joint": "unit_id",
+    "questions": "question_id",
+}
+UNITS = ("documents__", "rows__")
+TIMES = {"document_files": ("modified", "row_fingerprint")}
+"""Columns that follow the clock and not the content."""
+
+Rows = Mapping[str, Sequence[tuple[str, str]]]
+
+
+def contents(state: Path, *, without: Sequence[str] = ()) -> dict[str, list[tuple[str, str]]]:
+    """For each table and snapshot, the key and all that is said of each row, sorted.
+
+    Columns that are named in `without` are left out.
+    """
+    store = Store(state)
+    held: dict[str, list[tuple[str, str]]] = {}
+    for name in store.names():
+        if name == sync.QUARANTINE:
+            continue
+        kind = name.partition("__")[0]
+        table = store.read(name)
+        left_out = {*TIMES.get(kind, ()), *without}
+        rows = table.select([column for column in table.column_names if column not in left_out])
+        held[name] = sorted((row[KEYS[kind]], repr(row)) for row in rows.to_pylist())
+    for source, table, file in store.exports():
+        rows = pq.read_table(file).to_pylist()
+        version = snapshots.data_version_of(file)
+        held[f"exports/{source}/{table}"] = [
+            ("data version", version),
+            *((str(place), repr(row)) for place, row in enumerate(rows)),
+        ]
+    return held
+
+
+def quarantine(state: Path) -> list[tuple[str, str, str]]:
+    """What stands in quarantine: table, file or row, and whose fault it was."""
+    store = Store(state)
+    if not store.exists(sync.QUARANTINE):
+        return []
+    rows = store.read(sync.QUARANTINE, columns=["target", "label", "kind"]).to_pylist()
+    return sorted((row["target"], row["label"], row["kind"]) for row in rows)
+
+
+def lost(ours: Rows, fresh: Rows) -> list[str]:
+    """What an undisturbed build holds and `ours` does not, or says otherwise."""
+    return list(_beyond(fresh, ours))
+
+
+def doubled(ours: Rows, fresh: Rows) -> list[str]:
+    """What `ours` holds twice, or beyond an undisturbed build."""
+    return list(_beyond(ours, fresh))
+
+
+def _beyond(these: Rows, those: Rows) -> Iterator[str]:
+    for name, rows in these.items():
+        for (key, row), count in (Counter(rows) - Counter(those.get(name, ()))).items():
+            yield f"{name} {key} ({count}): {row[:200]}"
+
+
+def embedded(state: Path) -> set[str]:
+    """Hashes of the texts whose vectors are committed."""
+    store = Store(state)
+    found: set[str] = set()
+    for name in store.names():
+        if name.startswith(UNITS):
+            found.update(store.read(name, columns=["text_hash"])["text_hash"].to_pylist())
+    return found
+
+
+def written_down(ledger: Path) -> list[str]:
+    """Hashes of the texts that were embedded, in order."""
+    return ledger.read_text().split() if ledger.exists() else []

@@ -1,0 +1,98 @@
+"""An encoder without weights, so that a process that dies costs no loading of a model.
+
+It stands in for a model in tests of faults only: everything around it, tables, parts, commits and
+reuse of vectors, is the real thing. It writes each text that it embeds into a ledger, as it does.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from rag_assets.config import Config
+from rag_assets.identity import text_hash
+from rag_assets.index import assets, embed, joint
+from rag_assets.index.encoders import IndexEncoder
+from rag_assets.models.embedding import Embedded
+from rag_assets.models.windows import Tokenized, Window
+from rag_assets.store import Store
+
+DIMENSION = 32
+MODEL_ID = "hashing"
+ENCODER_ID = f"{MODEL_ID}/cpu/sha256/fp32"
+
+
+class HashEncoder:
+    """The bytes of a text's SHA-256 as its vector."""
+
+    model_id = MODEL_ID
+    max_tokens = 256
+    part_tokens = 32_768
+
+    def __init__(
+        self, ledger: Path | None, *, encoder_id: str = ENCODER_ID, dimension: int = DIMENSION
+    ) -> None:
+        """Write what is embedded into `ledger`; `dimension` is a multiple of 32."""
+        self._ledger = ledger
+        self.encoder_id = encoder_id
+        self.dimension = dimension
+
+    def tokenize(self, texts: Sequence[str], /) -> Tokenized:
+        digests = [np.frombuffer(bytes.fromhex(text_hash(text)), np.uint8) for text in texts]
+        windows = [Window(place, ids.astype(np.int64), 1) for place, ids in enumerate(digests)]
+        return Tokenized(texts=len(texts), windows=windows)
+
+    def embed(self, tokenized: Tokenized, /) -> Embedded:
+        ids = np.array([window.ids for window in tokenized.windows]).reshape(-1, DIMENSION)
+        self._write_down(ids)
+        vectors = np.tile(ids, self.dimension // DIMENSION).astype(np.float32) - 127.5
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return Embedded(vectors, np.ones(len(ids), np.int32), {}, tokens=len(ids))
+
+    def embed_passages(self, texts: Sequence[str], /) -> Embedded:
+        return self.embed(self.tokenize(texts))
+
+    def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
+        return self.embed(self.tokenize(texts)).vectors
+
+    def _write_down(self, ids: np.ndarray) -> None:
+        if self._ledger is None:
+            return
+        lines = "".join(f"{bytes(row.astype(np.uint8)).hex()}\n" for row in ids)
+        ledger = os.open(self._ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(ledger, lines.encode())
+        os.close(ledger)
+
+
+def encoder_of(
+    store: Store,
+    config: Config,
+    *,
+    model: str,
+    ledger: Path | None = None,
+) -> IndexEncoder:
+    """Stands in for `encoders.encoder_of`."""
+    return IndexEncoder(
+        model_id=MODEL_ID,
+        encoder_id=ENCODER_ID,
+        dimension=DIMENSION,
+        max_tokens=HashEncoder.max_tokens,
+        load=partial(HashEncoder, ledger),
+    )
+
+
+@contextmanager
+def hashing(ledger: Path | None = None) -> Iterator[None]:
+    """Let every stage of this process embed with a `HashEncoder`."""
+    modules = (assets, embed, joint)
+    held = [module.encoder_of for module in modules]
+    for module in modules:
+        module.encoder_of = partial(encoder_of, ledger=ledger)
+    try:
+        yield
+    finally:
+        for module, real in zip(modules, held, strict=True):
+            module.encoder_of = real

@@ -1,0 +1,240 @@
+"""Files that change under the reader, lie about their time, or are not what they should be."""
+
+import os
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from rag_assets.sources import databases, files, listing, tabular
+from rag_assets.sources.exports import Export, refresh_exports
+from rag_assets.sources.files import refresh_document_files
+from rag_assets.store import Store
+from rag_assets.sync import Report
+from rag_assets_tests.faults import project
+from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+
+DAY = 86_400
+
+
+@pytest.fixture
+def made(tmp_path) -> Project:
+    return project.make(tmp_path, documents=3, rows=4)
+
+
+def look(made: Project) -> tuple[Report, list[str]]:
+    """One pass over the documents, and what it said."""
+    lines: list[str] = []
+    sources = made.config.sources.documents
+    report = refresh_document_files(made.store, sources, allow_shrink=False, log=lines.append)
+    return report, lines
+
+
+def export(made: Project, source: int, *, state: Path | None = None) -> list[Export]:
+    """One pass over a table source: the database (0) or the lists (1)."""
+    store = Store(state or made.home / "state")
+    chosen = made.config.sources.tables[source]
+    return refresh_exports(store, chosen, allow_shrink=False, log=lambda _: None)
+
+
+def tells_the_truth(made: Project) -> bool:
+    """Whether the manifest says of each file what its bytes are now."""
+    rows = made.store.read("document_files", columns=["uri", "sha256"]).to_pylist()
+    said = {row["uri"]: row["sha256"] for row in rows}
+    return said == {
+        path.relative_to(made.documents).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in made.documents.rglob("*")
+        if path.is_file()
+    }
+
+
+def snapshot(export: Export) -> str:
+    return repr(pq.read_table(export.file).to_pylist())
+
+
+def test_an_edit_of_equal_size_and_time_is_seen(made):
+    """As copies and archives make them, which carry times along."""
+    path = made.write("same.md", "# Same\n\nIt bears 100 MPa.\n")
+    look(made)
+    before = path.stat()
+    path.write_text("# Same\n\nIt bears 200 MPa.\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert look(made)[0].changed == 1
+    assert tells_the_truth(made)
+
+
+def test_a_clock_that_was_set_back_hides_no_edit(made, monkeypatch):
+    back = [0]
+    now = listing.now
+    for module in (listing, databases):
+        monkeypatch.setattr(module, "now", lambda: now() - back[0] * 1_000_000)
+    look(made)
+    export(made, 0)
+    back[0] = DAY
+    assert not look(made)[0].touched
+    assert not any(item.report.touched or item.report.failed for item in export(made, 0))
+
+    path = made.documents / "series0/report0.md"
+    path.write_text("# Written while the clock was a day behind\n")
+    made.execute("UPDATE tests SET name = 'found behind time' WHERE id = 1")
+    for written in (path, made.database):
+        os.utime(written, (time.time() - DAY, time.time() - DAY))
+    assert look(made)[0].changed == 1
+    assert "found behind time" in "".join(map(snapshot, export(made, 0)))
+
+    back[0] = 0
+    assert not look(made)[0].touched
+    assert not any(item.report.touched for item in export(made, 0))
+    assert tells_the_truth(made)
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_a_file_replaced_while_it_is_read_is_read_again(made, monkeypatch, times):
+    """The second time it never stands still: what was read counts until the next refresh."""
+    path = made.documents / "series1/report1.md"
+    read, replaced = files._read, []
+
+    def read_and_replace(seen, entry):
+        content = read(seen, entry)
+        if Path(entry.path) == path and len(replaced) < times:
+            replaced.append(entry)
+            fresh = path.with_suffix(".fresh")
+            fresh.write_text(f"# Edition {len(replaced)} of nine\n")
+            fresh.replace(path)
+            project.age(path, seconds=3_600 - len(replaced))
+        return content
+
+    look(made)
+    made.write("series1/report1.md", "# Old\n")
+    monkeypatch.setattr(files, "_read", read_and_replace)
+    _, lines = look(made)
+    assert "series1/report1.md changed while it was read" in lines
+    assert tells_the_truth(made) == (times == 1)
+
+    monkeypatch.setattr(files, "_read", read)
+    look(made)
+    assert tells_the_truth(made)
+
+
+def test_a_replaced_file_that_comes_back_is_taken_back(made, monkeypatch):
+    """What was listed is not what was read: the same list later proves nothing."""
+    path = made.documents / "series1/report1.md"
+    aside = made.home / "aside.md"
+    read = files._read
+
+    def read_another(seen, entry):
+        if Path(entry.path) == path and not aside.exists():
+            path.rename(aside)
+            path.write_text("# Only for a moment\n")
+        return read(seen, entry)
+
+    look(made)
+    made.write("series1/report1.md", "# The real one\n")
+    monkeypatch.setattr(files, "_read", read_another)
+    look(made)
+    assert aside.exists()
+    monkeypatch.setattr(files, "_read", read)
+    aside.replace(path)
+    look(made)
+    assert tells_the_truth(made)
+
+
+def test_a_list_that_is_written_to_while_it_is_read_keeps_its_snapshot(made, monkeypatch):
+    path = made.home / "lists/suppliers.csv"
+    read = tabular._csv_rows
+
+    def read_and_write(*arguments, **options):
+        yield from read(*arguments, **options)
+        path.write_text(path.read_text() + "99,Half a li")
+
+    (before,) = export(made, 1)
+    held = snapshot(before)
+    path.write_text(path.read_text().replace("City 0", "City 7"))
+    monkeypatch.setattr(tabular, "_csv_rows", read_and_write)
+    (refused,) = export(made, 1)
+    assert ["changed while it was read" in item.reason for item in refused.report.failures] == [
+        True
+    ]
+    assert snapshot(refused) == held
+
+    monkeypatch.setattr(tabular, "_csv_rows", read)
+    path.write_text(path.read_text().replace("99,Half a li", "99,Half a list,City 9\n"))
+    (taken,) = export(made, 1)
+    (fresh,) = export(made, 1, state=made.home / "fresh")
+    assert taken.report.failed == 0
+    assert snapshot(taken) == snapshot(fresh)
+
+
+def test_loops_and_links_out_of_the_root_are_no_documents(made, tmp_path):
+    secret = tmp_path / "secret.md"
+    secret.write_text("# Secret\n")
+    for name, target in {
+        "loop": made.documents,
+        "series0/up": made.documents,
+        "circle": made.documents / "circle",
+        "leaves.md": secret,
+        "out": tmp_path,
+        "nowhere.md": tmp_path / "nothing.md",
+    }.items():
+        (made.documents / name).symlink_to(target)
+    os.mkfifo(made.documents / "pipe.md")
+    look(made)
+    rows = made.store.read("document_files").to_pylist()
+    assert len([row for row in rows if row["status"] == "ok"]) == 3
+    reasons = {row["uri"]: row["reason"] for row in rows if row["status"] != "ok"}
+    assert "out of the source" in reasons["leaves.md"]
+    assert "leads nowhere" in reasons["nowhere.md"]
+    assert "a pipe" in reasons["pipe.md"]
+    assert reasons.keys() == {"circle", "leaves.md", "nowhere.md", "out", "pipe.md"}
+    assert not look(made)[0].touched
+
+
+def test_thousands_of_tiny_files_are_one_refresh(tmp_path):
+    made = project.make(tmp_path, documents=1, rows=1)
+    for number in range(2_000):
+        path = made.documents / f"{number % 40}/tiny{number}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"tiny {number}")
+        project.age(path)
+    report, _ = look(made)
+    assert (report.added, report.failed) == (2_001, 0)
+    again, _ = look(made)
+    assert (again.touched, again.unchanged) == (False, 2_001)
+    (made.documents / "7/tiny7.txt").write_text("changed")
+    assert look(made)[0].changed == 1
+
+
+HOSTILE = {
+    "nul.md": b"# Nul\n\nneedle \x00 after\n",
+    "surrogates.txt": b"needle \xed\xa0\x80 alone\n",
+    "right.txt": "needle עברית \u202eאבג\u202c\n".encode(),
+    "emoji 👩‍👩‍👧.md": "# 🇸🇪\n\nneedle 👩‍👩‍👧‍👦 e\u0301\n".encode(),
+    "line\nbreak.md": b"needle in an odd place\n",
+    "bad.pdf": b"%PDF-1.7\nneedle",
+    "empty.md": b"",
+    "blank.txt": b" \n\t\n",
+}
+
+
+def test_hostile_texts_are_read_or_named_and_the_rest_goes_on(made):
+    for name, content in HOSTILE.items():
+        made.write(name, content)
+    Path(os.fsdecode(bytes(made.documents) + b"/bad\xff.md")).write_text("needle")
+    with hashing():
+        refresh(made.config)
+        joint = made.config.tables_of("default").joint
+        found = "\n".join(made.store.read(joint, columns=["text"])["text"].to_pylist())
+        for words in ("עברית", "👩‍👩‍👧‍👦 é", "alone", "odd place"):
+            assert words in found
+        reasons = {
+            row["label"]: row["reason"]
+            for row in made.store.read("quarantine", columns=["label", "reason"]).to_pylist()
+        }
+        assert "NUL" in reasons["nul.md"]
+        assert {"bad.pdf", "empty.md", "blank.txt", "documents/bad\ufffd.md"} <= reasons.keys()
+        assert not any(report.touched for report in refresh(made.config))

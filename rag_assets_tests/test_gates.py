@@ -1,0 +1,116 @@
+"""Suites as asset checks: what blocks, what shows, and what a person reads."""
+
+from dataclasses import replace
+
+import dagster as dg
+import pytest
+
+from rag_assets import gates, quality
+from rag_assets.config import Config
+from rag_assets.quality import Profile
+from rag_assets_tests.quality.subject import Table, subject_of
+
+
+@pytest.fixture
+def config(tmp_path):
+    return Config(state_dir=tmp_path, variants={"default": {}, "other": {}})
+
+
+@pytest.fixture
+def table():
+    return Table()
+
+
+def run(config, subject, *, accept_drift=False):
+    """`chunks`, checked, and `vectors` after it, for the variant `other`."""
+    variants = dg.StaticPartitionsDefinition(list(config.variants))
+
+    @dg.asset(partitions_def=variants)
+    def chunks() -> None: ...
+
+    @dg.asset(partitions_def=variants, deps=[chunks])
+    def vectors() -> None: ...
+
+    checks = gates.definitions(config, subject).asset_checks or ()
+    asked = {"ops": {check.op.name: {"config": {"accept_drift": True}} for check in checks}}
+    return dg.materialize(
+        [chunks, vectors, *checks],
+        partition_key="other",
+        raise_on_error=False,
+        run_config=asked if accept_drift else None,
+    )
+
+
+def evaluations(result) -> dict[str, dg.AssetCheckEvaluation]:
+    return {check.check_name: check for check in result.get_asset_check_evaluations()}
+
+
+def ran(result) -> set[str]:
+    events = result.get_asset_materialization_events()
+    return {event.asset_key.to_user_string() for event in events}
+
+
+@pytest.mark.parametrize(
+    ("severity", "failed", "is_built"),
+    [("error", "must_hold", False), ("warning", "should_hold", True)],
+)
+def test_a_failed_error_blocks_downstream_and_a_warning_only_shows(
+    config, table, severity, failed, is_built
+):
+    table.totals["oversized_chunks"] = 3
+    result = run(config, subject_of(table, tokens_fit=severity))
+
+    found = evaluations(result)
+    assert {name for name, check in found.items() if not check.passed} == {failed}
+    assert found[failed].partition == "other"
+    assert ("vectors" in ran(result)) is is_built
+    assert result.success is is_built
+
+
+def test_the_metadata_name_what_failed_with_examples_and_the_page(config, table):
+    table.totals["oversized_chunks"] = 3
+    metadata = evaluations(run(config, subject_of(table)))["must_hold"].metadata
+
+    table = metadata["expectations"].value
+    assert "ids_unique | yes | observed 0 | duplicate_ids at most 0" in table
+    assert "tokens_fit | **no** | observed 3 | oversized_chunks at most 0" in table
+    assert metadata["failed"].value == {"tokens_fit": "observed 3"}
+    assert metadata["examples"].value == {"tokens_fit": [{"uri": "a.md", "tokens": 300}]}
+    assert metadata["report"].value == str(config.state_dir / "reports/checks.html")
+    assert (config.state_dir / "reports/checks.html").is_file()
+
+
+def test_the_stored_result_is_given_again(config, table):
+    first, second = (evaluations(run(config, subject_of(table))) for _ in range(2))
+
+    assert table.measured == 1
+    assert first.keys() == second.keys() == {"must_hold", "should_hold"}
+    assert first["must_hold"].metadata == second["must_hold"].metadata
+
+
+def test_what_is_off_is_not_there(config, table):
+    without_warnings = subject_of(table, drift="off")
+    nothing = subject_of(table, drift="off", tokens_fit="off", ids_unique="off")
+
+    assert evaluations(run(config, without_warnings)).keys() == {"must_hold"}
+    assert not gates.definitions(config, nothing).asset_checks
+
+
+def test_drift_that_blocks_is_accepted_by_asking_for_it(config, table):
+    subject = subject_of(table, drift={"severity": "error"})
+    run(config, subject)
+    table.version, table.profile = "2", replace(table.profile, rows=9_000)
+    assert not run(config, subject).success
+
+    assert run(config, subject, accept_drift=True).success
+    assert run(config, subject).success
+
+
+def test_an_expectation_that_cannot_be_judged_blocks_if_it_is_an_error(config, table):
+    table.profile = Profile(rows=1)
+    unknown = quality.none("tokens_fit", of="nothing", description="")
+    result = run(config, subject_of(table, expectations=[unknown]))
+
+    assert not result.success
+    failed = evaluations(result)["must_hold"].metadata["failed"].value
+    assert failed == {"tokens_fit": "nothing measures nothing"}
