@@ -24,6 +24,10 @@ class ContentError(Exception):
     """DuckDB cannot take the rows of a table, or has no room for them; the cause says why."""
 
 
+class RoomError(ContentError):
+    """The rows of a table do not fit into the memory that DuckDB may take."""
+
+
 @contextmanager
 def spilling_to(
     folder: Path, *, memory: str = MEMORY_LIMIT
@@ -31,6 +35,7 @@ def spilling_to(
     """A DuckDB in memory that spills to `folder` and reckons times in UTC.
 
     Raises:
+        RoomError: A statement takes more than `memory`.
         ContentError: A statement failed.
     """
     import duckdb
@@ -41,6 +46,8 @@ def spilling_to(
             connection.execute(f"SET temp_directory = {quoted(str(folder / 'spilled'))}")
             connection.execute("SET TimeZone = 'UTC'")
             yield connection
+    except duckdb.OutOfMemoryException as error:
+        raise RoomError(str(error)) from error
     except duckdb.Error as error:
         raise ContentError(str(error)) from error
 

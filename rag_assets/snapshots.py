@@ -39,6 +39,7 @@ from rag_assets.snapshot_files import (
 )
 from rag_assets.snapshot_patches import HIGH, LOW, identity_of, patched, version_of
 from rag_assets.snapshot_types import (
+    RoomError,
     as_json,
     load_keys,
     load_rows,
@@ -97,7 +98,6 @@ def swap(
         ShrinkError: More than half of the rows are gone and `allow_shrink` is not set.
         StaleKeysError: Not all rows landed, and those that did do not explain all the keys.
     """
-    import duckdb
 
     def at_most(memory: str) -> Swap:
         folder = work / memory
@@ -108,7 +108,7 @@ def swap(
     for memory in MEMORY[:-1]:
         try:
             return at_most(memory)
-        except duckdb.OutOfMemoryException:
+        except RoomError:
             log(f"{about.name}: {memory} of memory do not hold its largest rows, taking more")
     return at_most(MEMORY[-1])
 
