@@ -99,8 +99,8 @@ class DatabaseTables(Origin):
         except SQLAlchemyError as error:
             raise SourceError(
                 f"{self.source.name}: the database {shown(self.source)} cannot be read "
-                f"({first_line(root_cause(error))}): check the URL, the password, the rights and "
-                "that it is running"
+                f"({first_line(error.__cause__ or error)}): check the URL, the password, the "
+                "rights and that it is running"
             ) from error
 
     @override
