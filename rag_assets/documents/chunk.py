@@ -126,10 +126,8 @@ class _Pass:
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
             part = documents[start : start + DOCUMENTS_A_BATCH]
             blocks = self._blocks(part)
-            counter.learn(block.text for held in blocks.values() for block in held)
-            chunks = {
-                document: self._chunks(blocks.get(document, []), counter) for document in part
-            }
+            cut = self._chunks([blocks.get(document, []) for document in part], counter)
+            chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
             failed = [self._empty(document) for document, found in chunks.items() if not found]
             yield sync.Batch(self._rows(chunks), done, failed)
@@ -139,16 +137,18 @@ class _Pass:
             self.elements, column="document_id", keys=documents, columns=_BLOCK_COLUMNS
         )
         blocks: dict[str, list[Block]] = {}
-        for row in table.sort_by(
-            [("document_id", "ascending"), ("index", "ascending")]
-        ).to_pylist():
-            path = tuple(row.pop("section_path"))
-            blocks.setdefault(row.pop("document_id"), []).append(Block(**row, section_path=path))
+        ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
+        columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
+        for document, index, type_, text, page, path in zip(*columns, strict=True):
+            block = Block(index, type_, text, page, tuple(path))
+            blocks.setdefault(document, []).append(block)
         return blocks
 
-    def _chunks(self, blocks: Sequence[Block], counter: TokenCounter) -> list[Chunk]:
+    def _chunks(
+        self, documents: Sequence[Sequence[Block]], counter: TokenCounter
+    ) -> list[list[Chunk]]:
         return chunks_of(
-            blocks,
+            documents,
             strategy=self._settings.strategy,
             size=self._settings.size,
             overlap=self._settings.overlap,
