@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rag_assets import schemas, sync
+from rag_assets.arrow_sql import query
 from rag_assets.config import Chunking, Config
 from rag_assets.documents.chunking import Block, Chunk, chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
@@ -190,13 +191,9 @@ class _Pass:
 
 def _contents(elements: pa.Table, files: pa.Table) -> pa.Table:
     """For each document of the manifest, a hash over what its elements say."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        connection.register("elements", elements)
-        connection.register("files", files)
-        return connection.sql(
-            "SELECT document_id, "
-            "count(*) || ':' || bit_xor(md5_number(row_fingerprint)) AS content "
-            "FROM elements SEMI JOIN files USING (document_id) GROUP BY document_id"
-        ).to_arrow_table()
+    return query(
+        "SELECT document_id, count(*) || ':' || bit_xor(md5_number(row_fingerprint)) AS content "
+        "FROM elements SEMI JOIN files USING (document_id) GROUP BY document_id",
+        elements=elements,
+        files=files,
+    )

@@ -148,8 +148,8 @@ class TokenCounter:
         if any(self._split(f"ab{mark}ab") != ["ab", mark, "ab"] for mark in PUNCTUATION):
             return re.compile(r"\S+")
         known = (token.content for token in self._tokenizer.get_added_tokens_decoder().values())
-        mark = f"[{re.escape(PUNCTUATION)}]"
-        return re.compile("|".join([*map(re.escape, known), mark, rf"(?:(?!{mark})\S)+"]))
+        marks = re.escape(PUNCTUATION)
+        return re.compile("|".join([*map(re.escape, known), f"[{marks}]", rf"[^{marks}\s]+"]))
 
     def _split(self, text: str) -> list[str]:
         """What the tokenizer parts `text` into before all else."""
