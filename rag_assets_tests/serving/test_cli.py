@@ -17,7 +17,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-COMMANDS = ("init", "refresh", "search", "evaluate", "status", "ui")
+COMMANDS = ("init", "refresh", "search", "evaluate", "status", "clean-up", "ui")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
