@@ -254,6 +254,13 @@ class Schedule(Section):
         return value
 
 
+class CleanUp(Section):
+    """When old versions of tables are removed, and which of them."""
+
+    keep_days: int = Field(7, ge=1, description="versions replaced less than so many days ago stay")
+    cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
+
+
 class Index(Section):
     """When search indexes are built and maintained."""
 
@@ -290,6 +297,7 @@ class Config(Section):
     evaluation: Evaluation = Evaluation()
     serving: Serving = Serving()
     schedule: Schedule = Schedule()
+    clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
 
     @field_validator("parsers", mode="after")
