@@ -254,6 +254,32 @@ class Schedule(Section):
         return value
 
 
+Place: TypeAlias = Literal["in_process", "processes", "ray"]
+
+
+class Execution(Section):
+    """Where documents are parsed and texts embedded; the result is the same everywhere."""
+
+    parsing: Place = Field(
+        "processes",
+        description="worker processes, with limits of time and memory, here or on a Ray cluster; "
+        "in_process has no limits",
+    )
+    embedding: Place = Field(
+        "in_process", description="this process uses all cores and GPUs; the others are for more"
+    )
+    workers: int | None = Field(
+        None,
+        gt=0,
+        description="most processes (one for each core, up to 4) or Ray workers (what fits)",
+    )
+    ray_address: str | None = Field(
+        None,
+        description="of a running Ray cluster: auto on one of its nodes, else ray://HOST:10001; "
+        "one is started on this machine unless given",
+    )
+
+
 class Index(Section):
     """When search indexes are built and maintained."""
 
@@ -286,6 +312,7 @@ class Config(Section):
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
     variants: dict[Slug, Variant] = Field({"default": Variant()}, min_length=1)
     index: Index = Index()
+    execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
     evaluation: Evaluation = Evaluation()
     serving: Serving = Serving()
