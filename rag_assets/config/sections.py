@@ -304,6 +304,12 @@ class Config(Section):
     """The whole of `rag_assets.yaml`."""
 
     state_dir: Path = Field(Path("data/.state"), description="everything built lies here")
+    tables_url: str | None = Field(
+        None,
+        pattern=r"^s3://[^/@:]+(/[^@]*)?$",
+        description="s3://BUCKET/PREFIX that holds the LanceDB tables instead of state_dir; "
+        "credentials and endpoint come from the environment (AWS_*)",
+    )
     owner: str = Field("team:data", description="owner shown in Dagster: team:NAME or an e-mail")
     sources: Sources = Sources()
     parsers: dict[Slug, Parser] = Field({}, validate_default=True)

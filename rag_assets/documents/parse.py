@@ -26,7 +26,8 @@ from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsing import Content, Parsed, Parsing
 from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint
-from rag_assets.store import Store, is_one_of, parts_of, remove_folder
+from rag_assets.places import remove_folder
+from rag_assets.store import Store, is_one_of, parts_of
 
 REVISION = 1
 """Raised when the same output of a parser gives other elements than before."""
