@@ -109,12 +109,10 @@ class Bucket:
 
     def drop(self, name: str, /) -> None:
         """Remove the table: its manifests first, without which there is none."""
-        if not self.exists(name):
-            return
         self._seen.discard(name)
         files, root = self._files()
-        files.delete_dir(f"{root}/{name}.lance/{MANIFESTS}")
-        files.delete_dir(f"{root}/{name}.lance")
+        files.delete_dir_contents(f"{root}/{name}.lance/{MANIFESTS}", missing_dir_ok=True)
+        files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
 
     def _files(self) -> "tuple[FileSystem, str]":
         from pyarrow.fs import FileSystem

@@ -1,10 +1,10 @@
 """The state of a project: LanceDB tables, their locks and the record of finished passes.
 
-Tables may lie in an object store; locks and records lie in the state folder, which all who write
-share. Nothing else opens a table. Every commit is atomic: a reader sees the table before it or after
+Nothing else opens a table. Every commit is atomic: a reader sees the table before it or after
 it, never in between. A lock dies with the process that holds it, so that a killed run blocks
-nobody. LanceDB is imported on first use of a table, not before: whoever only asks what was
-finished does not pay for it.
+nobody. Tables may lie in an object store; locks and records lie in the state folder even then, and
+whoever writes mounts that folder. LanceDB is imported on first use of a table, not before: whoever
+only asks what was finished does not pay for it.
 """
 
 import json

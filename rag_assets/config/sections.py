@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self, TypeAlias, get_args
 from pydantic import (
     BeforeValidator,
     Field,
+    JsonValue,
     SecretStr,
     field_validator,
     model_validator,
@@ -278,6 +279,13 @@ class Execution(Section):
         description="of a running Ray cluster: auto on one of its nodes, else ray://HOST:10001; "
         "one is started on this machine unless given",
     )
+    steps: str | None = Field(
+        None,
+        pattern=r"^[\w.]+:\w+$",
+        description="Dagster executor that does the steps of a run, such as "
+        "dagster_k8s:k8s_job_executor; the process of the run does unless given",
+    )
+    steps_config: dict[str, JsonValue] = Field({}, description="config of that executor")
 
 
 class Index(Section):
