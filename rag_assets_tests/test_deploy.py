@@ -111,6 +111,16 @@ def test_every_service_has_what_the_instance_and_the_config_ask_for(service):
     assert f"-p {port} -m rag_assets.definitions" in COMPOSE["services"]["code"]["command"]
 
 
+def test_what_the_page_says_of_the_config_is_a_config():
+    page = (DEPLOY.parent / "docs/deploy.md").read_text("utf-8")
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    given = [block["execution"] for block in blocks if "execution" in block]
+    given += map(yaml.safe_load, re.findall(r"RAG_ASSETS__EXECUTION='(.*?)'", page))
+    assert len([Execution.model_validate(section) for section in given]) == 2
+    launchers = [block["run_launcher"] for block in blocks if "run_launcher" in block]
+    assert [set(launcher) for launcher in launchers] == [{"module", "class", "config"}] * 3
+
+
 def test_the_steps_of_a_run_are_done_by_the_executor_of_the_config(tmp_path):
     file = small_project.make(tmp_path) / "rag_assets.yaml"
     file.write_text(
