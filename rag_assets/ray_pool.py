@@ -284,7 +284,7 @@ def connected(
             raise ClusterError(
                 f"there is no Ray cluster at {address or 'this machine'} ({error}): check "
                 "execution.ray_address"
-            ) from error
+            ) from None
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     return shared(nodes, size=size, isolated=isolated, device=device)
 
