@@ -127,20 +127,29 @@ class RayPool:
         share = self._share = self._share or connected(
             self._address, size=self._wanted, isolated=bool(self._memory_bytes), device=self._device
         )
-        while self._waiting and (worker := self._free(share)) is not None:
+        while self._waiting and (worker := self._free(self._waiting[0], share)) is not None:
             call = self._waiting.popleft()
             limit = QUEUED * self._calls_at_once * (call.task.seconds + WARM_UP_SECONDS)
             call.worker = worker
             call.deadline = time.monotonic() + START_SECONDS + limit
             self._running[worker.run.remote(call.task, self._content(call.task))] = call
 
-    def _free(self, share: Share) -> "ActorHandle | None":
-        """The worker with the fewest calls; a new one where all have some and there is room."""
-        calls = [call.worker for call in self._running.values()]
-        least = min(self._workers, key=calls.count, default=None)
-        if least is None or (least in calls and len(self._workers) < share.workers):
+    def _free(self, call: "_Call", share: Share) -> "ActorHandle | None":
+        """The worker with the fewest calls; a new one where all have some and there is room.
+
+        A call whose worker was lost is done alone: if it is to blame, it takes no other with it.
+        """
+        busy = [other.worker for other in self._running.values()]
+        alone = [other.worker for other in self._running.values() if other.tries]
+        least = min(
+            (worker for worker in self._workers if worker not in alone),
+            key=busy.count,
+            default=None,
+        )
+        if (least is None or least in busy) and len(self._workers) < share.workers:
             return self._start(share)
-        return least if calls.count(least) < QUEUED * self._calls_at_once else None
+        most = 0 if call.tries else QUEUED * self._calls_at_once - 1
+        return least if least is not None and busy.count(least) <= most else None
 
     def _start(self, share: Share) -> "ActorHandle":
         import ray

@@ -276,8 +276,9 @@ class Execution(Section):
     )
     ray_address: str | None = Field(
         None,
-        description="of a running Ray cluster: auto on one of its nodes, else ray://HOST:10001; "
-        "one is started on this machine unless given",
+        pattern=r"^(auto|[^/\s]+:\d+)$",
+        description="of the Ray cluster that this machine is a node of: auto, or HOST:PORT of its "
+        "head; one is started on this machine unless given",
     )
     steps: str | None = Field(
         None,
