@@ -1,6 +1,6 @@
 """How the inputs of a table differ from what it holds, by key and fingerprint."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from rag_assets.keys import ABSENT, KeyIndex, digests
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
+ROWS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def compare(inputs: pa.Table, target: Iterable[pa.RecordBatch]) -> Difference:
     is_new = np.ones(inputs.num_rows, dtype=bool)
     is_other = np.zeros(inputs.num_rows, dtype=bool)
     removed: set[str] = set()
-    for batch in target:
+    for batch in _gathered(target):
         places = index.places(batch["key"])
         is_here = places != ABSENT
         removed.update(batch["key"].filter(pa.array(~is_here)).to_pylist())
@@ -54,3 +55,15 @@ def compare(inputs: pa.Table, target: Iterable[pa.RecordBatch]) -> Difference:
         removed=sorted(removed),
         unchanged=int(np.sum(~is_new & ~is_other)),
     )
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The same rows in few tables: small commits leave small batches."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)

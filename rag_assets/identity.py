@@ -44,9 +44,10 @@ def document_id(source: str, uri: str) -> str:
     return _uuid5("document", source, unicodedata.normalize("NFC", uri))
 
 
-def element_id(document: str, parser: str, index: int) -> str:
-    """Id of the `index`-th element (from 0) that `parser` found in `document`."""
-    return _uuid5("element", document, parser, index)
+def element_ids(document: str, parser: str, *, count: int) -> list[str]:
+    """Ids of the `count` elements that `parser` found in `document`, by their position."""
+    head = canonical_json(["element", document, parser])[:-1]
+    return [_uuid5_of(f"{head},{index}]") for index in range(count)]
 
 
 def chunk_id(document: str, chunking: str, text: str, occurrence: int) -> str:

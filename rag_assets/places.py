@@ -23,6 +23,10 @@ class Place(Protocol):
         """Open it for reading and writing tables."""
         ...
 
+    def uri(self, name: str, /) -> str:
+        """Where the table lies, for Lance."""
+        ...
+
     def exists(self, name: str, /) -> bool:
         """Whether the table was ever written; a run that was killed before leaves only folders."""
         ...
@@ -49,6 +53,10 @@ class Folder:
 
         self._path.mkdir(parents=True, exist_ok=True)
         return lancedb.connect(self._path)
+
+    def uri(self, name: str, /) -> str:
+        """Where the table lies, for Lance."""
+        return str(self._path / f"{name}.lance")
 
     def exists(self, name: str, /) -> bool:
         """Whether the table was ever written."""
@@ -84,6 +92,10 @@ class Bucket:
         import lancedb
 
         return lancedb.connect(self._url)
+
+    def uri(self, name: str, /) -> str:
+        """Where the table lies, for Lance."""
+        return f"{self._url}/{name}.lance"
 
     def exists(self, name: str, /) -> bool:
         """Whether the table was ever written; asked of the store until it is."""

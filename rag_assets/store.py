@@ -24,6 +24,7 @@ from rag_assets.config import Config
 from rag_assets.places import Bucket, Folder, Place
 
 if TYPE_CHECKING:
+    from lance import LanceDataset
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
 
@@ -108,9 +109,17 @@ class Store:
             table.checkout(version)
         return table
 
+    def _dataset(self, name: str, *, version: int | None = None) -> "LanceDataset":
+        """The same as `open` for reading; its import takes a third of the time."""
+        import lance
+
+        if not self.exists(name):
+            raise MissingTableError(name)
+        return lance.dataset(self._tables.uri(name), version=version)
+
     def version(self, name: str) -> int:
         """The newest version of the table, to pin what a run reads."""
-        return self.open(name).version
+        return self._dataset(name).version
 
     def count(self, name: str, *, where: str | None = None) -> int:
         """Number of rows, 0 if there is no such table yet; a finished table is not opened."""
@@ -121,7 +130,7 @@ class Store:
 
     def schema(self, name: str) -> pa.Schema:
         """The table's schema as it stands on disk."""
-        return self.open(name).schema
+        return self._dataset(name).schema
 
     def read(
         self,
@@ -132,8 +141,9 @@ class Store:
         version: int | None = None,
     ) -> pa.Table:
         """Rows as Arrow, only the named `columns` read from disk."""
-        dataset = self.open(name, version=version).to_lance()
-        return dataset.to_table(columns=list(columns) if columns else None, filter=where)
+        return self._dataset(name, version=version).to_table(
+            columns=list(columns) if columns else None, filter=where
+        )
 
     def batches(
         self,
@@ -144,8 +154,7 @@ class Store:
         rows: int = 8_192,
     ) -> Iterator[pa.RecordBatch]:
         """The same as `read` in batches of at most `rows`, for tables larger than memory."""
-        dataset = self.open(name).to_lance()
-        yield from dataset.to_batches(
+        yield from self._dataset(name).to_batches(
             columns=list(columns) if columns else None, filter=where, batch_size=rows
         )
 

@@ -22,7 +22,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self, TypeAlias
@@ -370,17 +370,17 @@ def _answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:
         if isinstance(value, bytes):
             return _BYTES, value
         return _VALUE, json.dumps(value).encode()
-    except MemoryError:
-        return _ERROR, _failure("memory", MemoryError("ran out of memory"))
-    except (OSError, ImportError) as error:
-        return _ERROR, _failure("system", error)
     except BaseException as error:  # whatever a parser raises is an answer, not the worker's end
-        return _ERROR, _failure("error", error)
+        return _ERROR, json.dumps(asdict(failure_of(error))).encode()
 
 
-def _failure(kind: FailureKind, error: BaseException) -> bytes:
-    value = {"kind": kind, "reason": str(error)[:2_000], "error": type(error).__name__}
-    return json.dumps(value).encode()
+def failure_of(error: BaseException) -> Failed:
+    """What the outcome of a task is that raised `error`."""
+    name = type(error).__name__
+    if isinstance(error, MemoryError):
+        return Failed("memory", "ran out of memory", name)
+    kind = "system" if isinstance(error, (OSError, ImportError)) else "error"
+    return Failed(kind, str(error)[:2_000], name)
 
 
 def _function(name: str) -> Callable[..., Json | bytes]:

@@ -13,6 +13,7 @@ from rag_assets.config.places import resolve_package_path
 from rag_assets.config.sections import (
     SERIALIZERS,
     Chunking,
+    CleanUp,
     Config,
     DocumentSource,
     EmbeddingModel,
@@ -39,6 +40,7 @@ __all__ = [
     "SERIALIZERS",
     "Checks",
     "Chunking",
+    "CleanUp",
     "Config",
     "ConfigError",
     "DocumentSource",

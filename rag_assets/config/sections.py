@@ -289,6 +289,13 @@ class Execution(Section):
     steps_config: dict[str, JsonValue] = Field({}, description="config of that executor")
 
 
+class CleanUp(Section):
+    """When old versions of tables are removed, and which of them."""
+
+    keep_days: int = Field(7, ge=1, description="versions replaced less than so many days ago stay")
+    cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
+
+
 class Index(Section):
     """When search indexes are built and maintained."""
 
@@ -332,6 +339,7 @@ class Config(Section):
     evaluation: Evaluation = Evaluation()
     serving: Serving = Serving()
     schedule: Schedule = Schedule()
+    clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
 
     @field_validator("parsers", mode="after")

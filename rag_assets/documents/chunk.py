@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rag_assets import schemas, sync
+from rag_assets.arrow_sql import query
 from rag_assets.config import Chunking, Config
 from rag_assets.documents.chunking import Block, Chunk, chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
@@ -126,10 +127,8 @@ class _Pass:
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
             part = documents[start : start + DOCUMENTS_A_BATCH]
             blocks = self._blocks(part)
-            counter.learn(block.text for held in blocks.values() for block in held)
-            chunks = {
-                document: self._chunks(blocks.get(document, []), counter) for document in part
-            }
+            cut = self._chunks([blocks.get(document, []) for document in part], counter)
+            chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
             failed = [self._empty(document) for document, found in chunks.items() if not found]
             yield sync.Batch(self._rows(chunks), done, failed)
@@ -139,16 +138,18 @@ class _Pass:
             self.elements, column="document_id", keys=documents, columns=_BLOCK_COLUMNS
         )
         blocks: dict[str, list[Block]] = {}
-        for row in table.sort_by(
-            [("document_id", "ascending"), ("index", "ascending")]
-        ).to_pylist():
-            path = tuple(row.pop("section_path"))
-            blocks.setdefault(row.pop("document_id"), []).append(Block(**row, section_path=path))
+        ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
+        columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
+        for document, index, type_, text, page, path in zip(*columns, strict=True):
+            block = Block(index, type_, text, page, tuple(path))
+            blocks.setdefault(document, []).append(block)
         return blocks
 
-    def _chunks(self, blocks: Sequence[Block], counter: TokenCounter) -> list[Chunk]:
+    def _chunks(
+        self, documents: Sequence[Sequence[Block]], counter: TokenCounter
+    ) -> list[list[Chunk]]:
         return chunks_of(
-            blocks,
+            documents,
             strategy=self._settings.strategy,
             size=self._settings.size,
             overlap=self._settings.overlap,
@@ -190,13 +191,9 @@ class _Pass:
 
 def _contents(elements: pa.Table, files: pa.Table) -> pa.Table:
     """For each document of the manifest, a hash over what its elements say."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        connection.register("elements", elements)
-        connection.register("files", files)
-        return connection.sql(
-            "SELECT document_id, "
-            "count(*) || ':' || bit_xor(md5_number(row_fingerprint)) AS content "
-            "FROM elements SEMI JOIN files USING (document_id) GROUP BY document_id"
-        ).to_arrow_table()
+    return query(
+        "SELECT document_id, count(*) || ':' || bit_xor(md5_number(row_fingerprint)) AS content "
+        "FROM elements SEMI JOIN files USING (document_id) GROUP BY document_id",
+        elements=elements,
+        files=files,
+    )

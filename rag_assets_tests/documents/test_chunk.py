@@ -16,9 +16,9 @@ def cut(monkeypatch):
     seen = []
     chunks_of = chunk.chunks_of
 
-    def spy(blocks, **options):
-        seen.append(len(blocks))
-        return chunks_of(blocks, **options)
+    def spy(documents, **options):
+        seen.extend(map(len, documents))
+        return chunks_of(documents, **options)
 
     monkeypatch.setattr(chunk, "chunks_of", spy)
     return seen
