@@ -5,7 +5,6 @@ measured begins when everything is imported. Peers get the chunks ready-made, th
 project cuts: what they embed is the same, and cutting costs them nothing.
 """
 
-import argparse
 import json
 import resource
 import subprocess
@@ -14,7 +13,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -45,9 +44,9 @@ SIZE, OVERLAP = 256, 32
 """Tokens."""
 SETTINGS = f"""\
 state_dir: state
-sources: {{documents: documents}}
+sources: {{{{documents: documents}}}}
 chunkings:
-  fixed_256: {{strategy: fixed, size: {SIZE}, overlap: {OVERLAP}, tokenizer: "{MODEL}"}}
+  fixed_256: {{{{strategy: fixed, size: {{size}}, overlap: {{overlap}}, tokenizer: "{MODEL}"}}}}
 """
 
 
@@ -59,8 +58,10 @@ class Done:
     cpu: float
     embedded: int
     rows: int
-    stages: Mapping[str, float]
+    stages: Mapping[str, float] = field(default_factory=dict)
     """CPU seconds of each stage; empty for a peer."""
+    peak: int = 0
+    """Most memory that the process held, in bytes; 0 for a peer."""
 
 
 def edition(documents: Sequence[str], number: int) -> dict[str, str]:
@@ -106,7 +107,19 @@ def cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def refresh(home: Path, *, model: str | None) -> Done:
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What the index is made with."""
+
+    model: str | None = None
+    """A hash if None."""
+    size: int = SIZE
+    overlap: int = OVERLAP
+    dimension: int = DIMENSION
+    """Of the hash."""
+
+
+def refresh(home: Path, recipe: Recipe) -> Done:
     """Bring the index in `home` up to its documents, all stages from the landed manifest on."""
     import duckdb  # noqa: F401 - imports are not measured
     import lance  # noqa: F401
@@ -124,13 +137,15 @@ def refresh(home: Path, *, model: str | None) -> Done:
     from rag_assets.store import Store
     from rag_assets_tests.faults.hashing import index_encoder
 
-    (home / "rag_assets.yaml").write_text(SETTINGS)
+    text = SETTINGS.format(size=recipe.size, overlap=recipe.overlap)
+    (home / "rag_assets.yaml").write_text(text)
     settings = config.load(home / "rag_assets.yaml")
     store, tables = Store(settings.state_dir), settings.tables_of("default")
-    if model:
+    if recipe.model:
         encoder = encoder_of(store, settings, model="minilm")
     else:
-        encoder = replace(index_encoder(None, dimension=DIMENSION), part_tokens=HASHED_AT_ONCE)
+        hashed = index_encoder(None, dimension=recipe.dimension)
+        encoder = replace(hashed, part_tokens=HASHED_AT_ONCE)
 
     def log(_: str) -> None:
         pass
@@ -174,12 +189,13 @@ def refresh(home: Path, *, model: str | None) -> Done:
         used[name] = cpu_seconds() - before
         wall += time.perf_counter() - started if name != "listing and landing" else 0
     cpu = sum(seconds for name, seconds in used.items() if name != "listing and landing")
-    return Done(wall, cpu, embedded, store.count(tables.documents), used)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1_024
+    return Done(wall, cpu, embedded, store.count(tables.documents), used, peak)
 
 
-def ours(home: Path, *, model: str | None = None) -> Done:
+def ours(home: Path, recipe: Recipe) -> Done:
     """One edition through this project, in a process of its own."""
-    command = [sys.executable, __file__, "--home", str(home), *(["--model"] if model else [])]
+    command = [sys.executable, __file__, str(home), json.dumps(asdict(recipe))]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return Done(**json.loads(done.stdout.splitlines()[-1]))
 
@@ -210,7 +226,7 @@ def run(
                 for number, held in enumerate(files):
                     if arm == "rag_assets":
                         write(home / "documents", held)
-                        found = ours(home, model=model)
+                        found = ours(home, Recipe(model=model))
                     else:
                         request = {"peer": arm, "home": str(home), "model": model}
                         request["corpus"] = str(Path(folder) / f"{number}.json")
@@ -218,7 +234,7 @@ def run(
                         if "error" in answer:
                             print(f"{arm}: {EDITIONS[number]}: {answer['error']}", flush=True)
                             break
-                        found = Done(**answer, stages={})
+                        found = Done(**answer)
                     done[arm][number].append(found)
                     print(
                         f"{arm:20} {EDITIONS[number]:16} {found.wall:7.2f} s wall {found.cpu:7.2f} "
@@ -234,8 +250,4 @@ def middle(runs: Sequence[Done], *, what: str = "wall") -> float:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--model", action="store_const", const=MODEL)
-    asked = parser.parse_args()
-    print(json.dumps(asdict(refresh(asked.home, model=asked.model))))
+    print(json.dumps(asdict(refresh(Path(sys.argv[1]), Recipe(**json.loads(sys.argv[2]))))))

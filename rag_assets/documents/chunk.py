@@ -20,8 +20,8 @@ from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
 from rag_assets.store import Store
 
-REVISION = 1
-"""Raised when the same elements and settings give other chunks than before."""
+REVISION = 2
+"""Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 256
 WORDS_OF_SHA256 = 4
