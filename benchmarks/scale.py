@@ -1,8 +1,8 @@
 """A million chunks: what a refresh costs when nothing or one document in a hundred changed.
 
-usage: scale.py [--documents 50000]
+usage: scale.py [--documents 32000]
 
-Text files of some twenty chunks each go through all stages, from listing the folder to indexed
+Text files of some thirty chunks each go through all stages, from listing the folder to indexed
 vectors, with a hash in place of the model. The same is done with a tenth of the documents: the
 difference tells how much memory each further unit takes.
 """
@@ -64,12 +64,12 @@ def cpu(done: Done) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=50_000)
+    parser.add_argument("--documents", type=int, default=32_000)
     documents = parser.parse_args().documents
     with tempfile.TemporaryDirectory() as folder:
         small = measure(Path(folder) / "small", documents=documents // 10)
         large = measure(Path(folder) / "large", documents=documents)
-    bounds: list[Bound] = [at_least("units", large["cold"].rows, 20 * documents)]
+    bounds: list[Bound] = [at_least("units", large["cold"].rows, 31 * documents)]
     for edition in EDITIONS:
         now, before = large[edition], small[edition]
         if edition in CPU_SECONDS:
