@@ -66,7 +66,7 @@ def paths_here(model: EmbeddingModel) -> list[str]:
     if torch.cuda.is_available() and model.engine != "openvino":
         offered = CUDA
     else:
-        offered = CPU_WITH_BF16 if _has_bf16() else CPU
+        offered = CPU_WITH_BF16 if has_bf16() else CPU
     if not openvino.is_installed() or model.backend != "sentence_transformers":
         offered = tuple(path for path in offered if "openvino" not in path)
     fitting = [
@@ -136,6 +136,19 @@ def fidelity(encoder: Encoder, reference: Encoder) -> float:
     return float((ours * theirs).sum(axis=1).min())
 
 
+def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
+    """As `chosen_path`, but a state that may only be read does without keeping the choice.
+
+    Raises:
+        EncoderError, WeightsError: As `chosen_path` does.
+    """
+    try:
+        return chosen_path(model, name=name, home=home)
+    except OSError as error:
+        logger.info("the path of %s is chosen anew each time: %s", name, error)
+        return choose(model, home=home).path
+
+
 def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder:
     """The model on the path of its index, or on another where this machine lacks that one.
 
@@ -155,7 +168,7 @@ def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder
 
 
 @cache
-def _has_bf16() -> bool:
+def has_bf16() -> bool:
     """Whether this processor multiplies in bf16: AVX512-BF16 or AMX."""
     import torch
 

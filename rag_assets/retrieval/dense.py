@@ -54,7 +54,7 @@ class Vectors:
         barred = None if allowed is None else ~np.isin(self.rows, allowed)
         depth = min(depth, units if barred is None else int(units - barred.sum()))
         if depth == 0:
-            yield from (ranked([], rows=[], scores=[], depth=0) for _ in queries)
+            yield from (ranked([], scores=[], depth=0) for _ in queries)
             return
         block = max(1, PRODUCT_BYTES // (units * 4))
         for start in range(0, len(queries), block):
@@ -76,7 +76,7 @@ class Vectors:
         near = np.flatnonzero(similarities >= last - slack)
         scores = cosines(query, self.matrix[near])
         units = self.unit_ids.take(pa.array(near)).to_pylist()
-        return ranked(units, rows=self.rows[near].tolist(), scores=scores.tolist(), depth=depth)
+        return ranked(units, scores=scores.tolist(), depth=depth)
 
 
 def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -142,10 +142,8 @@ def nearest_in_table(
         search = search.distance_type("cosine").minimum_nprobes(ANN_PROBES).maximum_nprobes(0)
         if where is not None:
             search = search.where(where, prefilter=True)
-        search = search.select(["unit_id", "_distance"]).with_row_id(True).limit(limit)
-        found = search.to_arrow()
-        scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1).tolist()
-        units, rows = found["unit_id"].to_pylist(), found["_rowid"].to_pylist()
-        return ranked(units, rows=rows, scores=scores, depth=limit)
+        found = search.select(["unit_id", "_distance"]).limit(limit).to_arrow()
+        scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1)
+        return ranked(found["unit_id"].to_pylist(), scores=scores.tolist(), depth=limit)
 
     return best_with_ties(fetch, depth=depth)

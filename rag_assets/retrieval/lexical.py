@@ -32,12 +32,16 @@ def best_matches(
         search = table.search(MatchQuery(query, COLUMN), query_type="fts")
         if where is not None:
             search = search.where(where, prefilter=True)
-        search = search.select(["unit_id", "_score"]).with_row_id(True).limit(limit)
-        found = search.to_arrow()
-        units, rows = found["unit_id"].to_pylist(), found["_rowid"].to_pylist()
-        return ranked(units, rows=rows, scores=found["_score"].to_pylist(), depth=limit)
+        found = search.select(["unit_id", "_score"]).limit(limit).to_arrow()
+        units, scores = found["unit_id"].to_pylist(), found["_score"].to_pylist()
+        return ranked(units, scores=scores, depth=limit)
 
     return best_with_ties(fetch, depth=depth)
+
+
+def has_text_index(table: "LanceTable") -> bool:
+    """Whether the text of `table` has a full-text index."""
+    return any(list(index.columns) == [COLUMN] for index in table.list_indices())
 
 
 def require_text_index(table: "LanceTable") -> None:
@@ -48,8 +52,7 @@ def require_text_index(table: "LanceTable") -> None:
     Raises:
         MissingTextIndexError: `table` holds units but no full-text index of their text.
     """
-    indexed = any(list(index.columns) == [COLUMN] for index in table.list_indices())
-    if not indexed and table.count_rows():
+    if table.count_rows() and not has_text_index(table):
         raise MissingTextIndexError(
             f"{table.name} has no full-text index yet: run `rag-assets refresh` to build it"
         )
