@@ -137,11 +137,19 @@ def fidelity(encoder: Encoder, reference: Encoder) -> float:
 
 
 def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
-    """As `chosen_path`, but a state that may only be read does without keeping the choice.
+    """The path for another use of a model: that of an index of the same model, if one was chosen.
+
+    Otherwise it is chosen under `name`, as by `chosen_path`; a state that may only be read does
+    without keeping the choice.
 
     Raises:
         EncoderError, WeightsError: As `chosen_path` does.
     """
+    model_id = weights_of(model, home=home).model_id
+    for file in sorted(home.glob("*.json")):
+        kept = _kept(file)
+        if kept and kept.model_id == model_id and _agrees(kept.path, model):
+            return kept.path
     try:
         return chosen_path(model, name=name, home=home)
     except OSError as error:

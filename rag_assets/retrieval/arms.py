@@ -13,7 +13,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
-from rag_assets.retrieval.rankings import Ranking
+from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.units import UnitTable
 
 Stage: TypeAlias = Literal[
@@ -26,8 +26,8 @@ JOINT = "joint"
 class Arms:
     """What the stages of one call share."""
 
-    table: Callable[[str], UnitTable]
-    """The searched tables: `joint`, `document`, `table`."""
+    table: Callable[[str], UnitTable | None]
+    """The searched tables: `joint`, `document`, `table`; None for a domain that has none."""
     read: Callable[[Sequence[str], Sequence[str]], pa.Table]
     """The named units with the named columns, in no particular order."""
     encoder: Callable[[], QueryEncoder]
@@ -48,11 +48,14 @@ class Arms:
         self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
     ) -> list[Ranking]:
         """The `depth` best units of `table` for each query by `signal`, kept or searched now."""
-        keys = self._keys(signal, queries, table=table)
+        units = self.table(table)
+        if units is None:
+            return [ranking_of([]) for _ in queries]
+        keys = self._keys(signal, queries, units=units)
         with self.timed(signal):
             known = self.rankings.rankings([*keys.values()], depth=depth) if keys else {}
         new = [query for query in dict.fromkeys(queries) if keys.get(query) not in known]
-        found = self._searched(signal, new, table=table, depth=depth)
+        found = self._searched(signal, new, units=units, depth=depth)
         if keys:
             fresh = {keys[query]: ranking for query, ranking in found.items()}
             self.rankings.keep_rankings(fresh, depth=depth)
@@ -89,11 +92,10 @@ class Arms:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
     def _searched(
-        self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
+        self, signal: Signal, queries: Sequence[str], *, units: UnitTable, depth: int
     ) -> Mapping[str, Ranking]:
         if not queries:
             return {}
-        units = self.table(table)
         if signal == "bm25":
             with self.timed("bm25"):
                 found = units.best_matches(queries, depth=depth, where=self.where)
@@ -106,12 +108,13 @@ class Arms:
                 found = units.nearest(embedded, depth=depth, where=self.where)
         return dict(zip(queries, found, strict=True))
 
-    def _keys(self, signal: Signal, queries: Sequence[str], *, table: str) -> dict[str, str]:
+    def _keys(self, signal: Signal, queries: Sequence[str], *, units: UnitTable) -> dict[str, str]:
         if not self.rankings.is_kept:
             return {}
         by = self.encoder().encoder_id if signal == "dense" else "words"
-        content = self.table(table).content
-        return {query: fingerprint(content, signal, by, self.where, query) for query in queries}
+        return {
+            query: fingerprint(units.content, signal, by, self.where, query) for query in queries
+        }
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
         """Hash and text of each unit."""

@@ -115,8 +115,11 @@ def open_index(
         MissingTableError: No refresh has built the index yet.
     """
     names = config.tables_of(variant)
-    domains = {"document": names.documents, "table": names.rows}
-    pinned = {domain: store.version(name) for domain, name in domains.items() if store.exists(name)}
+    domains = {
+        domain: partial(store.open, name, version=store.version(name))
+        for domain, name in (("document", names.documents), ("table", names.rows))
+        if store.exists(name)
+    }
     joint = store.open(
         names.joint, version=store.version(names.joint) if version is None else version
     )
@@ -124,7 +127,7 @@ def open_index(
     load = partial(load_for_queries, config.models[model], name=model, home=store.encoders)
     return Index(
         joint,
-        open_domain=lambda domain: store.open(domains[domain], version=pinned.get(domain)),
+        domains=domains,
         settings=config.retrieval,
         variant=variant,
         load_encoder=(lambda: encoder) if encoder else load,
@@ -142,7 +145,7 @@ class Index:
         self,
         joint: "LanceTable",
         *,
-        open_domain: "Callable[[str], LanceTable]",
+        domains: "Mapping[str, Callable[[], LanceTable]]",
         settings: Retrieval,
         variant: str,
         load_encoder: Callable[[], QueryEncoder],
@@ -154,7 +157,7 @@ class Index:
         self.version = joint.version
         self.settings = settings
         self._tables = {JOINT: UnitTable(joint)}
-        self._open_domain = open_domain
+        self._domains = domains
         self._load_encoder = load_encoder
         self._load_reranker = load_reranker
         self._cache = cache
@@ -176,7 +179,6 @@ class Index:
             EmptyQueryError: The query is blank.
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: Words are to be looked up and there is no full-text index.
-            MissingTableError: Domains are to be searched apart and one has no index of its own.
             RerankerError: A reranker's weights or package are missing.
         """
         name, chosen = self._chosen(retriever)
@@ -212,8 +214,7 @@ class Index:
         stage is in the table's schema metadata: `rankings.seconds_of`.
 
         Raises:
-            EmptyQueryError, ModelMismatchError, MissingTextIndexError, MissingTableError,
-            RerankerError: As `search` does.
+            EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError: As `search`.
         """
         _, chosen = self._chosen(retriever)
         arms = self._arms(filters, rankings=self._cache)
@@ -263,10 +264,10 @@ class Index:
         texts = [encodable(query) for query in queries]
         return retrieve(arms, texts, retriever=retriever, top_k=wanted)
 
-    def _table(self, name: str) -> UnitTable:
-        if name not in self._tables:
-            self._tables[name] = UnitTable(self._open_domain(name))
-        return self._tables[name]
+    def _table(self, name: str) -> UnitTable | None:
+        if name not in self._tables and name in self._domains:
+            self._tables.setdefault(name, UnitTable(self._domains[name]()))
+        return self._tables.get(name)
 
     def _read(self, unit_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
         """The named units in no particular order, each once.
