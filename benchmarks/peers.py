@@ -32,6 +32,32 @@ def environment(name: str, *, requirements: Sequence[str], folder: Path = FOLDER
     return python
 
 
+class Served:
+    """A script of `peer_code/` that stays: one line of JSON in, one line of JSON out."""
+
+    def __init__(self, python: Path, script: str, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [python, Path(__file__).parent / "peer_code" / script, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, request: object) -> dict:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        stdin.write(json.dumps(request) + "\n")
+        stdin.flush()
+        line = stdout.readline()
+        if not line:
+            raise SystemExit(f"the peer ended with code {self._process.wait()}")
+        return json.loads(line)
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
 def ask(python: Path, script: str, *, request: object) -> dict:
     """Run `script` of `peer_code/` with that Python: JSON in, JSON out."""
     done = subprocess.run(

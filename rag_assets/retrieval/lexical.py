@@ -11,7 +11,10 @@ from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
+    from rag_assets.retrieval.units import UnitTable
+
 COLUMN = "text"
+SCORE = "_score"
 
 
 class MissingTextIndexError(LookupError):
@@ -19,22 +22,26 @@ class MissingTextIndexError(LookupError):
 
 
 def best_matches(
-    table: "LanceTable", query: str, *, depth: int, where: str | None = None
+    units: "UnitTable", query: str, *, depth: int, where: str | None = None
 ) -> Ranking:
-    """The `depth` units of `table` with the highest BM25 score (Robertson et al. 1994).
+    """The `depth` units with the highest BM25 score (Robertson et al. 1994).
 
     `query` is plain words: no character of it is an operator. A unit needs one of the words; a
     query of stop words or punctuation alone matches nothing.
     """
-    from lancedb.query import MatchQuery
+    from lance.query import MatchQuery
 
     def fetch(limit: int) -> Ranking:
-        search = table.search(MatchQuery(query, COLUMN), query_type="fts")
-        if where is not None:
-            search = search.where(where, prefilter=True)
-        found = search.select(["unit_id", "_score"]).limit(limit).to_arrow()
-        units, scores = found["unit_id"].to_pylist(), found["_score"].to_pylist()
-        return ranked(units, scores=scores, depth=limit)
+        found = units.dataset.to_table(
+            columns=[SCORE],  # no column of the table: reading one takes longer than the search
+            full_text_query=MatchQuery(query, COLUMN),
+            filter=where,
+            prefilter=where is not None,
+            limit=limit,
+            with_row_id=True,
+        )
+        names = [units.names[row] for row in found["_rowid"].to_pylist()]
+        return ranked(names, scores=found[SCORE].to_pylist(), depth=limit)
 
     return best_with_ties(fetch, depth=depth)
 

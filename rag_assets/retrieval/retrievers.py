@@ -9,6 +9,7 @@ the name of its arm: that is what `explain` shows.
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import assert_never
 
@@ -133,12 +134,12 @@ def _searched(
 def _over_signals(
     arms: Arms, queries: Sequence[str], *, retriever: Retriever, table: str, depth: int
 ) -> list[Ranking]:
-    found: dict[Signal, list[Ranking]] = {
-        signal: arms.search(
-            signal, queries, table=table, depth=_depth_of(signal, retriever, default=depth)
-        )
-        for signal in retriever.signals
-    }
+    def search(signal: Signal) -> list[Ranking]:
+        deep = _depth_of(signal, retriever, default=depth)
+        return arms.search(signal, queries, table=table, depth=deep)
+
+    with ThreadPoolExecutor(len(retriever.signals)) as pool:
+        found = dict(zip(retriever.signals, pool.map(search, retriever.signals), strict=True))
     if len(found) == 1:
         [(signal, rankings)] = found.items()
         return [ranking_of(ranking.entries, arms={signal: ranking}) for ranking in rankings]

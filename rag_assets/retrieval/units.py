@@ -14,6 +14,7 @@ from rag_assets.retrieval import dense, lexical
 from rag_assets.retrieval.rankings import Ranking
 
 if TYPE_CHECKING:
+    from lance import LanceDataset
     from lancedb.table import Table as LanceTable
 
 SEARCH_THREADS = 4
@@ -40,7 +41,7 @@ class UnitTable:
         Whether vectors are searched exactly belongs to it, as an ANN index may miss some.
         """
         names = ["unit_id", *schemas.SYSTEM_COLUMNS]
-        rows = self.table.to_lance().to_table(columns=names).sort_by("unit_id")
+        rows = self.dataset.to_table(columns=names).sort_by("unit_id")
         digest = hashlib.sha256(b"exact" if self.vectors is not None else b"ann")
         for name in names:
             digest.update("\n".join(rows[name].to_pylist()).encode("utf-8", "surrogatepass"))
@@ -72,7 +73,7 @@ class UnitTable:
             lexical.require_text_index(self.table)
 
         def search(query: str) -> Ranking:
-            return lexical.best_matches(self.table, query, depth=depth, where=where)
+            return lexical.best_matches(self, query, depth=depth, where=where)
 
         if len(queries) == 1:
             return [search(queries[0])]
@@ -81,23 +82,39 @@ class UnitTable:
 
     def held(self, unit_ids: Iterable[str]) -> set[str]:
         """Those of `unit_ids` that the table holds."""
-        return {unit for unit in unit_ids if unit in self._rows}
+        return {unit for unit in unit_ids if unit in self._places}
 
     def read(self, unit_ids: Collection[str], *, columns: Sequence[str]) -> pa.Table:
         """The units called `unit_ids`, all of which it holds, in no particular order."""
-        rows = sorted(self._rows[unit] for unit in unit_ids)
-        return self.table.take_row_ids(rows).select(list(columns)).to_arrow()
+        places = sorted(self._places[unit] for unit in unit_ids)
+        return self.dataset.take(places, columns=list(columns))
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
-        """Row id of each unit: a look-up by id would scan the table."""
-        found = self.table.to_lance().to_table(columns=["unit_id"], with_row_id=True)
-        return dict(zip(found["unit_id"].to_pylist(), found["_rowid"].to_pylist(), strict=True))
+    def dataset(self) -> "LanceDataset":
+        """The table, at its version, without the layer that plans each query anew."""
+        return self.table.to_lance()
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """Id of the unit in each row, by row id: to read it with a query takes longer."""
+        rows, units = self._directory
+        return dict(zip(rows, units, strict=True))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Position of each unit in the table: a look-up by id would scan it."""
+        return {unit: place for place, unit in enumerate(self._directory[1])}
+
+    @cached_property
+    def _directory(self) -> tuple[list[int], list[str]]:
+        """Row ids and unit ids, in the order of the table."""
+        found = self.dataset.to_table(columns=["unit_id"], with_row_id=True)
+        return found["_rowid"].to_pylist(), found["unit_id"].to_pylist()
 
     @cached_property
     def _has_text_index(self) -> bool:
         return lexical.has_text_index(self.table)
 
     def _allowed(self, where: str) -> np.ndarray:
-        rows = self.table.to_lance().to_table(columns=[], filter=where, with_row_id=True)
+        rows = self.dataset.to_table(columns=[], filter=where, with_row_id=True)
         return rows["_rowid"].to_numpy()
