@@ -45,7 +45,8 @@ class Served:
 
     def ask(self, request: object) -> dict:
         stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
+        if stdin is None or stdout is None:
+            raise SystemExit("the peer has no pipes")
         stdin.write(json.dumps(request) + "\n")
         stdin.flush()
         line = stdout.readline()

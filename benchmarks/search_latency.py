@@ -21,7 +21,12 @@ from bounds import at_most, finish
 from peers import FOLDER, Served, environment
 from units import VARIANT, SyntheticIndex
 
-PEER = ("llama-index-core==0.14.25", "llama-index-vector-stores-lancedb==0.6.0", "lancedb==0.40.0")
+PEER = (
+    "llama-index-core==0.14.25",
+    "llama-index-vector-stores-lancedb==0.6.0",
+    "lancedb==0.40.0",
+    "pandas",
+)
 TOP_K = 10
 BLOCK = 10
 WARM_UP = 20

@@ -1,8 +1,9 @@
 """An index of any size for benchmarks of searching: real texts, synthetic vectors, both domains.
 
-Texts are sentences of docstrings. Embedding 100,000 of them would take longer than what is measured, so
-vectors are drawn around centres, of the dimension and under the name of the embedded model, which
-still embeds the queries. Tables, full-text and ANN indexes are made by the project's own code.
+Texts are sentences of docstrings. Embedding 100,000 of them would take longer than what is
+measured, so vectors are drawn around centres, of the dimension and under the name of the embedded
+model, which still embeds the queries. Tables, full-text and ANN indexes are made by the project's
+own code.
 """
 
 import re

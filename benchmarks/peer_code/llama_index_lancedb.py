@@ -2,9 +2,9 @@
 
 usage: llama_index_lancedb.py UNITS.parquet FOLDER
 
-Builds a table of the units (id, text, vector) as `LanceDBVectorStore.add` writes them, with a vector
-index of the same kind as ours; then answers lines of {"queries": [[text, vector], ...], "top_k": n}
-with {"seconds": [...], "found": [...]}, hybrid searches through `VectorIndexRetriever`.
+Builds a table of the units (id, text, vector) as `LanceDBVectorStore.add` writes them, with a
+vector index of the same kind as ours; then answers lines of {"queries": [[text, vector], ...],
+"top_k": n} with {"seconds": [...], "found": [...]}: hybrid searches by `VectorIndexRetriever`.
 """
 
 import json
