@@ -55,11 +55,11 @@ class SyntheticIndex:
         self._texts = texts_of(units)
         self._write()
 
-    def open_afresh(self) -> Index:
-        """Opened and warm, with nothing remembered of any query."""
+    def open_afresh(self, *, remembers: bool = False) -> Index:
+        """Opened and warm, with no result kept; `remembers` is about the vectors of queries."""
         for kept in (self.store.root / "cache").glob("*"):
             kept.unlink()
-        return self.open_again()
+        return self.open_again(remembers=remembers)
 
     def open_again(self, *, remembers: bool = False) -> Index:
         """Opened and warm; what was kept is found."""
