@@ -263,6 +263,17 @@ def test_an_index_keeps_answering_from_the_version_it_was_opened_at(tmp_path, mi
         assert "trucks" not in units_of(after.search("trucks", retriever=retriever))
 
 
+def test_a_unit_is_read_from_its_own_place_whatever_was_deleted_before_it(tmp_path, minilm):
+    store, config = build(tmp_path, minilm)
+    store.delete(config.tables_of(VARIANT).joint, column="unit_id", keys=["tensile", "S420"])
+
+    texts = {unit["unit_id"]: unit["text"] for unit in UNITS}
+    for retriever in RETRIEVERS:
+        hits = open_index(store, config, VARIANT).search("steels trucks red", retriever=retriever)
+        assert len(hits) > 1
+        assert all(hit.text == texts[hit.unit_id] for hit in hits)
+
+
 class OtherModel:
     """An encoder of a model that never saw the index."""
 
