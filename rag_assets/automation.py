@@ -11,16 +11,22 @@ import itertools
 import json
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import timedelta
+from importlib import import_module
 
 import dagster as dg
 
-from rag_assets.config import Config
+from rag_assets.clean_up import clean_up_all
+from rag_assets.config import Config, ConfigError
+from rag_assets.lineage import records_of
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources
+from rag_assets.store import Store
 
 NIGHTLY_JOB = "nightly_refresh"
 BACKFILL_JOB = "backfill_variant"
+CLEAN_UP_JOB = "clean_up"
 DATA_VERSION_TAG = "dagster/data_version"
 
 AC = dg.AutomationCondition
@@ -68,24 +74,49 @@ def governed(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
 
 
+def executor_of(config: Config) -> dg.ExecutorDefinition:
+    """What does the steps of a run: `execution.steps`, or the process of the run itself.
+
+    Raises:
+        ConfigError: There is no such executor.
+    """
+    name = config.execution.steps
+    if name is None:
+        return dg.in_process_executor
+    module, _, attribute = name.partition(":")
+    try:
+        executor = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"execution.steps: {name} cannot be imported ({error})") from error
+    if not isinstance(executor, dg.ExecutorDefinition):
+        raise ConfigError(f"execution.steps: {name} is no executor of Dagster")
+    settings = config.execution.steps_config
+    return executor.configured(settings, name=executor.name) if settings else executor
+
+
 def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     """Jobs, schedule and sensors over the assets of `rooms`."""
     specs = list(rooms.resolve_all_asset_specs())
+    executor = executor_of(config)
     nightly = dg.define_asset_job(
         NIGHTLY_JOB,
         selection=[spec.key for spec in specs],
         description="The sources and the variant that serves (the run's partition), in one run.",
-        executor_def=dg.in_process_executor,
+        executor_def=executor,
     )
     backfill = dg.define_asset_job(
         BACKFILL_JOB,
         selection=[spec.key for spec in specs if spec.partitions_def],
         description="All steps of one variant, from the sources as they were last read.",
-        executor_def=dg.in_process_executor,
+        executor_def=executor,
     )
+    clean_up = _clean_up_job(config)
     return dg.Definitions(
-        jobs=[nightly, backfill],
-        schedules=[_nightly_schedule(nightly, config=config)],
+        jobs=[nightly, backfill, clean_up],
+        schedules=[
+            _nightly_schedule(nightly, config=config),
+            _clean_up_schedule(clean_up, config=config),
+        ],
         sensors=[_source_sensor(config), _automation_sensor(config)],
     )
 
@@ -154,6 +185,43 @@ def _nightly_schedule(
         return dg.RunRequest(partition_key=config.serving_variant)
 
     return nightly
+
+
+def _clean_up_job(config: Config) -> dg.JobDefinition:
+    @dg.op(description="Cleans up table by table; one that is being written is waited for.")
+    def clean_up_tables(context: dg.OpExecutionContext) -> None:
+        cleaned = list(
+            clean_up_all(
+                Store.of(config), keep_days=config.clean_up.keep_days, log=context.log.info
+            )
+        )
+        context.add_output_metadata(
+            {
+                "bytes_freed": sum(one.bytes_freed for one in cleaned),
+                "tables": records_of(asdict(one) for one in cleaned),
+            }
+        )
+
+    @dg.job(
+        name=CLEAN_UP_JOB,
+        description="Removes old versions of all tables that nothing needs; merges small parts.",
+        executor_def=dg.in_process_executor,
+    )
+    def clean_up() -> None:
+        clean_up_tables()
+
+    return clean_up
+
+
+def _clean_up_schedule(job: dg.JobDefinition, *, config: Config) -> dg.ScheduleDefinition:
+    return dg.ScheduleDefinition(
+        job=job,
+        name=CLEAN_UP_JOB,
+        cron_schedule=config.clean_up.cron,
+        execution_timezone=config.schedule.timezone,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="Makes room that old versions of tables take.",
+    )
 
 
 def _source_sensor(config: Config) -> dg.SensorDefinition:

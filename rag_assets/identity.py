@@ -12,7 +12,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
 """The project's own UUID namespace: ids never collide with those of another system."""
@@ -44,9 +44,10 @@ def document_id(source: str, uri: str) -> str:
     return _uuid5("document", source, unicodedata.normalize("NFC", uri))
 
 
-def element_id(document: str, parser: str, index: int) -> str:
-    """Id of the `index`-th element (from 0) that `parser` found in `document`."""
-    return _uuid5("element", document, parser, index)
+def element_ids(document: str, parser: str, *, count: int) -> list[str]:
+    """Ids of the `count` elements that `parser` found in `document`, by their position."""
+    head = canonical_json(["element", document, parser])[:-1]
+    return [_uuid5_of(f"{head},{index}]") for index in range(count)]
 
 
 def chunk_id(document: str, chunking: str, text: str, occurrence: int) -> str:
@@ -65,11 +66,21 @@ def row_id(
     return _uuid5("row", source, table, [list(pair) for pair in pairs], occurrence)
 
 
-def row_ids(source: str, table: str, contents: Iterable[str], *, seen: dict[str, int]) -> list[str]:
+class Counts(Protocol):
+    """How often each row was met, as a dictionary would tell."""
+
+    def get(self, row: str, default: int, /) -> int:
+        """Number of times, `default` if never."""
+        ...
+
+    def __setitem__(self, row: str, times: int) -> None: ...
+
+
+def row_ids(source: str, table: str, contents: Iterable[str], *, seen: Counts) -> list[str]:
     """`row_id` of many rows of one table, each given by the canonical JSON of its pairs.
 
     `seen` counts the rows of equal content met so far and is brought up to date: hand the same
-    dictionary to each batch of a table.
+    object to each batch of a table.
     """
     head = canonical_json(["row", source, table])[:-1]
     ids = []

@@ -4,10 +4,13 @@ While a source looks as it did before that pass, there is nothing to read.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rag_assets.atomic import write_atomically
+
+NEVER_SEEN = ""
+"""How no source looks: a pass that must not count as the last one any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,8 @@ class Pass:
     data_version: str
     rows: int
     failed: int
+    memory: str = ""
+    """What the source wants to be told when it is read again: see `Landed.memory`."""
 
 
 def last_pass(file: Path) -> Pass | None:
@@ -34,15 +39,17 @@ def record_pass(file: Path, done: Pass) -> None:
     write_atomically(_pass_file(file), json.dumps(asdict(done)))
 
 
-def forget_pass(file: Path) -> None:
+def reopen_pass(file: Path) -> None:
     """Let the next refresh read the table, whatever it looks like."""
-    _pass_file(file).unlink(missing_ok=True)
+    done = last_pass(file)
+    if done is not None:
+        record_pass(file, replace(done, observed=NEVER_SEEN))
 
 
 def remove(file: Path) -> None:
-    """Remove a snapshot and its record."""
-    _pass_file(file).unlink(missing_ok=True)
-    file.unlink(missing_ok=True)
+    """Remove a snapshot and all that lies beside it."""
+    for suffix in (".json", ".marks", ".patch", ".parquet"):
+        file.with_suffix(suffix).unlink(missing_ok=True)
 
 
 def _pass_file(file: Path) -> Path:

@@ -24,21 +24,30 @@ class ContentError(Exception):
     """DuckDB cannot take the rows of a table, or has no room for them; the cause says why."""
 
 
+class RoomError(ContentError):
+    """The rows of a table do not fit into the memory that DuckDB may take."""
+
+
 @contextmanager
-def spilling_to(folder: Path) -> "Generator[duckdb.DuckDBPyConnection]":
+def spilling_to(
+    folder: Path, *, memory: str = MEMORY_LIMIT
+) -> "Generator[duckdb.DuckDBPyConnection]":
     """A DuckDB in memory that spills to `folder` and reckons times in UTC.
 
     Raises:
+        RoomError: A statement takes more than `memory`.
         ContentError: A statement failed.
     """
     import duckdb
 
     try:
         with duckdb.connect(":memory:") as connection:
-            connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+            connection.execute(f"SET memory_limit = '{memory}'")
             connection.execute(f"SET temp_directory = {quoted(str(folder / 'spilled'))}")
             connection.execute("SET TimeZone = 'UTC'")
             yield connection
+    except duckdb.OutOfMemoryException as error:
+        raise RoomError(str(error)) from error
     except duckdb.Error as error:
         raise ContentError(str(error)) from error
 
@@ -130,6 +139,54 @@ def rows_by_position(
                     yield pa.RecordBatch.from_arrays(columns, schema=carriers)
 
     return pa.RecordBatchReader.from_batches(carriers, batches())
+
+
+def load_rows(
+    connection: "duckdb.DuckDBPyConnection",
+    name: str,
+    files: Sequence[Path],
+    *,
+    schema: pa.Schema,
+    is_hashed: bool = False,
+) -> None:
+    """Make the table `name` of landed Parquet `files` with the columns of `schema`.
+
+    Its columns are c0, c1, ... as a snapshot holds them; `hash`, what the database computed of the
+    whole row, NULL unless the files have it; and `content`, the MD5 of all values.
+    """
+    by_place = [f"c{place}" for place in range(len(schema))]
+    if is_hashed:
+        schema = schema.append(pa.field("hash", pa.int64()))
+    names = [*by_place, *(["hash"] if is_hashed else [])]
+    connection.register("landed", rows_by_position(files, schema=schema, names=names))
+    cells = ", ".join(
+        f"{normalised(f'c{place}', field.type)} AS {column}"
+        for place, (column, field) in enumerate(zip(names, schema, strict=True))
+    )
+    hashed = "hash" if is_hashed else "NULL::BIGINT AS hash"
+    connection.execute(
+        f"CREATE OR REPLACE TABLE {name} AS SELECT {', '.join([*by_place, hashed])}, "
+        f"md5({as_json(by_place)}) AS content FROM (SELECT {cells} FROM landed)"
+    )
+    connection.unregister("landed")
+
+
+def load_keys(
+    connection: "duckdb.DuckDBPyConnection",
+    name: str,
+    files: Sequence[Path],
+    *,
+    schema: pa.Schema,
+) -> None:
+    """Make the table `name` of landed Parquet `files` with the keys of `schema`: c0, c1, ..."""
+    by_place = [f"c{place}" for place in range(len(schema))]
+    connection.register("landed", rows_by_position(files, schema=schema, names=by_place))
+    cells = ", ".join(
+        f"{normalised(column, field.type)} AS {column}"
+        for column, field in zip(by_place, schema, strict=True)
+    )
+    connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {cells} FROM landed")
+    connection.unregister("landed")
 
 
 def _readable(column: pa.Array) -> pa.Array:

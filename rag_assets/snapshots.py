@@ -1,10 +1,10 @@
 """The rule of change for one Parquet snapshot: a source table as it stood at its last refresh.
 
 Rows that a source landed are held against the snapshot by key, or by their whole content where a
-table has no key; the snapshot is written anew, beside the old one, and swapped in by one rename,
-and only if its content, its columns or what it says about itself changed. A killed run leaves the
-old snapshot. The work is done by DuckDB, which spills to disk, so that memory stays
-bounded.
+table has no key. What changed is swapped in by one rename, and only if the content, the columns or
+what the snapshot says about itself changed: as a new file beside the old one or, in a large table,
+as a patch of it (see `snapshot_files`). A killed run leaves the old snapshot. The work is done by
+DuckDB, which spills to disk, so that memory stays bounded.
 
 A snapshot is sorted by key. A missing value is NULL, never NaN; lists, structs and maps are JSON
 text. Its Arrow schema carries, as JSON under `rag_assets`, the fields of `About` and the
@@ -14,21 +14,36 @@ text. Its Arrow schema carries, as JSON under `rag_assets`, the fields of `About
 import glob
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, time
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rag_assets.identity import fingerprint
+from rag_assets.snapshot_contract import About, Landed, StaleKeysError, Swap
+from rag_assets.snapshot_files import (
+    BATCH_ROWS,
+    MARKS,
+    METADATA,
+    Books,
+    Snapshot,
+    data_version_of,
+    first_rows,
+    metadata_of,
+    newest,
+    put_in_place,
+    rows_in,
+    rows_of,
+    schema_of,
+    with_books,
+)
+from rag_assets.snapshot_patches import HIGH, LOW, identity_of, patched, version_of
 from rag_assets.snapshot_types import (
+    RoomError,
     as_json,
+    load_keys,
+    load_rows,
     normal,
-    normalised,
-    rows_by_position,
     schema_changes,
     spilling_to,
 )
@@ -37,109 +52,24 @@ from rag_assets.sync import Failure, guard_shrink
 if TYPE_CHECKING:
     import duckdb
 
-METADATA = b"rag_assets"
-BATCH_ROWS = 65_536
+__all__ = [
+    "About",
+    "Landed",
+    "StaleKeysError",
+    "Swap",
+    "data_version_of",
+    "first_rows",
+    "metadata_of",
+    "newest",
+    "rows_in",
+    "rows_of",
+    "schema_of",
+    "swap",
+]
+
 DUPLICATES_SHOWN = 100
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a snapshot says about its table."""
-
-    source: str
-    table: str
-    title: str
-    key: Sequence[str]
-    """Columns that identify a row; empty where the whole row does."""
-    hidden: Sequence[str] | None
-    """Columns kept out of the text; None: the columns of the key."""
-    headings: Mapping[str, str]
-    """For each column its name in plain words, with the unit in square brackets."""
-
-
-@dataclass(frozen=True, slots=True)
-class Landed:
-    """Rows as they came from the source."""
-
-    schema: pa.Schema
-    """All columns of the table, in their order at the source."""
-    files: Sequence[Path]
-    """Parquet files with the rows, columns named as `by_position` does."""
-    keys: Sequence[Path] | None = None
-    """The same with the keys of all rows, where `files` hold only the newest rows."""
-    rejected: Sequence[Failure] = ()
-    """Rows that could not be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """What one pass did to a snapshot, counted in rows."""
-
-    data_version: str
-    rows: int
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    failures: Sequence[Failure] = ()
-    """Rows that were left out, with the reason."""
-    schema_changes: Sequence[str] = ()
-    """Columns that were added, removed, renamed or changed their type, one sentence each."""
-
-
-class StaleKeysError(Exception):
-    """The source holds rows that are neither new nor held: read the whole table."""
-
-
-def metadata_of(file: Path) -> dict[str, object]:
-    """What the snapshot at `file` says about itself: the fields of `About` and `data_version`."""
-    import pyarrow.parquet as pq
-
-    return json.loads((pq.read_schema(file).metadata or {})[METADATA])
-
-
-def data_version_of(file: Path) -> str:
-    """Data version of the snapshot at `file`; `absent` if there is none."""
-    return str(metadata_of(file)["data_version"]) if file.is_file() else "absent"
-
-
-def rows_of(file: Path) -> int:
-    """Number of rows of the snapshot at `file`; 0 if there is none."""
-    import pyarrow.parquet as pq
-
-    return pq.read_metadata(file).num_rows if file.is_file() else 0
-
-
-def schema_of(file: Path) -> pa.Schema:
-    """The columns of the snapshot at `file`, each with its heading as `comment`."""
-    import pyarrow.parquet as pq
-
-    return pq.read_schema(file)
-
-
-def first_rows(file: Path, *, count: int) -> pa.Table:
-    """The first `count` rows of the snapshot at `file`."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as snapshot:
-        batch = next(snapshot.iter_batches(count), None)
-        return pa.Table.from_batches([] if batch is None else [batch], snapshot.schema_arrow)
-
-
-def newest(file: Path, *, column: str) -> float | Decimal | datetime | date | time | None:
-    """The greatest value of `column` in the snapshot at `file`; None if there is none.
-
-    Only numbers, dates and times count: how texts are ordered is up to each database.
-    """
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    if not file.is_file() or column not in pq.read_schema(file).names:
-        return None
-    values = pq.read_table(file, columns=[column])[column]
-    if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
-        return None
-    return pc.max(values).as_py()
+MEMORY = ("160MB", "1GB", "4GB")
+"""What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
 
 
 def swap(
@@ -156,7 +86,7 @@ def swap(
 
     Args:
         file: The snapshot; it may not exist yet.
-        landed: The rows, all of them or the newest with the keys of all.
+        landed: The rows, all of them or those that may have moved with the keys of all.
         about: What the snapshot is to say about itself. Without a key, the first of
             `key_candidates` that is unique in the rows becomes the key, and hidden.
         key_candidates: Names of columns that are keys if their values are unique.
@@ -166,25 +96,65 @@ def swap(
 
     Raises:
         ShrinkError: More than half of the rows are gone and `allow_shrink` is not set.
-        StaleKeysError: Only the newest rows landed, and they do not explain all the keys.
+        StaleKeysError: Not all rows landed, and those that did do not explain all the keys.
     """
-    work.mkdir(parents=True, exist_ok=True)
-    with spilling_to(work) as connection:
-        return _Swapping(connection, file, landed, work).run(
-            about, candidates=key_candidates, allow_shrink=allow_shrink, log=log
-        )
+
+    def at_most(memory: str) -> Swap:
+        folder = work / memory
+        folder.mkdir(parents=True, exist_ok=True)
+        with spilling_to(folder, memory=memory) as connection:
+            return _swap(connection, file, landed, about, key_candidates, allow_shrink, log)
+
+    for memory in MEMORY[:-1]:
+        try:
+            return at_most(memory)
+        except RoomError:
+            log(f"{about.name}: {memory} of memory do not hold its largest rows, taking more")
+    return at_most(MEMORY[-1])
+
+
+def _swap(
+    connection: "duckdb.DuckDBPyConnection",
+    file: Path,
+    landed: Landed,
+    about: About,
+    key_candidates: Sequence[str],
+    allow_shrink: bool,
+    log: Callable[[str], None],
+) -> Swap:
+    held = Snapshot(file) if file.is_file() else None
+    if landed.keys is not None:
+        if held is None or not held.said["key"]:
+            raise StaleKeysError
+        about = about.with_key(held.said["key"])
+        done = patched(connection, held, landed, about, allow_shrink=allow_shrink)
+        if done is not None:
+            return done
+        for table in ("fresh", "present", "held"):
+            connection.execute(f"DROP TABLE IF EXISTS {table}")
+    return _Swapping(connection, file, held, landed).run(
+        about, candidates=key_candidates, allow_shrink=allow_shrink, log=log
+    )
 
 
 class _Swapping:
-    """One pass; the tables `fresh` and `held` name their columns c0, c1, ... by position."""
+    """One pass that writes the whole table.
+
+    The tables `fresh` and `held` name their columns c0, c1, ... by position. Of held rows only
+    key and identity are there where nothing else is needed.
+    """
 
     def __init__(
-        self, connection: "duckdb.DuckDBPyConnection", file: Path, landed: Landed, work: Path
+        self,
+        connection: "duckdb.DuckDBPyConnection",
+        file: Path,
+        held: Snapshot | None,
+        landed: Landed,
     ) -> None:
         self.connection = connection
         self.file = file
+        self.held = held
         self.landed = landed
-        self.work = work
         self.schema = pa.schema([normal(field) for field in landed.schema])
 
     def run(
@@ -195,116 +165,91 @@ class _Swapping:
         allow_shrink: bool,
         log: Callable[[str], None],
     ) -> Swap:
-        self._load("fresh", self.landed.files, self.landed.schema)
-        held_schema = self._load_held()
-        about = self._with_key(about, candidates)
+        load_rows(
+            self.connection,
+            "fresh",
+            self.landed.files,
+            schema=self.landed.schema,
+            is_hashed=self.landed.is_hashed,
+        )
         if self.landed.keys is not None:
-            self._add_unmoved(about.key, held_schema)
+            self._add_unmoved(about.key)
+        about = self._with_key(about, candidates)
         failures = [*self.landed.rejected, *self._without_duplicates(about)]
         rows = self._number("SELECT count(*) FROM fresh")
-        version = self._data_version(about, rows)
-        if held_schema is not None and data_version_of(self.file) == version:
+        bits = self._bits(about)
+        version = version_of(self.schema, about, rows=rows, bits=bits)
+        if self.held is not None and data_version_of(self.file) == version:
+            self._refresh_marks(about, Books(version, rows=rows, bits=bits), failures)
             return Swap(version, rows, unchanged=rows, failures=failures)
 
-        changes = self._schema_changes(held_schema)
+        changes = self._schema_changes()
         for change in changes:
-            log(f"{about.source}/{about.table}: {change}")
-        counts = self._counts(about.key, held_schema)
+            log(f"{about.name}: {change}")
+        counts = self._counts(about)
         guard_shrink(
-            f"{about.source}/{about.table}",
+            about.name,
             held=counts["held"],
             removed=max(0, counts["held"] - rows),
             allow_shrink=allow_shrink,
         )
-        self._write(about, version)
+        self._write(about, Books(version, rows=rows, bits=bits), is_marked=not failures)
         counts.pop("held")
         return Swap(version, rows, failures=failures, schema_changes=changes, **counts)
 
-    def _load(
-        self,
-        name: str,
-        files: Sequence[Path],
-        schema: pa.Schema,
-        *,
-        names: Sequence[str] | None = None,
-    ) -> None:
-        """Make the table `name` from Parquet files, with the hash of each row's content.
-
-        `names` are the columns of the files, unless they are named by position.
-        """
-        by_place = [f"c{place}" for place in range(len(schema))]
-        reader = rows_by_position(files, schema=schema, names=names or by_place)
-        self.connection.register("landed", reader)
-        normal = ", ".join(
-            f"{normalised(f'c{index}', field.type)} AS c{index}"
-            for index, field in enumerate(schema)
-        )
-        self.connection.execute(
-            f"CREATE OR REPLACE TABLE {name} AS SELECT *, md5({as_json(by_place)}) AS content "
-            f"FROM (SELECT {normal} FROM landed)"
-        )
-        self.connection.unregister("landed")
-
-    def _load_held(self) -> pa.Schema | None:
-        if not self.file.is_file():
-            return None
-        import pyarrow.parquet as pq
-
-        schema = pq.read_schema(self.file).remove_metadata()
-        self._load("held", [self.file], schema, names=schema.names)
-        return schema
-
     def _with_key(self, about: About, candidates: Sequence[str]) -> About:
         key = list(about.key)
-        if not key:
-            key = next(([name] for name in candidates if self._is_unique(name)), [])
-        return About(
-            source=about.source,
-            table=about.table,
-            title=about.title,
-            key=key,
-            hidden=key if about.hidden is None else list(about.hidden),
-            headings=dict(about.headings),
+        return about.with_key(
+            key or next(([name] for name in candidates if self._is_unique([name])), [])
         )
 
-    def _is_unique(self, name: str) -> bool:
-        if name not in self.schema.names:
+    def _is_unique(self, columns: Sequence[str]) -> bool:
+        if not set(columns) <= set(self.schema.names):
             return False
-        column = f"c{self.schema.get_field_index(name)}"
-        return bool(
-            self._number(f"SELECT (count(*) = count(DISTINCT {column}))::INTEGER FROM fresh")
-        )
+        keys = f"SELECT DISTINCT {', '.join(self._cells(columns))} FROM fresh"
+        rows = self._number("SELECT count(*) FROM fresh")
+        return self._number(f"SELECT count(*) FROM ({keys})") == rows
 
-    def _key(self, columns: Sequence[str], schema: pa.Schema) -> str:
-        """SQL: the key of a row as JSON text."""
-        return as_json([f"c{schema.get_field_index(name)}" for name in columns])
+    def _cells(self, columns: Sequence[str]) -> list[str]:
+        return [f"c{self.schema.get_field_index(name)}" for name in columns]
 
-    def _add_unmoved(self, columns: Sequence[str], held_schema: pa.Schema | None) -> None:
-        """Add to the newest rows all held ones that are still there."""
-        assert self.landed.keys is not None
-        if held_schema is None or not held_schema.equals(self.schema):
+    def _add_unmoved(self, key: Sequence[str]) -> None:
+        """Add to what landed all held rows that are still there."""
+        if self.held is None or not self.held.columns.equals(self.schema):
             raise StaleKeysError
-        keys = pa.schema([self.landed.schema.field(name) for name in columns])
-        self._load("present", self.landed.keys, keys)
-        key = self._key(columns, self.schema)
-        present = self._key(columns, pa.schema([self.schema.field(name) for name in columns]))
+        keys = pa.schema([self.landed.schema.field(name) for name in key])
+        load_keys(self.connection, "present", self.landed.keys or (), schema=keys)
+        self._load_held(self.schema.names, is_hashed=self.held.books is not None)
+        cells = self._cells(key)
+        numbered = enumerate(cells)
+        here = _all(f"held.{cell} IS NOT DISTINCT FROM present.c{n}" for n, cell in numbered)
+        moved = _all(f"held.{cell} IS NOT DISTINCT FROM fresh.{cell}" for cell in cells)
         self.connection.execute(
-            f"CREATE TABLE present_keys AS SELECT DISTINCT {present} AS key FROM present"
+            "CREATE TABLE unmoved AS SELECT held.* FROM held SEMI JOIN present ON "
+            f"{here} ANTI JOIN fresh ON {moved}"
         )
-        self.connection.execute(
-            f"INSERT INTO fresh SELECT * FROM held WHERE {key} IN (FROM present_keys) "
-            f"AND {key} NOT IN (SELECT {key} FROM fresh)"
-        )
-        if self._number(
-            f"SELECT count(*) FROM present_keys WHERE key NOT IN (SELECT {key} FROM fresh)"
-        ):
+        self.connection.execute("INSERT INTO fresh FROM unmoved")
+        rows = self._number("SELECT count(*) FROM fresh")
+        if rows != self._number("SELECT count(*) FROM present"):
             raise StaleKeysError
+
+    def _load_held(self, columns: Sequence[str], *, is_hashed: bool) -> None:
+        """The table `held` with all rows of the snapshot, made like `fresh`."""
+        assert self.held is not None
+        names = [f"c{place}" for place in range(len(columns))]
+        self.connection.register("placed", self.held.placed(columns, with_marks=is_hashed))
+        hashed = "hash" if is_hashed else "NULL::BIGINT AS hash"
+        self.connection.execute(
+            f"CREATE OR REPLACE TABLE held AS SELECT {', '.join([*names, hashed])}, "
+            f"md5({as_json(names)}) AS content FROM placed"
+        )
+        self.connection.unregister("placed")
 
     def _without_duplicates(self, about: About) -> list[Failure]:
         """Keep one row of each key, the first by content; return the others as failures."""
-        if not about.key:
+        if not about.key or self._is_unique(about.key):
             return []
-        key = self._key(about.key, self.schema)
+        key = as_json(self._cells(about.key))
         place = f"row_number() OVER (PARTITION BY {key} ORDER BY content, rowid)"
         self.connection.execute(
             f"CREATE TABLE spare AS SELECT rowid AS place, {key} AS key "
@@ -314,7 +259,6 @@ class _Swapping:
         if not spare:
             return []
         self.connection.execute("DELETE FROM fresh WHERE rowid IN (SELECT place FROM spare)")
-        table = f"{about.source}/{about.table}"
         columns = ", ".join(about.key)
         keys = self.connection.execute(
             "SELECT key, count(*) FROM spare GROUP BY key ORDER BY key LIMIT ?", [DUPLICATES_SHOWN]
@@ -322,9 +266,9 @@ class _Swapping:
         failures = [
             Failure(
                 key,
-                f"{count + 1} rows of {table} have the key {columns} = {key}; one was kept: make "
-                "the key unique at the source, or name other key columns in the config",
-                f"{table} {key}",
+                f"{count + 1} rows of {about.name} have the key {columns} = {key}; one was kept: "
+                "make the key unique at the source, or name other key columns in the config",
+                f"{about.name} {key}",
             )
             for key, count in keys
         ]
@@ -333,66 +277,110 @@ class _Swapping:
             failures.append(
                 Failure(
                     "*",
-                    f"{rest:,} more rows of {table} share a key ({columns}) with another row and "
-                    "were left out: name key columns that are unique",
-                    f"{table} (more)",
+                    f"{rest:,} more rows of {about.name} share a key ({columns}) with another row "
+                    "and were left out: name key columns that are unique",
+                    f"{about.name} (more)",
                 )
             )
         return failures
 
-    def _data_version(self, about: About, rows: int) -> str:
+    def _identified(self, about: About) -> str:
+        """SQL: the rows of `fresh`, each with the halves of its identity."""
         if about.key:
-            identity = f"SELECT {self._key(about.key, self.schema)} AS key, content FROM fresh"
+            text, rows = identity_of(as_json(self._cells(about.key))), "fresh"
         else:
-            identity = "SELECT row_number() OVER (PARTITION BY content) AS key, content FROM fresh"
-        bits = self.connection.execute(
-            f"SELECT bit_xor(md5_number(key || ':' || content))::VARCHAR FROM ({identity})"
-        ).fetchall()[0][0]
-        columns = [[field.name, str(field.type)] for field in self.schema]
-        return fingerprint(rows, bits, columns, _document(about))[:32]
+            text = identity_of("copy")
+            rows = "(SELECT *, row_number() OVER (PARTITION BY content) AS copy FROM fresh)"
+        return f"(SELECT *, {HIGH}({text}) AS high, {LOW}({text}) AS low FROM {rows})"
 
-    def _counts(self, columns: Sequence[str], held_schema: pa.Schema | None) -> dict[str, int]:
+    def _bits(self, about: About) -> int:
+        [(high, low)] = self.connection.execute(
+            "SELECT coalesce(bit_xor(high), 0), coalesce(bit_xor(low), 0) "
+            f"FROM {self._identified(about)}"
+        ).fetchall()
+        return (high << 64) | low
+
+    def _counts(self, about: About) -> dict[str, int]:
         """Rows added, changed, removed and unchanged against the held snapshot, and held."""
         rows = self._number("SELECT count(*) FROM fresh")
-        if held_schema is None:
+        if self.held is None:
             return {"added": rows, "changed": 0, "removed": 0, "unchanged": 0, "held": 0}
-        keyed = bool(columns) and set(columns) <= set(held_schema.names)
-        new_key = self._key(columns, self.schema) if keyed else "content"
-        old_key = self._key(columns, held_schema) if keyed else "content"
-        copy = "row_number() OVER (PARTITION BY {})"
+        if self._is_held_by(about.key):
+            new, old, same = self._by_identity(about)
+        else:
+            new, old, same = self._by_content(about.key)
         counted = self.connection.execute(
             "SELECT count(*) FILTER (old.content IS NULL), "
             "count(*) FILTER (new.content <> old.content), "
             "count(*) FILTER (new.content IS NULL), "
             "count(*) FILTER (new.content = old.content), count(old.content) "
-            f"FROM (SELECT {new_key} AS key, content, {copy.format(new_key)} AS copy "
-            "FROM fresh) AS new FULL JOIN "
-            f"(SELECT {old_key} AS key, content, {copy.format(old_key)} AS copy "
-            "FROM held) AS old ON new.key = old.key AND new.copy = old.copy"
+            f"FROM ({new}) AS new FULL JOIN ({old}) AS old ON {same}"
         ).fetchall()[0]
         names = ("added", "changed", "removed", "unchanged", "held")
         return dict(zip(names, counted, strict=True))
 
-    def _schema_changes(self, held: pa.Schema | None) -> list[str]:
-        if held is None:
-            return []
-        return schema_changes(
-            held, self.schema, is_renamed=lambda old, new: self._is_renamed(old, new, held)
+    def _is_held_by(self, key: Sequence[str]) -> bool:
+        """Whether the snapshot has this key and these columns, and marks for each row."""
+        return (
+            self.held is not None
+            and bool(key)
+            and self.held.said["key"] == list(key)
+            and self.held.books is not None
+            and self.held.columns.equals(self.schema)
         )
 
-    def _is_renamed(self, old: str, new: str, held: pa.Schema) -> bool:
+    def _by_identity(self, about: About) -> tuple[str, str, str]:
+        """Rows by their unique key, each with half of its identity for its content."""
+        assert self.held is not None
+        self.connection.register("placed", self.held.placed(about.key, with_marks=True))
+        self.connection.execute(
+            "CREATE OR REPLACE TABLE held AS SELECT * EXCLUDE (hash) FROM placed"
+        )
+        self.connection.unregister("placed")
+        cells = self._cells(about.key)
+        renamed = ", ".join(f"{cell} AS k{n}" for n, cell in enumerate(cells))
+        content = "[high, low] AS content"
+        return (
+            f"SELECT {renamed}, {content} FROM {self._identified(about)}",
+            f"SELECT {', '.join(f'c{n} AS k{n}' for n in range(len(cells)))}, {content} FROM held",
+            _all(f"new.k{n} IS NOT DISTINCT FROM old.k{n}" for n in range(len(cells))),
+        )
+
+    def _by_content(self, key: Sequence[str]) -> tuple[str, str, str]:
+        """Rows by the JSON text of their key, or by their content and how often it occurs."""
+        assert self.held is not None
+        names = self.held.columns.names
+        self._load_held(names, is_hashed=False)
+        keyed = bool(key) and set(key) <= set(names)
+        new_key = as_json(self._cells(key)) if keyed else "content"
+        old_key = as_json(f"c{names.index(name)}" for name in key) if keyed else "content"
+        copy = "row_number() OVER (PARTITION BY {})"
+        return (
+            f"SELECT {new_key} AS key, content, {copy.format(new_key)} AS copy FROM fresh",
+            f"SELECT {old_key} AS key, content, {copy.format(old_key)} AS copy FROM held",
+            "new.key = old.key AND new.copy = old.copy",
+        )
+
+    def _schema_changes(self) -> list[str]:
+        if self.held is None or self.held.columns.equals(self.schema):
+            return []
+        self._load_held(self.held.columns.names, is_hashed=False)
+        return schema_changes(self.held.columns, self.schema, is_renamed=self._is_renamed)
+
+    def _is_renamed(self, old: str, new: str) -> bool:
         """Whether a column that went and one that came hold the same values."""
+        assert self.held is not None
         totals = "SELECT count({0}), sum(hash({0}::VARCHAR)) FROM {1}"
-        before = totals.format(f"c{held.get_field_index(old)}", "held")
+        before = totals.format(f"c{self.held.columns.get_field_index(old)}", "held")
         after = totals.format(f"c{self.schema.get_field_index(new)}", "fresh")
         values = self.connection.execute(before).fetchall()[0]
         return values[0] > 0 and values == self.connection.execute(after).fetchall()[0]
 
-    def _write(self, about: About, version: str) -> None:
-        """Write the snapshot beside the old one and rename it into place."""
+    def _write(self, about: About, books: Books, *, is_marked: bool) -> None:
+        """Write the snapshot and its marks beside the old ones and rename them into place."""
         import pyarrow.parquet as pq
 
-        document = {**_document(about), "data_version": version}
+        document = {**about.document, "data_version": books.base}
         schema = pa.schema(
             [
                 field.with_metadata({"comment": about.headings.get(field.name, field.name)})
@@ -400,33 +388,54 @@ class _Swapping:
             ],
             metadata={METADATA: json.dumps(document, ensure_ascii=False)},
         )
-        columns = ", ".join(f"c{index}" for index in range(len(schema)))
-        order = [f"c{schema.get_field_index(name)} NULLS FIRST" for name in about.key]
-        rows = self.connection.sql(
-            f"SELECT {columns} FROM fresh ORDER BY {', '.join([*order, columns])}"
-        )
+        snapshot = Snapshot(self.file)
+        marks = with_books(MARKS, books, said=document)
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        for left in self.file.parent.glob(f".{glob.escape(self.file.name)}.*"):
-            left.unlink()  # by a run that was killed while it wrote
-        fresh = self.file.with_name(f".{self.file.name}.{os.getpid()}")
-        with pq.ParquetWriter(fresh, schema, compression="zstd") as writer:
-            for batch in rows.to_arrow_reader(BATCH_ROWS):
-                named = pa.Table.from_batches([batch]).rename_columns(schema.names)
-                writer.write_table(named.cast(schema))
-        with fresh.open("rb") as file:
-            os.fsync(file.fileno())
-        fresh.replace(self.file)
+        for file in (self.file, snapshot.marks_file, snapshot.patch_file):
+            for left in file.parent.glob(f".{glob.escape(file.name)}.*"):
+                left.unlink()  # by a run that was killed while it wrote
+        fresh, beside = _fresh(self.file), _fresh(snapshot.marks_file)
+        with (
+            pq.ParquetWriter(fresh, schema, compression="zstd") as rows,
+            pq.ParquetWriter(beside, marks, compression="zstd") as marked,
+        ):
+            for batch in self._sorted(about):
+                table = pa.Table.from_batches([batch])
+                cells = table.select(range(len(schema))).rename_columns(schema.names)
+                rows.write_table(cells.cast(schema))
+                marked.write_table(table.select(MARKS.names).cast(marks))
+        if about.key and is_marked:
+            put_in_place(beside, snapshot.marks_file)
+        else:
+            beside.unlink()
+            snapshot.marks_file.unlink(missing_ok=True)
+        put_in_place(fresh, self.file)
+        snapshot.patch_file.unlink(missing_ok=True)
+
+    def _refresh_marks(self, about: About, books: Books, failures: Sequence[Failure]) -> None:
+        """Write rows that stayed the same again where their marks are missing or may be old."""
+        assert self.held is not None
+        is_marked = bool(about.key) and not failures
+        if is_marked and (self.landed.is_hashed or self.held.books is None):
+            self._write(about, books, is_marked=True)
+
+    def _sorted(self, about: About) -> pa.RecordBatchReader:
+        """The rows of `fresh` with their marks, sorted by key, else by all columns."""
+        columns = [f"c{place}" for place in range(len(self.schema))]
+        key = [f"{cell} NULLS FIRST" for cell in self._cells(about.key)]
+        rows = self.connection.sql(
+            f"SELECT {', '.join([*columns, *MARKS.names])} FROM {self._identified(about)} "
+            f"ORDER BY {', '.join(key or columns)}"
+        )
+        return rows.to_arrow_reader(BATCH_ROWS)
 
     def _number(self, statement: str) -> int:
         return self.connection.execute(statement).fetchall()[0][0]
 
 
-def _document(about: About) -> dict[str, str | list[str] | dict[str, str]]:
-    return {
-        "source": about.source,
-        "table": about.table,
-        "title": about.title,
-        "key": list(about.key),
-        "hidden": list(about.hidden or ()),
-        "headings": dict(about.headings),
-    }
+def _fresh(file: Path) -> Path:
+    return file.with_name(f".{file.name}.{os.getpid()}")
+
+
+def _all(conditions: Iterable[str]) -> str:
+    return " AND ".join(conditions)

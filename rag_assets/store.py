@@ -2,26 +2,29 @@
 
 Nothing else opens a table. Every commit is atomic: a reader sees the table before it or after
 it, never in between. A lock dies with the process that holds it, so that a killed run blocks
-nobody. LanceDB is imported on first use of a table, not before: whoever only asks what was
-finished does not pay for it.
+nobody. Tables may lie in an object store; locks and records lie in the state folder even then, and
+whoever writes mounts that folder. LanceDB is imported on first use of a table, not before: whoever
+only asks what was finished does not pay for it.
 """
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
 from rag_assets.atomic import write_atomically
+from rag_assets.config import Config
+from rag_assets.places import Bucket, Folder, Place
 
 if TYPE_CHECKING:
+    from lance import LanceDataset
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
 
@@ -31,6 +34,10 @@ index holds whole vectors; one that quantises them would need a refine factor be
 
 KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
+
+
+KEYS_NAMED_TO_DELETE = 500
+"""More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
 
 
 class MissingTableError(LookupError):
@@ -57,31 +64,34 @@ class Completion:
 class Store:
     """All tables below one state folder."""
 
-    def __init__(self, root: Path) -> None:
-        """Open the state at `root`; the folder is made when something is first written."""
+    def __init__(self, root: Path, *, tables: str | None = None) -> None:
+        """Open the state at `root`; the folder is made when something is first written.
+
+        Args:
+            root: Folder of locks, records and everything that is no table.
+            tables: URL of an object store that holds the tables; they lie in `root` without one.
+        """
         self.root = root
-        self.tables = root / "lance"
+        self._tables: Place = Bucket(tables) if tables else Folder(root / "lance")
         self.encoders = root / "encoders"
         """What is derived from weights: their hashes, the chosen paths, exported graphs."""
 
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """The state that belongs to `config`."""
+        return cls(config.state_dir, tables=config.tables_url)
+
     @cached_property
     def _database(self) -> "DBConnection":
-        import lancedb
-
-        self.tables.mkdir(parents=True, exist_ok=True)
-        return lancedb.connect(self.tables)
+        return self._tables.connect()
 
     def exists(self, name: str) -> bool:
         """Whether the table was ever written; a run that was killed before leaves only folders."""
-        try:
-            with os.scandir(self.tables / f"{name}.lance" / "_versions") as versions:
-                return any(version.name.endswith(".manifest") for version in versions)
-        except FileNotFoundError:
-            return False
+        return self._tables.exists(name)
 
     def names(self) -> list[str]:
         """All tables, sorted."""
-        return sorted(path.stem for path in self.tables.glob("*.lance") if self.exists(path.stem))
+        return self._tables.names()
 
     def open(self, name: str, *, version: int | None = None) -> "LanceTable":
         """The table itself, for searching and for its indexes; at `version` if one is given.
@@ -99,9 +109,17 @@ class Store:
             table.checkout(version)
         return table
 
+    def _dataset(self, name: str, *, version: int | None = None) -> "LanceDataset":
+        """The same as `open` for reading; its import takes a third of the time."""
+        import lance
+
+        if not self.exists(name):
+            raise MissingTableError(name)
+        return lance.dataset(self._tables.uri(name), version=version)
+
     def version(self, name: str) -> int:
         """The newest version of the table, to pin what a run reads."""
-        return self.open(name).version
+        return self._dataset(name).version
 
     def count(self, name: str, *, where: str | None = None) -> int:
         """Number of rows, 0 if there is no such table yet; a finished table is not opened."""
@@ -112,7 +130,7 @@ class Store:
 
     def schema(self, name: str) -> pa.Schema:
         """The table's schema as it stands on disk."""
-        return self.open(name).schema
+        return self._dataset(name).schema
 
     def read(
         self,
@@ -123,8 +141,9 @@ class Store:
         version: int | None = None,
     ) -> pa.Table:
         """Rows as Arrow, only the named `columns` read from disk."""
-        dataset = self.open(name, version=version).to_lance()
-        return dataset.to_table(columns=list(columns) if columns else None, filter=where)
+        return self._dataset(name, version=version).to_table(
+            columns=list(columns) if columns else None, filter=where
+        )
 
     def batches(
         self,
@@ -135,8 +154,7 @@ class Store:
         rows: int = 8_192,
     ) -> Iterator[pa.RecordBatch]:
         """The same as `read` in batches of at most `rows`, for tables larger than memory."""
-        dataset = self.open(name).to_lance()
-        yield from dataset.to_batches(
+        yield from self._dataset(name).to_batches(
             columns=list(columns) if columns else None, filter=where, batch_size=rows
         )
 
@@ -181,18 +199,17 @@ class Store:
         """Delete the rows whose `column` is one of `keys`."""
         if not self.exists(name):
             return
-        table = self.open(name)
-        for part in parts_of(keys):
-            table.delete(is_one_of(column, part))
+        if len(keys) <= KEYS_NAMED_TO_DELETE:
+            for part in parts_of(keys):
+                self.open(name).delete(is_one_of(column, part))
+            return
+        named = pa.table({column: pa.array(dict.fromkeys(keys), pa.string())})
+        self.open(name).to_lance().merge_insert(column).when_matched_delete().execute(named)
 
     def drop(self, name: str) -> None:
         """Remove a table and the record of its last pass; a killed run leaves it whole or gone."""
         self._completion_file(name).unlink(missing_ok=True)
-        folder, dropped = self.tables / f"{name}.lance", self.tables / f".{name}.dropped"
-        remove_folder(dropped)
-        if folder.exists():
-            folder.replace(dropped)
-            remove_folder(dropped)
+        self._tables.drop(name)
 
     def completion(self, name: str) -> Completion | None:
         """What the last complete pass over the table was made from, if it still holds."""
@@ -253,11 +270,6 @@ def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
-
-
-def remove_folder(path: Path) -> None:
-    """Remove a folder and all below it; it may be gone already."""
-    shutil.rmtree(path, ignore_errors=True)
 
 
 def parts_of(keys: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -15,26 +15,26 @@ changes or, where the environment was at fault, at every refresh.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.arrow_sql import query
+from rag_assets.difference import INPUTS, Difference, compare
 from rag_assets.identity import fingerprint
+from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
 
-if TYPE_CHECKING:
-    import duckdb
+__all__ = ["INPUTS", "Difference", "compare"]
 
 QUARANTINE = "quarantine"
 SHRINK_LIMIT = 0.5
-
-INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
-"""What `refresh` compares: the key of each input and the fingerprint its output will have."""
+IDENTITIES_PER_BATCH = 65_536
 
 
 class ShrinkError(Exception):
@@ -109,16 +109,6 @@ class Report:
         return bool(self.added or self.changed or self.removed)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How inputs differ from what a target holds."""
-
-    added: pa.Table
-    changed: pa.Table
-    removed: list[str]
-    unchanged: int
-
-
 def refresh(
     store: Store,
     *,
@@ -157,19 +147,21 @@ def refresh(
                 seconds=time.monotonic() - started,
                 failures=failures,
             )
-        return _pass(store, target, made_from, inputs(), transform, log, retry, started)
+        return _pass(store, target, made_from, inputs, transform, log, retry, started)
 
 
 def _pass(
     store: Store,
     target: Target,
     made_from: str,
-    inputs: pa.Table,
+    read: Callable[[], pa.Table],
     transform: Transform,
     log: Callable[[str], None],
     retry: bool,
     started: float,
 ) -> Report:
+    inputs = read()
+    count = inputs.num_rows
     store.reopen(target.name)
     if store.exists(target.name) and not store.schema(target.name).equals(target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -179,31 +171,40 @@ def _pass(
 
     difference = compare(inputs, held(store, target))
     waiting = _waiting(store, target.name, inputs=inputs, retry=retry)
-    pending = _without(pa.concat_tables([difference.added, difference.changed]), waiting)
+    valid = _valid_entries(store, target.name, inputs=inputs)
+    del inputs  # as large as all keys: what is to be done is most often much less
     known = set(difference.changed["key"].to_pylist())
+    removed, unchanged = difference.removed, difference.unchanged
+    pending = _without(difference.pending, waiting).combine_chunks()
+    del difference
+    pa.default_memory_pool().release_unused()
 
-    done: set[str] = set()
+    index = KeyIndex(pending["key"])
+    added = 0
+    redone: set[str] = set()
     failures: list[Failure] = []
     for batch in transform(pending) if pending.num_rows else ():
-        _commit(store, target, batch, pending=pending, known=known)
-        done.update(batch.done)
+        _commit(store, target, batch, pending=pending, index=index, known=known)
+        replaced = known.intersection(batch.done)
+        redone |= replaced
+        added += len(batch.done) - len(replaced)
         failures.extend(batch.failed)
-        log(f"{target.name}: {len(done):,} of {pending.num_rows:,} inputs done")
+        log(f"{target.name}: {added + len(redone):,} of {pending.num_rows:,} inputs done")
 
-    gone = difference.removed + sorted(known & {failure.key for failure in failures} - done)
-    store.delete(target.name, column=target.group, keys=gone)
-    _record_failures(store, target.name, inputs=inputs, tried=pending, failures=failures)
+    lost = sorted(known & {failure.key for failure in failures} - redone)
+    store.delete(target.name, column=target.group, keys=removed + lost)
+    _record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
 
     remaining = quarantined(store, target.name)
     rows = store.count(target.name)
-    data_version = data_version_of(store.read(target.name, columns=_identity_columns(target)))
+    data_version = data_version_of(_identities(store, target.name, key=target.key))
     if not any(failure.kind == "environment" for failure in remaining):
         store.complete(
             target.name,
             Completion(
                 made_from=made_from,
                 data_version=data_version,
-                inputs=inputs.num_rows,
+                inputs=count,
                 rows=rows,
                 failed=len(remaining),
             ),
@@ -211,10 +212,10 @@ def _pass(
     return Report(
         target=target.name,
         data_version=data_version,
-        added=len(done - known),
-        changed=len(done & known),
-        removed=len(difference.removed),
-        unchanged=difference.unchanged,
+        added=added,
+        changed=len(redone),
+        removed=len(removed),
+        unchanged=unchanged,
         failed=len(remaining),
         rows=rows,
         seconds=time.monotonic() - started,
@@ -222,33 +223,9 @@ def _pass(
     )
 
 
-def held(store: Store, target: Target) -> pa.Table:
-    """The inputs whose output the target holds, as a table of schema `INPUTS`."""
-    columns = [target.group, schemas.FINGERPRINT.name]
-    table = store.read(target.name, columns=columns).rename_columns(INPUTS.names)
-    return table if target.group == target.key else table.group_by(INPUTS.names).aggregate([])
-
-
-def compare(inputs: pa.Table, target: pa.Table) -> Difference:
-    """Hold `inputs` against what the `target` holds; both have the schema `INPUTS`.
-
-    Added and changed inputs keep the order of `inputs`.
-    """
-    left = inputs.append_column("position", pa.array(range(inputs.num_rows), pa.int64()))
-    joined = left.join(
-        target.append_column("held", target["fingerprint"]).drop_columns("fingerprint"),
-        keys="key",
-        join_type="left outer",
-    ).sort_by("position")
-    is_new = pc.is_null(joined["held"])
-    is_other = pc.fill_null(pc.not_equal(joined["held"], joined["fingerprint"]), False)
-    removed = target.join(inputs.select(["key"]), keys="key", join_type="left anti")
-    return Difference(
-        added=joined.filter(is_new).select(INPUTS.names),
-        changed=joined.filter(is_other).select(INPUTS.names),
-        removed=sorted(removed["key"].to_pylist()),
-        unchanged=pc.sum(pc.equal(joined["held"], joined["fingerprint"])).as_py() or 0,
-    )
+def held(store: Store, target: Target) -> pa.RecordBatchReader:
+    """What the target holds, in batches of schema `INPUTS`; an input may occur more than once."""
+    return _identities(store, target.name, key=target.group)
 
 
 def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:
@@ -256,20 +233,20 @@ def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.T
 
     Returns a table of schema `INPUTS`; `content` is the column that names what the input says.
     """
-    return _query(
+    return query(
         f"SELECT {key} AS key, sha256({content} || ':' || {quoted(recipe)}) AS fingerprint "
         "FROM inputs",
         inputs=table,
     ).cast(INPUTS)
 
 
-def data_version_of(table: pa.Table) -> str:
+def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
     """Order-independent hash over (key, fingerprint): same content, same version, anywhere.
 
     `table` has the key in its first column and the fingerprint in its second.
     """
-    key, content = table.column_names
-    result = _query(
+    key, content = table.schema.names
+    result = query(
         f"SELECT count(*) AS rows, bit_xor(md5_number({key} || ':' || {content}))::VARCHAR AS bits "
         "FROM identities",
         identities=table,
@@ -284,7 +261,7 @@ def current_version(store: Store, name: str, *, key: str) -> str:
     finished = store.completion(name)
     if finished:
         return finished.data_version
-    return data_version_of(store.read(name, columns=[key, schemas.FINGERPRINT.name]))
+    return data_version_of(_identities(store, name, key=key))
 
 
 def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) -> None:
@@ -314,15 +291,28 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
     """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
     keys = [failure.key for failure in failures]
     tried = pa.table([keys, [""] * len(keys)], schema=INPUTS)
-    _record_failures(store, target, inputs=tried, tried=tried, failures=failures)
+    _record_failures(store, target, valid=frozenset(), tried=tried, failures=failures)
 
 
-def _identity_columns(target: Target) -> list[str]:
-    return [target.key, schemas.FINGERPRINT.name]
+def _identities(store: Store, name: str, *, key: str) -> pa.RecordBatchReader:
+    """The column `key` of a table with the fingerprints, in batches of schema `INPUTS`."""
+    columns = [key, schemas.FINGERPRINT.name]
+    batches = store.batches(name, columns=columns, rows=IDENTITIES_PER_BATCH)
+    renamed = (
+        pa.record_batch([batch[name].cast(pa.string()) for name in columns], schema=INPUTS)
+        for batch in batches
+    )
+    return pa.RecordBatchReader.from_batches(INPUTS, renamed)
 
 
 def _commit(
-    store: Store, target: Target, batch: Batch, *, pending: pa.Table, known: set[str]
+    store: Store,
+    target: Target,
+    batch: Batch,
+    *,
+    pending: pa.Table,
+    index: KeyIndex,
+    known: set[str],
 ) -> None:
     """Write one batch: new groups are appended, known ones replaced, each in one commit."""
     silent = set(batch.done).difference(
@@ -331,7 +321,8 @@ def _commit(
     if silent:
         raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
     partial = {failure.key for failure in batch.failed if failure.kind == "environment"}
-    wanted = pending.filter(pc.is_in(pending["key"], pa.array(batch.done, pa.string())))
+    places = index.places(pa.array(batch.done, pa.string()))
+    wanted = pending.take(pa.array(places[places != ABSENT]))
     marks = {
         row["key"]: fingerprint(row["fingerprint"], "partial")
         if row["key"] in partial
@@ -357,7 +348,7 @@ def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) 
     rows = rows.select(content)
     hashed = [name for name in content if name != "vector"]
     members = ", ".join(f"'{name}': \"{name}\"" for name in hashed)
-    hashes = _query(
+    hashes = query(
         f"SELECT sha256(to_json({{{members}}})::VARCHAR) AS row_fingerprint FROM content",
         content=rows.select(hashed),
     )
@@ -380,27 +371,41 @@ def _waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> lis
 
 
 def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
+    if not keys:
+        return inputs
     return inputs.filter(pc.invert(pc.is_in(inputs["key"], pa.array(keys, pa.string()))))
+
+
+def _entries(store: Store, target: str) -> pa.Table:
+    return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+
+
+def _valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
+    """Keys in quarantine whose input is still the one that failed."""
+    if not store.exists(QUARANTINE):
+        return set()
+    entries = _entries(store, target)
+    named = inputs.filter(pc.is_in(inputs["key"], entries["key"].combine_chunks()))
+    return set(named.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
 
 
 def _record_failures(
     store: Store,
     target: str,
     *,
-    inputs: pa.Table,
+    valid: Collection[str],
     tried: pa.Table,
     failures: Sequence[Failure],
 ) -> None:
-    """Let the quarantine hold the new failures and drop entries that no longer apply."""
+    """Let the quarantine hold the new failures and of the old ones the `valid` not tried again."""
     with store.lock(QUARANTINE, log=lambda _: None):
         if not store.exists(QUARANTINE):
             if not failures:
                 return
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
-        entries = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
-        valid = entries.join(inputs, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
-        stale = set(entries["key"].to_pylist()) - set(valid)
-        stale.update(set(entries["key"].to_pylist()) & set(tried["key"].to_pylist()))
+        entries = _entries(store, target)["key"]
+        again = tried["key"].filter(pc.is_in(tried["key"], entries.combine_chunks()))
+        stale = set(entries.to_pylist()).difference(valid).union(again.to_pylist())
         for part in parts_of(sorted(stale)):
             store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
         if failures:
@@ -410,7 +415,9 @@ def _record_failures(
 
 
 def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) -> pa.Table:
-    marks = dict(zip(tried["key"].to_pylist(), tried["fingerprint"].to_pylist(), strict=True))
+    failed = pa.array([failure.key for failure in failures], pa.string())
+    mine = tried.filter(pc.is_in(tried["key"], failed))
+    marks = dict(zip(mine["key"].to_pylist(), mine["fingerprint"].to_pylist(), strict=True))
     now = datetime.now(UTC)
     rows = [
         {
@@ -425,21 +432,6 @@ def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) 
         for failure in failures
     ]
     return pa.Table.from_pylist(rows, schema=schemas.QUARANTINE)
-
-
-def _query(statement: str, **tables: pa.Table) -> pa.Table:
-    """Run `statement` over Arrow tables in an in-process DuckDB of its own."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        for name, table in tables.items():
-            connection.register(name, table)
-        return _ordered(connection, statement)
-
-
-def _ordered(connection: "duckdb.DuckDBPyConnection", statement: str) -> pa.Table:
-    connection.execute("SET preserve_insertion_order = true")
-    return connection.sql(statement).to_arrow_table()
 
 
 def concatenated(parts: Iterator[pa.Table], schema: pa.Schema) -> pa.Table:

@@ -12,6 +12,7 @@ import pytest
 from rag_assets import automation, gates, quality
 from rag_assets.config import Config, Schedule, Serving
 from rag_assets.quality import Measures, Profile, Subject
+from rag_assets.store import Store
 
 FILES_IN_PLACE = automation.source_key(dg.AssetKey("document_files"))
 LONG_AGO = 1_700_000_000
@@ -231,6 +232,30 @@ def test_every_asset_has_owner_freshness_and_condition(defs):
         if spec.key.path[0] != "source":
             assert spec.automation_condition is automation.ON_CONTENT_CHANGE
             assert spec.freshness_policy is not None
+
+
+def test_the_clean_up_has_its_own_schedule_and_says_what_it_freed(defs, config):
+    store = Store(config.state_dir)
+    rows = pa.table({"key": ["a"]})
+    for _ in range(3):
+        store.append("words", rows, schema=rows.schema)
+
+    schedule = defs.resolve_schedule_def("clean_up")
+    job = defs.resolve_job_def(automation.CLEAN_UP_JOB)
+    with dg.instance_for_test() as instance:
+        result = job.execute_in_process(instance=instance)
+
+    assert (schedule.cron_schedule, schedule.execution_timezone) == (
+        config.clean_up.cron,
+        config.schedule.timezone,
+    )
+    assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
+    assert schedule.job_name == job.name
+    (output,) = [event for event in result.all_events if event.is_successful_output]
+    metadata = output.step_output_data.metadata
+    assert metadata["bytes_freed"].value == 0
+    (said,) = metadata["tables"].records
+    assert (said.data["table"], said.data["removed"], said.data["kept"]) == ("words", 0, 3)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,10 @@ def test_ids_are_those_of_earlier_builds():
     document = identity.document_id("documents", "a/b.pdf")
 
     assert document == "be4841ce-c636-5714-bc36-1758012ea582"
-    assert identity.element_id(document, "pymupdf", 0) == "71009cac-e80f-5178-9c99-4d71fd1ea4bd"
+    assert (
+        identity.element_ids(document, "pymupdf", count=1)[0]
+        == "71009cac-e80f-5178-9c99-4d71fd1ea4bd"
+    )
     assert (
         identity.chunk_id(document, "fixed_256", "Some text.", 0)
         == "1b40148f-6384-5a19-b37f-a461e1ee8cde"
@@ -132,8 +135,7 @@ def test_ids_of_different_kinds_and_places_never_meet():
     ids = {
         identity.document_id("s", "a"),
         identity.document_id("a", "s"),
-        identity.element_id("s", "a", 0),
-        identity.element_id("s", "a", 1),
+        *identity.element_ids("s", "a", count=2),
         identity.chunk_id("s", "a", "", 0),
         identity.chunk_id("s", "a", "", 1),
         row_id("s", "a", [], 0),

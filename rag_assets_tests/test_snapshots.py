@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,10 +10,10 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag_assets import snapshot_passes, snapshots
+from rag_assets import snapshot_passes, snapshot_patches, snapshots
 from rag_assets.snapshot_types import by_position
 from rag_assets.snapshots import About, Landed, Swap, swap
 from rag_assets.sync import ShrinkError
@@ -286,12 +287,38 @@ def test_newest_is_the_greatest_number_or_time_and_never_a_text(bench):
 
 
 def test_a_pass_is_remembered_with_its_snapshot_only(bench):
-    done = snapshot_passes.Pass("look", "version", rows=1, failed=0)
+    done = snapshot_passes.Pass("look", "version", rows=1, failed=0, memory="told")
     bench.swap(parts((1, "a", 1.0)))
     snapshot_passes.record_pass(bench.file, done)
     assert snapshot_passes.last_pass(bench.file) == done
+    snapshot_passes.reopen_pass(bench.file)
+    assert snapshot_passes.last_pass(bench.file) == replace(done, observed="")
     bench.file.unlink()
     assert snapshot_passes.last_pass(bench.file) is None
+
+
+def test_rows_too_large_for_little_memory_get_more(bench, monkeypatch):
+    monkeypatch.setattr(snapshots, "MEMORY", ("16MB", "1GB"))
+    rows = [(number, "x" * 2_000_000, 1.0) for number in range(8)]
+    assert counts(bench.swap(parts(*rows), key=["id"])) == (8, 0, 0, 0)
+    assert bench.log == ["source/parts: 16MB of memory do not hold its largest rows, taking more"]
+
+
+def test_what_belongs_to_another_file_does_not_count(bench, monkeypatch):
+    monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
+    monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", 1)
+    ids = [(number, "a", 1.0) for number in range(4)]
+    bench.swap(parts(*ids), key=["id"])
+    bench.swap(parts((1, "b", 1.0)), key=["id"], keys=pa.table({"id": [0, 1, 2, 3]}))
+    snapshot = snapshots.Snapshot(bench.file)
+    patch, marks = snapshot.patch_file.read_bytes(), snapshot.marks_file.read_bytes()
+    assert snapshot.patch is not None
+    bench.swap(parts(*ids, (9, "c", 1.0)), key=["id"])
+    assert not snapshot.patch_file.exists()
+    snapshot.patch_file.write_bytes(patch)
+    snapshot.marks_file.write_bytes(marks)
+    after = snapshots.Snapshot(bench.file)
+    assert (after.patch, after.books, after.rows) == (None, None, 5)
 
 
 ROWS = st.lists(
@@ -319,3 +346,38 @@ def test_any_sequence_of_tables_ends_where_the_last_one_starts(tables, keyed):
         again = fresh.swap(parts(*tables[-1]), key=key)
         assert swapped.data_version == again.data_version
         assert walked.rows() == fresh.rows()
+
+
+TABLES = st.lists(
+    st.dictionaries(st.integers(0, 9), st.sampled_from(["", "a", "b"]), min_size=1),
+    min_size=2,
+    max_size=6,
+)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tables=TABLES, share=st.sampled_from([0.3, 1, 10]))
+def test_any_sequence_of_patches_ends_where_the_last_table_starts(monkeypatch, tables, share):
+    """Only what moved lands, with some rows that did not and the keys of all."""
+    monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
+    monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", share)
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        walked, fresh = Bench(Path(one)), Bench(Path(other))
+        held: dict[int, str] = {}
+        for table in tables:
+            moved = [key for key in table if held.get(key) != table[key] or key == 3]
+            rows = parts(*((key, table[key], 1.0) for key in moved))
+            keys = pa.table({"id": pa.array(table, pa.int64())}) if held else None
+            swapped = walked.swap(rows, key=["id"], keys=keys)
+            added, gone = table.keys() - held.keys(), held.keys() - table.keys()
+            changed = [key for key in table.keys() & held.keys() if table[key] != held[key]]
+            assert counts(swapped)[:3] == (len(added), len(changed), len(gone))
+            held = dict(table)
+        rows = [(key, text, 1.0) for key, text in sorted(tables[-1].items())]
+        again = fresh.swap(parts(*rows), key=["id"])
+        assert swapped.data_version == again.data_version
+        assert swapped.rows == again.rows == snapshots.rows_of(walked.file)
+        batches = snapshots.Snapshot(walked.file).batches()
+        merged = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+        assert sorted(merged) == rows
+        assert snapshots.newest(walked.file, column="id") == rows[-1][0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from rag_assets import store as storing
 from rag_assets.store import Completion, MissingTableError, Store, quoted, write_atomically
 
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("group", pa.string())])
@@ -54,6 +55,18 @@ def test_delete_takes_any_text_as_a_key(store):
 
     assert store.read("t")["key"].to_pylist() == ["a"]
     assert quoted("it's") == "'it''s'"
+
+
+@pytest.mark.parametrize("named", [0, 10])
+def test_deleting_many_keys_is_one_commit(store, monkeypatch, named):
+    monkeypatch.setattr(storing, "KEYS_NAMED_TO_DELETE", named)
+    store.append("t", rows(a="1", b="1", c="2", d="3"), schema=SCHEMA)
+    before = store.version("t")
+
+    store.delete("t", column="group", keys=["1", "1", "2", "it's gone"])
+
+    assert store.version("t") == before + 1
+    assert store.read("t")["key"].to_pylist() == ["d"]
 
 
 def test_an_old_version_can_still_be_read(store):

@@ -9,7 +9,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import Chunking, Config
@@ -18,10 +20,11 @@ from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
 from rag_assets.store import Store
 
-REVISION = 1
-"""Raised when the same elements and settings give other chunks than before."""
+REVISION = 2
+"""Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 256
+WORDS_OF_SHA256 = 4
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["document_id", "index", "type", "text", "page", "section_path"]
@@ -126,10 +129,8 @@ class _Pass:
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
             part = documents[start : start + DOCUMENTS_A_BATCH]
             blocks = self._blocks(part)
-            counter.learn(block.text for held in blocks.values() for block in held)
-            chunks = {
-                document: self._chunks(blocks.get(document, []), counter) for document in part
-            }
+            cut = self._chunks([blocks.get(document, []) for document in part], counter)
+            chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
             failed = [self._empty(document) for document, found in chunks.items() if not found]
             yield sync.Batch(self._rows(chunks), done, failed)
@@ -139,16 +140,18 @@ class _Pass:
             self.elements, column="document_id", keys=documents, columns=_BLOCK_COLUMNS
         )
         blocks: dict[str, list[Block]] = {}
-        for row in table.sort_by(
-            [("document_id", "ascending"), ("index", "ascending")]
-        ).to_pylist():
-            path = tuple(row.pop("section_path"))
-            blocks.setdefault(row.pop("document_id"), []).append(Block(**row, section_path=path))
+        ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
+        columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
+        for document, index, type_, text, page, path in zip(*columns, strict=True):
+            block = Block(index, type_, text, page, tuple(path))
+            blocks.setdefault(document, []).append(block)
         return blocks
 
-    def _chunks(self, blocks: Sequence[Block], counter: TokenCounter) -> list[Chunk]:
+    def _chunks(
+        self, documents: Sequence[Sequence[Block]], counter: TokenCounter
+    ) -> list[list[Chunk]]:
         return chunks_of(
-            blocks,
+            documents,
             strategy=self._settings.strategy,
             size=self._settings.size,
             overlap=self._settings.overlap,
@@ -189,14 +192,14 @@ class _Pass:
 
 
 def _contents(elements: pa.Table, files: pa.Table) -> pa.Table:
-    """For each document of the manifest, a hash over what its elements say."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
-        connection.register("elements", elements)
-        connection.register("files", files)
-        return connection.sql(
-            "SELECT document_id, "
-            "count(*) || ':' || bit_xor(md5_number(row_fingerprint)) AS content "
-            "FROM elements SEMI JOIN files USING (document_id) GROUP BY document_id"
-        ).to_arrow_table()
+    """For each document of the manifest, its number of elements and a sum over what they say."""
+    held = elements.filter(pc.is_in(elements["document_id"], files["document_id"].combine_chunks()))
+    owners = held["document_id"].combine_chunks().dictionary_encode()
+    places = owners.indices.to_numpy()
+    texts = "".join(held["row_fingerprint"].to_pylist())
+    words = np.frombuffer(bytes.fromhex(texts), "<u8").reshape(-1, WORDS_OF_SHA256)
+    sums = np.zeros((len(owners.dictionary), WORDS_OF_SHA256), "<u8")
+    np.add.at(sums, places, words)
+    counts = np.bincount(places, minlength=len(sums)).tolist()
+    contents = [f"{count}:{row.tobytes().hex()}" for count, row in zip(counts, sums, strict=True)]
+    return pa.table({"document_id": owners.dictionary, "content": pa.array(contents, pa.string())})

@@ -6,7 +6,7 @@ word that alone exceeds it is cut. Equal elements and settings give equal chunks
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
@@ -114,24 +114,31 @@ STRATEGIES: dict[str, Strategy] = {"fixed": whole, "headers": sections}
 
 
 def chunks_of(
-    blocks: Sequence[Block], *, strategy: str, size: int, overlap: int, counter: TokenCounter
-) -> list[Chunk]:
-    """Cut a document.
+    documents: Sequence[Sequence[Block]],
+    *,
+    strategy: str,
+    size: int,
+    overlap: int,
+    counter: TokenCounter,
+) -> list[list[Chunk]]:
+    """Cut documents.
 
     Args:
-        blocks: Its elements in reading order.
+        documents: The elements of each, in reading order.
         strategy: One of `STRATEGIES`.
         size: Most tokens of a chunk, special tokens included.
         overlap: Most tokens that a chunk repeats from the one before, in whole words.
         counter: Counts tokens.
 
     Returns:
-        Chunks in reading order; none if there is no text.
+        The chunks of each document in reading order; none if there is no text.
     """
-    document = DocumentText.of(blocks)
-    cutter = _Cutter(document, counter, size=size, overlap=overlap)
+    texts = [DocumentText.of(blocks) for blocks in documents]
+    words = counter.words([document.text for document in texts])
+    regions = STRATEGIES[strategy]
     return [
-        chunk for start, end in STRATEGIES[strategy](document) for chunk in cutter.cut(start, end)
+        list(_Cutter(document, held, counter, size=size, overlap=overlap).cut(regions(document)))
+        for document, held in zip(texts, words, strict=True)
     ]
 
 
@@ -139,62 +146,72 @@ class _Cutter:
     """Cuts regions of one document by token counts."""
 
     def __init__(
-        self, document: DocumentText, counter: TokenCounter, *, size: int, overlap: int
+        self,
+        document: DocumentText,
+        words: Words,
+        counter: TokenCounter,
+        *,
+        size: int,
+        overlap: int,
     ) -> None:
         self._document = document
+        self._words = words
         self._counter = counter
         self._budget = size - counter.special
         self._overlap = overlap
 
-    def cut(self, start: int, end: int) -> Iterator[Chunk]:
-        """Chunks of one region; a word over the limit stands alone, in pieces."""
-        words = self._counter.words(self._document.text, start, end)
-        first = 0
-        if max(words.counts, default=0) > self._budget:
-            for position, count in enumerate(words.counts):
-                if count > self._budget:
-                    yield from self._windows(words, first, position)
-                    yield from self._pieces(*words.spans[position])
-                    first = position + 1
-        yield from self._windows(words, first, len(words))
+    def cut(self, regions: Iterable[Region]) -> Iterator[Chunk]:
+        """Chunks of each region; a word over the limit stands alone, in pieces."""
+        words = self._words
+        for region in regions:
+            first, end = (bisect_left(words.starts, place) for place in region)
+            if words.most > self._budget:
+                for position in range(first, end):
+                    if words.before[position + 1] - words.before[position] > self._budget:
+                        yield from self._windows(first, position)
+                        yield from self._pieces(words.starts[position], words.ends[position])
+                        first = position + 1
+            yield from self._windows(first, end)
 
-    def _windows(self, words: Words, first: int, end: int) -> Iterator[Chunk]:
+    def _windows(self, first: int, end: int) -> Iterator[Chunk]:
         """Chunks of the words from `first` up to `end`, each of which fits."""
         while first < end:
-            last = self._last(words, first, end)
-            yield self._chunk(words, first, last)
+            last = self._last(first, end)
+            yield self._chunk(first, last)
             if last == end:
                 return
-            first = self._next(words, first, last)
+            first = self._next(first, last)
 
-    def _last(self, words: Words, first: int, end: int) -> int:
+    def _last(self, first: int, end: int) -> int:
         """One past the last word of the longest chunk that begins with `first`."""
-        before = words.before
+        before = self._words.before
         last = min(bisect_right(before, before[first] + self._budget) - 1, end)
         if not self._counter.is_additive:
-            while last > first + 1 and self._tokens(words, first, last) > self._budget:
+            while last > first + 1 and self._tokens(first, last) > self._budget:
                 last -= 1
         return last
 
-    def _next(self, words: Words, first: int, last: int) -> int:
+    def _next(self, first: int, last: int) -> int:
         """First word of the next chunk: as much overlap as allowed, and room for a new word."""
-        before = words.before
+        before = self._words.before
         overlapping = bisect_left(before, before[last] - self._overlap)
         roomy = bisect_left(before, before[last + 1] - self._budget)
         following = max(overlapping, roomy, first + 1)
         if not self._counter.is_additive:
-            while following < last and self._tokens(words, following, last + 1) > self._budget:
+            while following < last and self._tokens(following, last + 1) > self._budget:
                 following += 1
         return following
 
-    def _chunk(self, words: Words, first: int, last: int) -> Chunk:
-        tokens = self._tokens(words, first, last) + self._counter.special
-        return self._document.chunk(words.spans[first][0], words.spans[last - 1][1], tokens=tokens)
+    def _chunk(self, first: int, last: int) -> Chunk:
+        tokens = self._tokens(first, last) + self._counter.special
+        start, end = self._words.starts[first], self._words.ends[last - 1]
+        return self._document.chunk(start, end, tokens=tokens)
 
-    def _tokens(self, words: Words, first: int, last: int) -> int:
+    def _tokens(self, first: int, last: int) -> int:
+        words = self._words
         if self._counter.is_additive:
             return words.before[last] - words.before[first]
-        text = self._document.text[words.spans[first][0] : words.spans[last - 1][1]]
+        text = self._document.text[words.starts[first] : words.ends[last - 1]]
         return self._counter.count(text) - self._counter.special
 
     def _pieces(self, start: int, end: int) -> Iterator[Chunk]:

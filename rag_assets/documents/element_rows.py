@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.documents.elements import Element
-from rag_assets.identity import element_id
+from rag_assets.identity import element_ids
 
 CONTENT = pa.schema(
     [field for field in schemas.ELEMENTS if field.name not in schemas.SYSTEM_COLUMNS]
@@ -29,7 +29,11 @@ def to_arrow(documents: Mapping[str, Sequence[Element]], *, parser: str) -> pa.T
     ]
     elements = [element for held in documents.values() for element in held]
     columns = {
-        "element_id": [element_id(document, parser, index) for document, index in places],
+        "element_id": [
+            name
+            for document, held in documents.items()
+            for name in element_ids(document, parser, count=len(held))
+        ],
         "document_id": [document for document, _ in places],
         "index": [index for _, index in places],
         "type": [element.type for element in elements],
@@ -48,10 +52,10 @@ def to_arrow(documents: Mapping[str, Sequence[Element]], *, parser: str) -> pa.T
 
 def renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:
     """Elements of one document as those of another."""
-    ids = [element_id(document, parser, index) for index in rows["index"].to_pylist()]
+    ids = pa.array(element_ids(document, parser, count=rows.num_rows), pa.string())
     columns = {
         **{name: rows[name] for name in rows.column_names},
-        "element_id": pa.array(ids, pa.string()),
+        "element_id": ids.take(rows["index"]),
         "document_id": pa.array([document] * rows.num_rows, pa.string()),
     }
     return pa.table(columns, schema=CONTENT)

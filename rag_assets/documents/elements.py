@@ -7,7 +7,7 @@ equal elements. Worker processes import this module at every start: it needs lit
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,6 +49,9 @@ class Element:
     """Rows of a table."""
 
 
+_NAMES = tuple(item.name for item in fields(Element))
+
+
 def clean(text: str) -> str:
     """`text` in NFC, without control characters, soft hyphens and typographic ligatures."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -78,8 +81,8 @@ def to_json(elements: Iterable[Element]) -> list[Json]:
     return [
         {
             name: value
-            for name, value in asdict(element).items()
-            if value is not None and value != ()
+            for name in _NAMES
+            if (value := getattr(element, name)) is not None and value != ()
         }
         for element in elements
     ]

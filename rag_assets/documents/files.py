@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal
 from urllib.parse import urlparse
@@ -32,6 +33,7 @@ class SourceFile:
     source: str
     uri: str
     media_type: str | None
+    size: int
     sha256: str | None
     status: str
     reason: str | None
@@ -46,12 +48,36 @@ def fetch(file: SourceFile, *, source: DocumentSource, to: Path) -> None:
         FetchError: The file cannot be read, leads out of its source, or is no longer the one that
             the manifest describes.
     """
+    with _failing_clearly(), to.open("wb") as copy:
+        _copy(file, source, copy)
+
+
+def read(file: SourceFile, *, source: DocumentSource) -> bytes:
+    """The bytes of a small `file`.
+
+    Raises:
+        FetchError: As for `fetch`.
+    """
+    content = BytesIO()
+    with _failing_clearly():
+        _copy(file, source, content)
+    return content.getvalue()
+
+
+def _copy(file: SourceFile, source: DocumentSource, copy: BinaryIO) -> None:
     digest = hashlib.sha256()
+    with _opened(file.uri, source) as original:
+        while block := original.read(BLOCK):
+            digest.update(block)
+            copy.write(block)
+    if digest.hexdigest() != file.sha256:
+        raise FetchError("changed while being read: the next refresh takes it", kind="environment")
+
+
+@contextmanager
+def _failing_clearly() -> Generator[None]:
     try:
-        with _opened(file.uri, source) as original, to.open("wb") as copy:
-            while block := original.read(BLOCK):
-                digest.update(block)
-                copy.write(block)
+        yield
     except FetchError:
         raise
     except Exception as error:  # a bucket's client may raise anything
@@ -60,8 +86,6 @@ def fetch(file: SourceFile, *, source: DocumentSource, to: Path) -> None:
             "refresh",
             kind="environment",
         ) from error
-    if digest.hexdigest() != file.sha256:
-        raise FetchError("changed while being read: the next refresh takes it", kind="environment")
 
 
 @contextmanager

@@ -4,20 +4,21 @@ Nothing here knows a table. Whatever a file does to its parser, the outcome is a
 elements of the page ranges that went well, and a problem for each that did not.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from rag_assets import config
 from rag_assets.documents.elements import Element, from_json
-from rag_assets.documents.files import FetchError, SourceFile, fetch
+from rag_assets.documents.files import FetchError, SourceFile, fetch, read
 from rag_assets.documents.parsers import preflight
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.sections import with_sections
-from rag_assets.workers import Done, Failed, Outcome, Pool, Task, run_here
+from rag_assets.executors import Executor
+from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Parsing:
         name: str,
         sources: Mapping[str, config.DocumentSource],
         scratch: Path,
-        pool: Pool,
+        executor: Executor,
     ) -> None:
         """Prepare; nothing is started.
 
@@ -82,13 +83,13 @@ class Parsing:
             name: What the config calls them, for reasons that name a setting.
             sources: Where files lie, by name.
             scratch: An existing folder for copies of the files at work.
-            pool: Idle workers; they are left running.
+            executor: Where they are parsed; it is left open.
         """
         self._settings = settings
         self._name = name
         self._sources = sources
         self._scratch = scratch
-        self._pool = pool
+        self._executor = executor
         self._tasks: dict[str, tuple[_Open, list[int] | None]] = {}
 
     def run(self, contents: Iterable[Content]) -> Iterator[Parsed]:
@@ -98,7 +99,7 @@ class Parsing:
         """
         waiting = iter(contents)
         yield from self._draw(waiting)
-        for task, outcome in self._pool.finished():
+        for task, outcome in self._executor.finished():
             opened, pages = self._tasks.pop(task.key)
             opened.tasks -= 1
             if task.function == preflight.FUNCTION:
@@ -111,30 +112,40 @@ class Parsing:
 
     def _draw(self, waiting: Iterator[Content]) -> Iterator[Parsed]:
         """Open as many files as keep the workers busy; those that cannot be read are finished."""
-        while self._pool.waiting < self._pool.size and (content := next(waiting, None)) is not None:
+        while self._executor.has_room and (content := next(waiting, None)) is not None:
             media_type = str(content.file.media_type)
+            if content.file.size <= content.parser.harmless_bytes:
+                yield self._read_here(content, media_type)
+                continue
             path = self._scratch / f"{content.key}{SUFFIXES[media_type]}"
             opened = _Open(content, path)
             try:
-                self._fetch(content.file, path)
+                fetch(content.file, source=self._source(content.file), to=path)
             except FetchError as error:
                 opened.problems.append(Problem(str(error), error.kind))
                 yield self._finish(opened)
                 continue
-            if path.stat().st_size <= content.parser.harmless_bytes:
-                _take(opened, run_here(self._task(opened, None, length=1)), pages=None)
-                yield self._finish(opened)
-                continue
-            arguments = {"path": str(path), "media_type": media_type}
-            task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS)
+            arguments = {"media_type": media_type}
+            task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS, file=path)
             self._submit(task, opened, pages=None)
 
-    def _fetch(self, file: SourceFile, path: Path) -> None:
+    def _read_here(self, content: Content, media_type: str) -> Parsed:
+        """Parse a harmless file in this process."""
+        try:
+            found = read(content.file, source=self._source(content.file))
+            return _parsed(content, content.parser.elements(found, media_type))
+        except FetchError as error:
+            problem = Problem(str(error), error.kind)
+        except Exception as error:  # whatever a parser raises concerns its file alone
+            problem = _problem(failure_of(error), content.parser)
+        return _parsed(content, [], problems=[problem])
+
+    def _source(self, file: SourceFile) -> config.DocumentSource:
         source = self._sources.get(file.source)
         if source is None:
             reason = f"its source {file.source} is no longer in the config: refresh the sources"
             raise FetchError(reason, kind="environment")
-        fetch(file, source=source, to=path)
+        return source
 
     def _plan(self, opened: _Open, outcome: Outcome) -> None:
         """Cut the file into page ranges, once it is known how long it is."""
@@ -172,24 +183,31 @@ class Parsing:
         content = opened.content
         limit = self._settings.seconds_per_task + length * self._settings.seconds_per_page
         key = f"{content.key} {pages[0] if pages else 'all'}"
-        arguments = {"path": str(opened.path), "pages": pages}
-        return Task(key, content.parser.function, arguments, limit)
+        arguments = {"pages": pages}
+        return Task(key, content.parser.function, arguments, limit, file=opened.path)
 
     def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None) -> None:
         opened.tasks += 1
         self._tasks[task.key] = opened, pages
-        self._pool.submit(task)
+        self._executor.submit(task)
 
     def _finish(self, opened: _Open) -> Parsed:
         opened.path.unlink(missing_ok=True)
-        content, problems = opened.content, list(opened.problems)
         found = [element for first in sorted(opened.parts) for element in opened.parts[first]]
-        elements = with_sections(found, slides=content.file.media_type == PPTX)
-        if not any(element.text for element in elements):
-            elements = []
-            if not problems:
-                problems.append(Problem(_why_empty(content), "input"))
-        return Parsed(content, elements, opened.pages, problems)
+        return _parsed(opened.content, found, pages=opened.pages, problems=opened.problems)
+
+
+def _parsed(
+    content: Content,
+    found: Sequence[Element],
+    *,
+    pages: int = 0,
+    problems: Sequence[Problem] = (),
+) -> Parsed:
+    elements = with_sections(found, slides=content.file.media_type == PPTX)
+    if any(element.text for element in elements):
+        return Parsed(content, elements, pages, list(problems))
+    return Parsed(content, [], pages, list(problems) or [Problem(_why_empty(content), "input")])
 
 
 def _take(opened: _Open, outcome: Outcome, *, pages: list[int] | None) -> None:

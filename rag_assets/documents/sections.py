@@ -40,18 +40,20 @@ def _placed(
     elements: Sequence[Element], levels: Mapping[int, int], *, slides: bool
 ) -> Iterator[Element]:
     open_headings: list[tuple[int, str]] = []
+    path: tuple[str, ...] = ()
     page = None
     for position, element in enumerate(elements):
         if slides and element.page != page:
-            page = element.page
+            page, path = element.page, ()
             open_headings.clear()
         level = levels.get(position)
         if level is not None:
             while open_headings and open_headings[-1][0] >= level:
                 open_headings.pop()
             open_headings.append((level, " ".join(element.text.split())))
-        path = tuple(title for _, title in open_headings)
-        yield replace(element, level=level, section_path=path)
+            path = tuple(title for _, title in open_headings)
+        is_placed = element.level == level and element.section_path == path
+        yield element if is_placed else replace(element, level=level, section_path=path)
 
 
 def _levels(elements: Sequence[Element]) -> dict[int, int]:

@@ -1,16 +1,22 @@
 """Counting tokens fast: each distinct word goes through the tokenizer once.
 
 WordPiece and the tokenizers of most embedding models split at blanks first, so that the tokens of
-a text are those of its words. Whether a tokenizer does is tried out when it is loaded; one that
-does not (byte-level BPE) has each text counted as a whole.
+a text are those of its words; some split at punctuation as well, which leaves even fewer parts to
+count. Whether a tokenizer does is tried out when it is loaded; one that does not (byte-level BPE)
+has each text counted as a whole.
 """
 
 import re
-from collections.abc import Iterable
-from functools import cached_property
-from itertools import accumulate
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
 
 from rag_assets.config import ConfigError, resolve_package_path
 
@@ -20,8 +26,9 @@ if TYPE_CHECKING:
 FILE = "tokenizer.json"
 MOST_WORDS = 1_000_000
 """Distinct words whose counts are kept."""
-
-_WORD = re.compile(r"\S+")
+CHARACTERS_AT_ONCE = 4_000_000
+PUNCTUATION = string.punctuation
+LAST_BLANK = 0x3000
 
 
 def tokenizer_file(reference: str) -> Path:
@@ -83,26 +90,16 @@ class TokenCounter:
     @cached_property
     def is_additive(self) -> bool:
         """Whether the tokens of a text are those of its words: it splits at blanks first."""
-        splitter = self._tokenizer.pre_tokenizer
-        if splitter is None:
-            return False
-        pieces = [piece for piece, _ in splitter.pre_tokenize_str("ab ab\nab")]
+        pieces = self._split("ab ab\nab")
         return len(pieces) == 3 and len(set(pieces)) == 1
 
     def count(self, text: str) -> int:
         """Tokens of `text`, special tokens included."""
         return len(self._tokenizer.encode(text))
 
-    def words(self, text: str, start: int, end: int) -> "Words":
-        """The words of `text[start:end]` with their tokens, special tokens left out."""
-        spans = [match.span() for match in _WORD.finditer(text, start, end)]
-        words = [text[first:last] for first, last in spans]
-        self._count(set(words))
-        return Words(spans, [self._counts[word] for word in words])
-
-    def learn(self, texts: Iterable[str]) -> None:
-        """Count the words of many texts in one go: a call for each text would cost most."""
-        self._count({word for text in texts for word in _WORD.findall(text)})
+    def words(self, texts: Sequence[str]) -> "list[Words]":
+        """The words of each of `texts` with their tokens, special tokens left out."""
+        return [words for part in _parts(texts) for words in self._words(part)]
 
     def pieces(self, word: str, *, most: int) -> list[str]:
         """`word` cut by characters so that no piece has more than `most` tokens."""
@@ -118,26 +115,107 @@ class TokenCounter:
     def _length(self, word: str) -> int:
         return len(self._tokenizer.encode(word, add_special_tokens=False))
 
-    def _count(self, words: set[str]) -> None:
-        if words <= self._counts.keys():
-            return
-        new = words.difference(self._counts)
+    def _words(self, texts: Sequence[str]) -> "Iterator[Words]":
+        joined = "\n".join(texts)
+        edges = _edges(joined)
+        distinct, which = _distinct(joined, edges)
+        counts = self._counted(distinct)[which]
+        starts, ends = edges[::2], edges[1::2]
+        places = np.cumsum([0, *(len(text) + 1 for text in texts)])
+        bounds = pairwise(starts.searchsorted(places))
+        for place, (first, end) in zip(places[:-1], bounds, strict=True):
+            yield Words.of(starts[first:end] - place, ends[first:end] - place, counts[first:end])
+
+    def _counted(self, words: Sequence[str]) -> np.ndarray:
+        """The tokens of each of `words`, which differ from each other."""
+        new = [word for word in words if word not in self._counts]
         if len(self._counts) + len(new) > MOST_WORDS:
             self._counts.clear()
             new = words
-        ordered = list(new)
-        encodings = self._tokenizer.encode_batch_fast(ordered, add_special_tokens=False)
-        self._counts.update(zip(ordered, map(len, encodings), strict=True))
+        parts = [self._splitter.findall(word) for word in new]
+        distinct = list(set(chain.from_iterable(parts)))
+        encodings = self._tokenizer.encode_batch_fast(distinct, add_special_tokens=False)
+        tokens = dict(zip(distinct, map(len, encodings), strict=True))
+        self._counts.update(
+            (word, sum(map(tokens.__getitem__, pieces)))
+            for word, pieces in zip(new, parts, strict=True)
+        )
+        return np.fromiter(map(self._counts.__getitem__, words), np.int64, len(words))
+
+    @cached_property
+    def _splitter(self) -> re.Pattern[str]:
+        """Finds the parts of a word whose tokens are those of the word: few are distinct."""
+        if any(self._split(f"ab{mark}ab") != ["ab", mark, "ab"] for mark in PUNCTUATION):
+            return re.compile(r"\S+")
+        known = (token.content for token in self._tokenizer.get_added_tokens_decoder().values())
+        marks = re.escape(PUNCTUATION)
+        return re.compile("|".join([*map(re.escape, known), f"[{marks}]", rf"[^{marks}\s]+"]))
+
+    def _split(self, text: str) -> list[str]:
+        """What the tokenizer parts `text` into before all else."""
+        splitter = self._tokenizer.pre_tokenizer
+        return [text] if splitter is None else [part for part, _ in splitter.pre_tokenize_str(text)]
 
 
+@dataclass(frozen=True, slots=True)
 class Words:
     """Words of a text with their places and their tokens."""
 
-    def __init__(self, spans: list[tuple[int, int]], counts: list[int]) -> None:
-        self.spans = spans
-        self.counts = counts
-        self.before = list(accumulate(counts, initial=0))
-        """Tokens before each word, and at the end of all."""
+    starts: list[int]
+    ends: list[int]
+    before: list[int]
+    """Tokens before each word, and at the end of all."""
+    most: int
+    """Tokens of the word that has most."""
 
-    def __len__(self) -> int:
-        return len(self.spans)
+    @classmethod
+    def of(cls, starts: np.ndarray, ends: np.ndarray, counts: np.ndarray) -> "Words":
+        """Words by the places of their characters (int64) and their tokens (int64)."""
+        before = np.concatenate(([0], counts.cumsum()))
+        return cls(starts.tolist(), ends.tolist(), before.tolist(), int(counts.max(initial=0)))
+
+
+def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Groups of `texts` that are looked at in one go: few calls, bounded memory."""
+    first, characters = 0, 0
+    for position, text in enumerate(texts):
+        if characters and characters + len(text) > CHARACTERS_AT_ONCE:
+            yield texts[first:position]
+            first, characters = position, 0
+        characters += len(text)
+    if texts:
+        yield texts[first:]
+
+
+def _edges(text: str) -> np.ndarray:
+    """Where words begin and end, in turn: positions of characters (int64)."""
+    blanks = _blanks()
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    is_blank = blanks[np.minimum(codes, len(blanks) - 1)]
+    return np.flatnonzero(np.diff(is_blank, prepend=True, append=True))
+
+
+def _distinct(text: str, edges: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """The distinct words between `edges`, and for each word which one it is."""
+    if not len(edges):
+        return [], edges
+    content = text.encode()
+    offsets = edges if len(content) == len(text) else _bytes_before(text)[edges]
+    words_and_gaps = pa.LargeStringArray.from_buffers(
+        len(edges) - 1, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(content)
+    )
+    words = words_and_gaps.take(pa.array(np.arange(0, len(edges), 2))).dictionary_encode()
+    return words.dictionary.to_pylist(), words.indices.to_numpy()
+
+
+def _bytes_before(text: str) -> np.ndarray:
+    """Bytes of UTF-8 before each character, and before the end."""
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    widths = sum((codes >= first).astype(np.int64) for first in (0, 0x80, 0x800, 0x10000))
+    return np.concatenate(([0], np.cumsum(widths)))
+
+
+@cache
+def _blanks() -> np.ndarray:
+    """Whether each character up to the last blank, and one beyond, is a blank."""
+    return np.array([chr(code).isspace() for code in range(LAST_BLANK + 2)])

@@ -24,11 +24,13 @@ import numpy as np
 
 from rag_assets import config
 from rag_assets.atomic import write_atomically
+from rag_assets.clean_up import is_scattered
 from rag_assets.identity import fingerprint
 from rag_assets.store import ANN_PROBES, Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from lance import LanceFragment
     from lancedb.index import IndexConfig
     from lancedb.table import Table
 
@@ -52,10 +54,6 @@ FILTERS = ("domain", "source", "table")
 FILTERS_FROM_ROWS = 50_000
 UNINDEXED_ROWS = 2_000
 """Rows that may wait for the full-text index whatever their share: 50 ms of each query."""
-SMALL_FRAGMENT = 100_000
-"""Rows; a fragment is a part of a table that one commit wrote."""
-SMALL_FRAGMENTS = 20
-"""So many small ones are merged: each costs a query a file more."""
 SAMPLED = 100
 TOP = 20
 """Recall is measured at this depth."""
@@ -182,7 +180,7 @@ class _Maintenance:
     def run(self, *, recall: float | None) -> None:
         """Do what is due; `recall` is what was measured when the ANN index was last built."""
         self._recall = recall
-        if sum(rows < SMALL_FRAGMENT for rows in self._fragments()) > SMALL_FRAGMENTS:
+        if is_scattered(self._fragments()):
             self._do("fragments merged", self._compact)
         self._drop_superseded()
         if self._index(FTS_INDEX) is None:
@@ -280,9 +278,8 @@ class _Maintenance:
         index = self._index(name)
         return (index.num_unindexed_rows or 0) if index else 0
 
-    def _fragments(self) -> list[int]:
-        """Rows of each fragment."""
-        return [fragment.physical_rows for fragment in self._table.to_lance().get_fragments()]
+    def _fragments(self) -> list["LanceFragment"]:
+        return self._table.to_lance().get_fragments()
 
     def _preview(self) -> list[dict[str, object]]:
         rows = self._table.to_lance().to_table(columns=list(PREVIEW_COLUMNS), limit=PREVIEW_ROWS)

@@ -21,6 +21,8 @@ HOME_VARIABLE = "DAGSTER_HOME"
 ORIGIN = {"rag_assets/origin": "command_line"}
 """Tag of the runs that the command line executes in its own process."""
 POLL_SECONDS = 1.0
+STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
+"""Settings of a `dagster.yaml` that name another place for the records."""
 RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0"}
 
 
@@ -97,10 +99,17 @@ def environment(config: Config) -> Mapping[str, str]:
 
 
 def opened(config: Config) -> "dg.DagsterInstance":
-    """The instance itself."""
+    """The instance itself; its records are kept open where its settings leave them to Dagster."""
     import dagster as dg
+    import yaml
+    from dagster._core.instance.ref import InstanceRef
 
-    return dg.DagsterInstance.from_config(str(prepare(config)))
+    from rag_assets.serving import records
+
+    folder = prepare(config)
+    said = yaml.safe_load((folder / FILE).read_text("utf-8")) or {}
+    kept = {} if said.keys() & STORAGES else records.overrides(folder)
+    return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=kept))
 
 
 def close_dead_runs(instance: "dg.DagsterInstance") -> None:

@@ -1,19 +1,17 @@
-"""Tables of a database, through dlt's `sql_database` and SQLAlchemy.
+"""Tables of a database: by ADBC where there is a driver, else by dlt's `sql_database`.
 
-Values keep their type: decimals, dates, times and booleans stay what they are; JSON and arrays
-become canonical JSON text; types that Arrow does not know (ranges, intervals, addresses) become
-text. SQLite lets a column hold values of any type: a column in which one value does not fit its
-declared type is read as text, and bytes that are no UTF-8 are replaced. A password never appears
-in a message.
+What a table looks like is asked of the database itself where it can tell for sure: PostgreSQL
+hashes its rows, an SQLite file has a size and a time. Any other database is read at each refresh:
+its checksums are too short, or not the same from version to version, to stake the index on.
+Bytes of SQLite that are no UTF-8 are replaced. A password never appears in a message.
 """
 
-import datetime
-import json
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
+from datetime import datetime
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,32 +20,32 @@ from typing_extensions import override
 
 from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
-from rag_assets.snapshot_types import by_position
+from rag_assets.snapshot_files import newest
 from rag_assets.snapshots import Landed
+from rag_assets.sources import alchemy, postgres, postgres_reads
+from rag_assets.sources.cells import MisfitError
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.listing import SETTLED_AFTER, now
-from rag_assets.sources.origins import Description, Increment, Origin, Reading, Value
+from rag_assets.sources.origins import (
+    OVERLAP,
+    Description,
+    Increment,
+    Origin,
+    Reading,
+    Request,
+    Value,
+)
 from rag_assets.sources.places import Database, SourceError, shown
+from rag_assets.store import quoted
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from dlt.extract import DltResource
-    from dlt.sources.sql_database.helpers import TableLoader
     from sqlalchemy.engine.interfaces import ReflectedColumn
 
-CHUNK_ROWS = 50_000
 CONNECT_SECONDS = 10
+UNDEFINED_FUNCTION = "42883"
 NOT_UTF8 = "Could not decode to UTF-8"
-UNBOUNDED_DECIMAL = pa.decimal128(38, 18)
-
-
-class MisfitError(Exception):
-    """Columns of a table hold values that do not fit their declared types."""
-
-    def __init__(self, table: str, columns: Sequence[str]) -> None:
-        super().__init__(f"values of {', '.join(columns)} do not fit their declared types")
-        self.table = table
-        self.columns = columns
 
 
 class DatabaseTables(Origin):
@@ -58,23 +56,31 @@ class DatabaseTables(Origin):
         self.place = place
         self.schema = source.db_schema
         self._as_text: dict[str, set[str]] = {}
+        self._without_adbc: set[str] = set()
+        self._facts: dict[str, postgres.Facts] = {}
+        self._hashed_as_text: set[str] = set()
         self._is_lenient = False
 
     @cached_property
     def engine(self) -> "sa.Engine":
         """The engine; no connection is made yet."""
         import sqlalchemy as sa
+        from sqlalchemy.event import listen
 
         url = sa.engine.make_url(self.place.url)
         patient = url.get_backend_name() in ("postgresql", "mysql", "mariadb")
         arguments = {"connect_timeout": CONNECT_SECONDS} if patient else {}
+        pooled = {"pool_size": 1, "pool_pre_ping": True} if patient else {"poolclass": sa.NullPool}
         try:
-            return sa.create_engine(url, connect_args=arguments, poolclass=sa.NullPool)
+            engine = sa.create_engine(url, connect_args=arguments, **pooled)
         except ModuleNotFoundError as error:
             raise SourceError(
                 f"{self.source.name}: the driver {error.name} is not installed "
                 f"(pip install {error.name}), or name another as in mysql+pymysql://"
             ) from error
+        if engine.dialect.name == "postgresql":
+            listen(engine, "connect", _set_session)
+        return engine
 
     @cached_property
     def _inspector(self) -> "sa.Inspector":
@@ -93,9 +99,13 @@ class DatabaseTables(Origin):
         except SQLAlchemyError as error:
             raise SourceError(
                 f"{self.source.name}: the database {shown(self.source)} cannot be read "
-                f"({first_line(root_cause(error))}): check the URL, the password, the rights and "
-                "that it is running"
+                f"({first_line(error.__cause__ or error)}): check the URL, the password, the "
+                "rights and that it is running"
             ) from error
+
+    @override
+    def close(self) -> None:
+        self.engine.dispose()
 
     @override
     def names(self) -> list[str]:
@@ -140,12 +150,15 @@ class DatabaseTables(Origin):
     def observed(self, table: str, *, increment: Increment | None) -> str | None:
         if self.place.file is not None:
             return _file_mark(self.place.file)
-        if self.engine.dialect.name != "postgresql":
+        facts = self._facts_of(table)
+        if facts is None:
             return None
         described = self.describe(table)
-        statement = self._look(table) if increment is None else self._newest_look(table, increment)
+        numbers = () if increment is None else (facts.relations, facts.structure, facts.cluster)
         return fingerprint(
-            self._first_row(statement),
+            facts.server,
+            self._look(table, increment, facts),
+            [list(part) if isinstance(part, tuple) else part for part in numbers],
             described.title,
             list(described.key),
             dict(described.comments),
@@ -159,46 +172,102 @@ class DatabaseTables(Origin):
         look = self.observed(table, increment=increment)
         if look is not None:
             return look
-        quote = self.engine.dialect.identifier_preparer.quote_identifier
-        newest = f", max({quote(increment.cursor)})" if increment else ""
-        statement = f"SELECT count(*){newest} FROM {self._quoted(table)}"
-        return fingerprint(self._first_row(statement))
+        most = f", max({self._quote(increment.cursor)})" if increment else ""
+        return fingerprint(self._first_row(f"SELECT count(*){most} FROM {self._quoted(table)}"))
 
     @override
     def can_increment(self) -> bool:
         return self.place.file is None
 
     @override
-    def reading(
-        self, table: str, *, name: str, folder: Path, increment: Increment | None, after: Value
-    ) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
         as_text = self._as_text.get(table, set())
         kinds = {
-            column["name"]: pa.string()
-            if column["name"] in as_text
-            else self._arrow_type(column["type"])
+            column["name"]: pa.string() if column["name"] in as_text else self._kind(column)
             for column in self._columns(table)
         }
+        if table not in self._without_adbc:
+            facts = self._facts_of(table)
+            if facts and self._has_driver("postgresql+psycopg", "adbc_driver_postgresql"):
+                read = postgres_reads.TableRead(
+                    url=self._patient_url,
+                    table=table,
+                    relation=self._quoted(table),
+                    cells=self._cells(table, kinds),
+                    facts=facts,
+                    row_hash=self._row_hash(table),
+                    request=request,
+                    folder=folder,
+                )
+                return _arrow_reading(read, f"{name}_rows")
+            if self.place.file is not None and self._has_driver("sqlite", "adbc_driver_sqlite"):
+                return self._file_reading(table, kinds, name=name)
+        return self._plain_reading(table, kinds, name=name, request=request)
+
+    def _has_driver(self, name: str, package: str) -> bool:
+        mine = f"{self.engine.dialect.name}+{self.engine.dialect.driver}"
+        return mine.startswith(name) and find_spec(package) is not None
+
+    def _file_reading(self, table: str, kinds: Mapping[str, pa.DataType], *, name: str) -> Reading:
+        from rag_assets.sources import sqlite
+
+        def batches() -> Iterator[pa.Table]:
+            return sqlite.rows(self.engine.url, table, kinds=kinds)
+
+        rows = f"{name}_rows"
+        schema = pa.schema(list(kinds.items()))
+        return Reading([_resource(rows, batches)], lambda files: Landed(schema, files[rows]))
+
+    def _plain_reading(
+        self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: Request
+    ) -> Reading:
+        spelled = {
+            column["name"]
+            for column in self._columns(table)
+            if column["name"] in self._as_text.get(table, ()) and self._is_spelled(column)
+        }
+        read = alchemy.TableRead(
+            self.engine, table, self.schema, spelled=spelled, unshown=self._unshown
+        )
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
-        if increment is None:
-            whole = self._resource(rows, table, kinds)
+        increment, held = request.increment, request.held
+        after: Value = None
+        if increment is not None and held is not None:
+            after = newest(held.file, column=increment.cursor)
+        if increment is None or after is None:
+            whole = read.resource(rows, kinds)
             return Reading([whole], lambda files: Landed(schema, files[rows]))
-        every_key = self._resource(keys, table, {part: kinds[part] for part in increment.key})
-        newest = self._resource(rows, table, kinds, cursor=increment.cursor, after=after)
+        if isinstance(after, datetime):
+            after -= OVERLAP
+        every_key = read.resource(keys, {part: kinds[part] for part in increment.key})
+        moved = read.resource(rows, kinds, since=(increment.cursor, after))
         return Reading(
-            [every_key, newest], lambda files: Landed(schema, files[rows], keys=files[keys])
+            [every_key, moved], lambda files: Landed(schema, files[rows], keys=files[keys])
         )
+
+    def _is_spelled(self, column: "ReflectedColumn") -> bool:
+        """Whether the database spells the values of a column read as text."""
+        is_date = pa.types.is_temporal(self._kind(column))
+        return is_date and self.engine.dialect.name == "postgresql"
 
     @override
     def relaxes(self, error: LandingError) -> bool:
+        from rag_assets.sources.adbc import StreamError
+
         cause = error.__cause__
-        if isinstance(cause, MisfitError):
-            self._as_text.setdefault(cause.table, set()).update(cause.columns)
-            return True
         if isinstance(cause, sqlite3.OperationalError) and NOT_UTF8 in str(cause):
             return self._takes_any_bytes()
-        return False
+        if isinstance(cause, MisfitError):
+            known, learned = self._as_text.setdefault(cause.table, set()), set(cause.columns)
+        elif isinstance(cause, StreamError):
+            known = self._without_adbc
+            learned = set(cause.tables or [*self.names(), *self.views()])
+        else:
+            return False
+        is_new = not learned <= known
+        known |= learned
+        return is_new
 
     def _takes_any_bytes(self) -> bool:
         """From now on replace what SQLite holds as text and is not UTF-8; False if it is done."""
@@ -214,182 +283,136 @@ class DatabaseTables(Origin):
 
         return True
 
-    def _resource(
-        self,
-        name: str,
-        table: str,
-        kinds: Mapping[str, pa.DataType],
-        *,
-        cursor: str | None = None,
-        after: Value = None,
-    ) -> "DltResource":
-        import sqlalchemy as sa
-        from dlt.sources.sql_database import sql_table
-
-        def raw_types(reflected: sa.Table) -> None:
-            for column in reflected.columns:
-                column.nullable = True
-                if self.engine.dialect.name == "sqlite":
-                    column.type = sa.types.NullType()
-
-        def newest(query: sa.Select, reflected: sa.Table) -> sa.Select:
-            if cursor is None:
-                return query
-            column = reflected.c[cursor]
-            return query.where(sa.or_(column >= after, column.is_(None)))
-
-        resource = sql_table(
-            credentials=self.engine,
-            table=table,
-            schema=self.schema,
-            metadata=sa.MetaData(schema=self.schema),
-            backend="pyarrow",
-            chunk_size=CHUNK_ROWS,
-            reflection_level="minimal",
-            included_columns=list(kinds),
-            table_adapter_callback=raw_types,
-            query_adapter_callback=newest,
-            table_loader_class=_loader(table, kinds),
-        )
-        return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
-
     def _columns(self, table: str) -> "list[ReflectedColumn]":
         with self._reaching():
             return self._inspector.get_columns(table, schema=self.schema)
 
-    def _arrow_type(self, kind: "sa.types.TypeEngine") -> pa.DataType:
-        from sqlalchemy import types
+    def _kind(self, column: "ReflectedColumn") -> pa.DataType:
+        return alchemy.arrow_type(column["type"], dialect=self.engine.dialect.name)
 
-        if isinstance(kind, types.Boolean):
-            return pa.bool_()
-        if isinstance(kind, types.Integer):
-            return pa.int64()
-        if isinstance(kind, types.Float):
-            return pa.float64()
-        if isinstance(kind, types.Numeric):
-            if self.engine.dialect.name == "sqlite":
-                return pa.float64()
-            if kind.precision is None:
-                return UNBOUNDED_DECIMAL
-            fits = kind.precision <= UNBOUNDED_DECIMAL.precision
-            return pa.decimal128(kind.precision, kind.scale or 0) if fits else pa.string()
-        if isinstance(kind, types.DateTime):
-            return pa.timestamp("us", tz="UTC" if kind.timezone else None)
-        if isinstance(kind, types.Date):
-            return pa.date32()
-        if isinstance(kind, types.Time):
-            return pa.string() if kind.timezone else pa.time64("us")
-        if isinstance(kind, (types.LargeBinary, types.BINARY, types.VARBINARY)):
-            return pa.binary()
-        return pa.string()
+    def _facts_of(self, table: str) -> postgres.Facts | None:
+        """What PostgreSQL says about a table; None of a server that cannot hash its rows."""
+        if self.engine.dialect.name != "postgresql":
+            return None
+        if (self.engine.dialect.server_version_info or ()) < postgres.OLDEST_VERSION:
+            return None
+        if table not in self._facts:
+            name = quoted(self._quoted(table))
+            server, kind, relations, structure = self._row(postgres.FACTS.format(name=name))
+            self._facts[table] = postgres.Facts(
+                server=server,
+                kind=kind,
+                relations=relations,
+                structure=fingerprint(structure),
+                cluster=self._cluster,
+            )
+        return self._facts[table]
+
+    @cached_property
+    def _cluster(self) -> str | None:
+        from sqlalchemy.exc import ProgrammingError
+
+        try:
+            with self.engine.connect() as connection:
+                return fingerprint(*map(str, connection.exec_driver_sql(postgres.CLUSTER).one()))
+        except ProgrammingError:
+            return None
+
+    def _look(self, table: str, increment: Increment | None, facts: postgres.Facts) -> list[str]:
+        relation = self._quoted(table)
+        if increment is not None:
+            return self._first_row(postgres.newest_look(relation, increment, facts))
+        try:
+            return self._first_row(postgres.look(relation, self._row_hash(table)))
+        except SourceError as error:
+            if getattr(root_cause(error), "sqlstate", None) != UNDEFINED_FUNCTION:
+                raise
+        self._hashed_as_text.add(table)
+        return self._first_row(postgres.look(relation, self._row_hash(table)))
+
+    def _row_hash(self, table: str) -> str:
+        return postgres.TEXT_HASH if table in self._hashed_as_text else postgres.BINARY_HASH
+
+    def _cells(self, table: str, kinds: Mapping[str, pa.DataType]) -> dict[str, postgres.Cell]:
+        """How each column is read, to hold what SQLAlchemy and psycopg would make of it."""
+        asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
+        with self._reaching(), self.engine.connect() as connection:
+            parsers = alchemy.parsers(connection, asked, columns=self._columns(table))
+        return {
+            name: postgres.cell_of(name, number, kinds[name], parse=parse)
+            for name, (number, parse) in parsers.items()
+        }
+
+    def _unshown(self, table: str) -> list[str]:
+        """Columns with a date or time that Python cannot show."""
+        if self.engine.dialect.name != "postgresql":
+            return []
+        kinds = {column["name"]: self._kind(column) for column in self._columns(table)}
+        tests = {
+            name: f"bool_or({postgres.unshown(name, kind)})"
+            for name, kind in kinds.items()
+            if pa.types.is_temporal(kind)
+        }
+        if not tests:
+            return []
+        found = self._row(f"SELECT {', '.join(tests.values())} FROM {self._quoted(table)}")
+        return [name for name, is_unshown in zip(tests, found, strict=True) if is_unshown]
 
     def _first_row(self, statement: str) -> list[str]:
+        return [str(value) for value in self._row(statement)]
+
+    def _row(self, statement: str) -> "sa.Row":
         with self._reaching(), self.engine.connect() as connection:
-            return [str(value) for value in connection.exec_driver_sql(statement).fetchall()[0]]
+            return connection.exec_driver_sql(self._driven(statement)).fetchall()[0]
 
-    def _look(self, table: str) -> str:
-        row = "hashtextextended(rag_row::text, 0)::numeric"
-        return f"SELECT count(*), sum({row}) FROM {self._quoted(table)} AS rag_row"
+    @property
+    def _patient_url(self) -> "sa.URL":
+        return self.engine.url.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)})
 
-    def _newest_look(self, table: str, increment: Increment) -> str:
-        """All keys and the rows at the cursor's end: what an incremental read can see."""
-        quote = self.engine.dialect.identifier_preparer.quote_identifier
-        name, column = self._quoted(table), quote(increment.cursor)
-        keys = ", ".join(quote(part) for part in increment.key)
-        return (
-            f"SELECT count(*), max({column}), sum(hashtextextended(row({keys})::text, 0)::numeric),"
-            " (SELECT sum(hashtextextended(rag_row::text, 0)::numeric) "
-            f"FROM {name} AS rag_row WHERE {column} IS NULL "
-            f"OR {column} = (SELECT max({column}) FROM {name})) FROM {name}"
-        )
+    def _quote(self, name: str) -> str:
+        quoted_name = self.engine.dialect.identifier_preparer.quote_identifier(name)
+        return quoted_name.replace("%%", "%") if self._takes_percents else quoted_name
+
+    def _driven(self, statement: str) -> str:
+        """`statement` as the driver takes it: a lone % would stand for a parameter."""
+        return statement.replace("%", "%%") if self._takes_percents else statement
+
+    @property
+    def _takes_percents(self) -> bool:
+        return self.engine.dialect.paramstyle in ("format", "pyformat")
 
     def _quoted(self, table: str) -> str:
-        quote = self.engine.dialect.identifier_preparer.quote_identifier
-        return ".".join(quote(part) for part in (self.schema, table) if part)
-
-
-def _whole(text: str) -> str:
-    """`text` with each lone surrogate replaced."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return ".".join(self._quote(part) for part in (self.schema, table) if part)
 
 
 def _with_replacements(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]":
-    """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
-    from dlt.sources.sql_database.helpers import TableLoader
+def _arrow_reading(read: postgres_reads.TableRead, name: str) -> Reading:
+    def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
+        return Landed(
+            read.schema,
+            files[name],
+            keys=None if read.keys is None else [read.keys],
+            is_hashed=read.is_hashed,
+            memory=read.memory,
+        )
 
-    class ArrowLoader(TableLoader):
-        @override
-        def _convert_result(
-            self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]
-        ) -> Iterator[pa.Table]:
-            names = list(result.keys())
-            for rows in result.partitions(size=self.chunk_size):
-                cells = dict(zip(names, zip(*rows, strict=True), strict=True))
-                columns = {name: as_array(cells[name], kind) for name, kind in kinds.items()}
-                misfits = [name for name, column in columns.items() if column is None]
-                if misfits:
-                    raise MisfitError(table, misfits)
-                yield by_position(pa.table(list(columns.values()), names=list(kinds)))
-
-    return ArrowLoader
+    return Reading([_resource(name, read.rows)], landed)
 
 
-def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
-    """The values of a column as Arrow; None if one does not fit."""
-    misfits = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)
-    if kind == pa.string():
-        texts = [_text(value) for value in values]
-        try:
-            return pa.array(texts, kind)
-        except UnicodeEncodeError:  # half a character, which JSON may hold
-            return pa.array([text and _whole(text) for text in texts], kind)
-    try:
-        return pa.array(values, kind)
-    except misfits:
-        pass
-    try:
-        return pa.array([_parsed(value, kind) for value in values], kind)
-    except misfits:
-        return None
+def _resource(name: str, rows: Callable[[], Iterator[pa.Table]]) -> "DltResource":
+    from dlt.extract import DltResource
+
+    return DltResource.from_data(rows(), name=name)
 
 
-def _parsed(value: Value, kind: pa.DataType) -> Value:
-    """A value in the form that Arrow takes: SQLite hands out dates as text and booleans as 0."""
-    if value is None or value == "":
-        return None
-    if isinstance(value, Decimal) and value.is_nan():
-        return None
-    if pa.types.is_boolean(kind) and value in (0, 1):
-        return bool(value)
-    if isinstance(value, str) and pa.types.is_timestamp(kind):
-        return _without_zone(datetime.datetime.fromisoformat(value), kind)
-    if isinstance(value, str) and pa.types.is_date(kind):
-        return datetime.date.fromisoformat(value)
-    if isinstance(value, str) and pa.types.is_time(kind):
-        return datetime.time.fromisoformat(value)
-    return value
-
-
-def _without_zone(value: datetime.datetime, kind: pa.DataType) -> datetime.datetime:
-    if (value.tzinfo is None) != (kind.tz is None):
-        raise ValueError("times with and without a zone do not mix")
-    return value
-
-
-def _text(value: Value) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_text)
-    if isinstance(value, (bytes, memoryview)):
-        return bytes(value).decode("utf-8", "backslashreplace")
-    if isinstance(value, Decimal):
-        return None if value.is_nan() else format(value, "f")
-    return str(value)
+def _set_session(connection: "sa.PoolProxiedConnection", _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute(postgres.SESSION)
+    cursor.close()
+    connection.commit()
 
 
 def _file_mark(file: Path) -> str | None:

@@ -1,28 +1,29 @@
 """`exports/<source>/<table>`: each table of a source as one Parquet snapshot.
 
 A table that looks the same as at its last complete pass is not read, and dlt not even imported.
-Otherwise dlt lands its rows in batches and `snapshots.swap`
-takes over what changed. One table that fails keeps its old snapshot, with a note in the quarantine,
-and the others go on; so does every table of a source that cannot be reached. Only a table that is
-gone from a reachable source, and was taken by a pattern, goes with it.
+Otherwise dlt lands its rows in batches, where the source can tell only those that may have moved,
+and `snapshots.swap` takes over what changed. One table that fails keeps its old snapshot, with a
+note in the quarantine, and the others go on; so does every table of a source that cannot be
+reached. Only a table that is gone from a reachable source, and was taken by a pattern, goes too.
 """
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rag_assets import snapshot_passes, snapshots, sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
+from rag_assets.places import remove_folder
 from rag_assets.snapshot_types import ContentError
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
 from rag_assets.sources.landing import LandingError, first_line, land, landing
-from rag_assets.sources.origins import OVERLAP, Increment, Origin, Reading, Value
+from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
 from rag_assets.sources.places import SourceError, shown
-from rag_assets.store import Store, remove_folder
+from rag_assets.store import Store
 
 RECIPE = "exports 1"
 """Raised when a table may be read differently than before."""
@@ -45,6 +46,10 @@ class Export:
     """The snapshot; it may not exist."""
     report: sync.Report
     schema_changes: Sequence[str] = ()
+    rows_read: int = 0
+    """Rows that came over from the source in full."""
+    keys_read: int = 0
+    """Rows of which only the key, and where it helps a hash, came over."""
 
 
 def refresh_exports(
@@ -87,8 +92,7 @@ class _Chosen:
     spec: TableSpec
     table: str
     started: float = field(default_factory=time.monotonic)
-    increment: Increment | None = None
-    after: Value = None
+    request: Request = field(default_factory=Request)
     mark: str | None = None
     """What the table looked like before it was read."""
 
@@ -125,6 +129,21 @@ class _Refresh:
                 for table in mine or [spec.name]:
                     yield self._failed(spec, table, str(error))
             return
+        with closing(origin):
+            yield from self._of_tables(origin, names, specs, held=held)
+        for table in held:
+            if spec_of(self.source, table) is None:
+                self.log(f"{self.source.name}/{table} is no longer in the config: removed")
+                self._remove(table)
+
+    def _of_tables(
+        self,
+        origin: Origin,
+        names: Sequence[str],
+        specs: Sequence[TableSpec],
+        *,
+        held: Sequence[str],
+    ) -> Iterator[Export]:
         chosen: list[_Chosen] = []
         for spec in specs:
             if spec.is_pattern:
@@ -139,10 +158,6 @@ class _Refresh:
             else:
                 yield self._failed(spec, spec.name, self._missing(origin, spec, names))
         yield from self._refresh(origin, chosen)
-        for table in held:
-            if spec_of(self.source, table) is None:
-                self.log(f"{self.source.name}/{table} is no longer in the config: removed")
-                self._remove(table)
 
     def _gone(
         self, spec: TableSpec, *, held: Sequence[str], there: Sequence[str]
@@ -188,20 +203,36 @@ class _Refresh:
         declared = [name for name, _ in origin.describe(item.table).columns]
         if declared:
             self._require(item.spec, item.table, declared)
-        item.increment = increment_of(origin, item.spec, item.table)
-        item.mark = self._mark(origin, item)
+        increment = increment_of(origin, item.spec, item.table)
+        item.mark = self._mark(origin, item, increment)
         done = snapshot_passes.last_pass(file)
         if done and done.observed == item.mark and not (self.retry and done.failed):
             return done
-        item.after = self._after(file, item.increment)
-        if item.after is None:
-            item.increment = None
+        is_keyed = bool(item.spec.key or origin.describe(item.table).key) or any(
+            name.lower() in KEY_NAMES for name in declared
+        )
+        held = self._held(origin, item, done)
+        item.request = Request(is_keyed=is_keyed, increment=increment, held=held)
         return None
+
+    def _held(
+        self, origin: Origin, item: _Chosen, done: snapshot_passes.Pass | None
+    ) -> Held | None:
+        """The snapshot, if it has the key that it would have now and nothing was left out of it."""
+        file = self._file(item.table)
+        if done is None or done.failed or not file.is_file():
+            return None
+        key = snapshots.metadata_of(file)["key"]
+        wanted = list(item.spec.key or origin.describe(item.table).key)
+        if wanted and wanted != key:
+            return None
+        return Held(file, key, done.memory)
 
     def _landed(
         self, origin: Origin, items: Sequence[_Chosen], *, folder: Path
     ) -> Iterator[tuple[_Chosen, snapshots.Landed | Exception]]:
         """Land tables together; where that fails, each by itself, to tell which one fails."""
+        failure: SourceError | LandingError
         try:
             readings = [
                 self._reading(origin, item, name=f"t{place}", folder=folder / "together")
@@ -210,43 +241,42 @@ class _Refresh:
             resources = [resource for reading in readings for resource in reading.resources]
             files = land(resources, folder=folder / "together")
         except (SourceError, LandingError) as error:
-            if isinstance(error, LandingError) and origin.relaxes(error):
-                yield from self._landed(origin, items, folder=folder / "again")
-            elif len(items) > 1:
-                for place, item in enumerate(items):
-                    yield from self._landed(origin, [item], folder=folder / f"alone{place}")
-            else:
-                yield items[0], error
+            failure = error
+        else:
+            for item, reading in zip(items, readings, strict=True):
+                yield item, reading.landed(files)
             return
-        for item, reading in zip(items, readings, strict=True):
-            yield item, reading.landed(files)
+        if isinstance(failure, LandingError) and origin.relaxes(failure):
+            self.log(f"{self.source.name}: {failure}: reading it another way")
+            yield from self._landed(origin, items, folder=folder / "again")
+        elif len(items) > 1:
+            for place, item in enumerate(items):
+                yield from self._landed(origin, [item], folder=folder / f"alone{place}")
+        else:
+            yield items[0], failure
 
     def _reading(self, origin: Origin, item: _Chosen, *, name: str, folder: Path) -> Reading:
-        return origin.reading(
-            item.table,
-            name=name,
-            folder=folder / name,
-            increment=item.increment,
-            after=item.after,
-        )
+        return origin.reading(item.table, name=name, folder=folder / name, request=item.request)
 
     def _taken(
         self, origin: Origin, item: _Chosen, landed: snapshots.Landed | Exception, *, folder: Path
     ) -> Export:
         """Swap the snapshot of one table; read it whole where the newest rows do not do."""
         work = folder / "swap" / fingerprint(item.table)
+        snapshot_passes.reopen_pass(self._file(item.table))
         try:
             if isinstance(landed, Exception):
                 raise landed
             try:
-                swapped = self._swap(origin, item, landed, work=work)
+                swapped = self._swap(origin, item, landed, work=work / "first")
             except snapshots.StaleKeysError:
                 self.log(f"{self.source.name}/{item.table}: reading the whole table")
-                item.increment = item.after = None
+                item.request = replace(item.request, held=None)
                 [(_, again)] = self._landed(origin, [item], folder=work / "whole")
                 if isinstance(again, Exception):
                     raise again from None
-                swapped = self._swap(origin, item, again, work=work / "whole")
+                landed = again
+                swapped = self._swap(origin, item, landed, work=work / "whole")
         except (SourceError, sync.ShrinkError) as error:
             return self._failed(item.spec, item.table, str(error))
         except (LandingError, ContentError) as error:
@@ -255,15 +285,20 @@ class _Refresh:
                 "the table or the rights on it; it is tried again at the next refresh"
             )
             return self._failed(item.spec, item.table, reason)
+        done = self._done(item, swapped, landed)
         remove_folder(work)
-        return self._done(item, swapped)
+        return done
 
-    def _done(self, item: _Chosen, swapped: snapshots.Swap) -> Export:
+    def _done(self, item: _Chosen, swapped: snapshots.Swap, landed: snapshots.Landed) -> Export:
         target, file = self._target(item.table), self._file(item.table)
         failed = len(swapped.failures)
         sync.record(self.store, target=target, failures=swapped.failures)
         done = snapshot_passes.Pass(
-            item.mark or "", swapped.data_version, rows=swapped.rows, failed=failed
+            item.mark or snapshot_passes.NEVER_SEEN,
+            swapped.data_version,
+            rows=swapped.rows,
+            failed=failed,
+            memory=landed.memory,
         )
         snapshot_passes.record_pass(file, done)
         report = sync.Report(
@@ -278,11 +313,19 @@ class _Refresh:
             seconds=time.monotonic() - item.started,
             failures=swapped.failures,
         )
-        return Export(item.spec.name, item.table, file, report, swapped.schema_changes)
+        return Export(
+            item.spec.name,
+            item.table,
+            file,
+            report,
+            schema_changes=swapped.schema_changes,
+            rows_read=snapshots.rows_in(landed.files),
+            keys_read=snapshots.rows_in(landed.keys or ()),
+        )
 
-    def _mark(self, origin: Origin, item: _Chosen) -> str | None:
+    def _mark(self, origin: Origin, item: _Chosen, increment: Increment | None) -> str | None:
         """What the table looks like, together with all that decides how it is read."""
-        observed = origin.observed(item.table, increment=item.increment)
+        observed = origin.observed(item.table, increment=increment)
         if observed is None:
             return None
         listed = dict(headings_of(self.headings, item.table))
@@ -322,21 +365,12 @@ class _Refresh:
         )
 
     def _require(self, spec: TableSpec, table: str, columns: Sequence[str]) -> None:
-        """Refuse a key or cursor that the table does not have."""
         for wanted in (*spec.key, *([spec.cursor] if spec.cursor else [])):
             if wanted not in columns:
                 raise SourceError(
                     f"{self.source.name}/{table} has no column {wanted}: correct its key or "
                     f"cursor in the config; there are {', '.join(columns)}"
                 )
-
-    def _after(self, file: Path, increment: Increment | None) -> Value:
-        if increment is None or not file.is_file():
-            return None
-        if snapshots.metadata_of(file)["key"] != list(increment.key):
-            return None
-        newest = snapshots.newest(file, column=increment.cursor)
-        return newest - OVERLAP if isinstance(newest, datetime) else newest
 
     def _unchanged(self, item: _Chosen, done: snapshot_passes.Pass) -> Export:
         target = self._target(item.table)
@@ -355,7 +389,7 @@ class _Refresh:
     def _failed(self, spec: TableSpec, table: str, reason: str) -> Export:
         """Keep what is held and note the reason; it is tried again at every refresh."""
         file = self._file(table)
-        snapshot_passes.forget_pass(file)
+        snapshot_passes.reopen_pass(file)
         rows = snapshots.rows_of(file)
         failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
         sync.record(self.store, target=self._target(table), failures=[failure])

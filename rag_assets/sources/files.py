@@ -200,7 +200,8 @@ class _Manifest:
             of_source = [row for row in held if row["source"] == name]
             folders = tuple(f"{folder}/" for folder in listing.unread)
             kept.update(row["document_id"] for row in of_source if row["uri"].startswith(folders))
-            gone = [row for row in of_source if row["document_id"] not in {*marks, *kept}]
+            known = {*marks, *kept}
+            gone = [row for row in of_source if row["document_id"] not in known]
             try:
                 self._guard(name, held=of_source, gone=gone)
             except sync.ShrinkError as error:

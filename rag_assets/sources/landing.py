@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import redacted
-from rag_assets.store import Store, remove_folder
+from rag_assets.places import remove_folder
+from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from dlt.extract import DltResource
@@ -49,12 +50,12 @@ def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[
     os.environ.setdefault("EXTRACT__NEXT_ITEM_MODE", "fifo")
     import dlt
     from dlt.common.schema import Schema
+    from dlt.extract import DltSource
     from dlt.pipeline.exceptions import PipelineStepFailed
 
-    @dlt.source(schema=Schema("landing", normalizers={"names": "direct"}))
-    def source() -> "Sequence[DltResource]":
-        return resources
-
+    source = DltSource(
+        Schema("landing", normalizers={"names": "direct"}), "landing", list(resources)
+    )
     destination = dlt.destinations.filesystem(
         bucket_url=str(folder / "files"), warn_unsafe_layout_separators=False
     )
@@ -66,7 +67,7 @@ def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[
     )
     pipeline.config.restore_from_destination = False
     try:
-        pipeline.run(source(), loader_file_format="parquet", write_disposition="append")
+        pipeline.run(source, loader_file_format="parquet", write_disposition="append")
     except PipelineStepFailed as error:
         cause = root_cause(error)
         raise LandingError(first_line(cause)) from cause

@@ -7,6 +7,7 @@ cursor. A source that cannot be reached is left out: the next refresh says what 
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 
 from rag_assets.config import Config, TableSource
 from rag_assets.identity import fingerprint
@@ -46,12 +47,12 @@ def _of_documents(config: Config) -> str | None:
 
 
 def _of_tables(source: TableSource) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    origin = open_origin(source)
-    names = origin.names()
-    named = [spec.name for spec in source.tables if not spec.is_pattern]
-    views = set(origin.views()) if not set(named) <= set(names) else set()
-    for table in (*names, *sorted(views.intersection(named))):
-        spec = spec_of(source, table)
-        if spec is not None:
-            increment = increment_of(origin, spec, table)
-            yield asset_path(source, spec), table, origin.glance(table, increment=increment)
+    with closing(open_origin(source)) as origin:
+        names = origin.names()
+        named = [spec.name for spec in source.tables if not spec.is_pattern]
+        views = set(origin.views()) if not set(named) <= set(names) else set()
+        for table in (*names, *sorted(views.intersection(named))):
+            spec = spec_of(source, table)
+            if spec is not None:
+                increment = increment_of(origin, spec, table)
+                yield asset_path(source, spec), table, origin.glance(table, increment=increment)

@@ -57,6 +57,28 @@ class Increment:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """The snapshot of a table, for a source that can tell what moved since."""
+
+    file: Path
+    key: Sequence[str]
+    """Columns that identify a row; empty where there are none."""
+    memory: str
+    """What the source asked to be told again: `Landed.memory` of the last pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How one table is to be read."""
+
+    is_keyed: bool = False
+    """Whether there may be columns that identify a row."""
+    increment: Increment | None = None
+    held: Held | None = None
+    """What is held already; None asks for all rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """How dlt is to read one table."""
 
@@ -84,13 +106,11 @@ class Origin(ABC):
         """What a cheap look at the table shows: other than before, it may have changed."""
 
     @abstractmethod
-    def reading(
-        self, table: str, *, name: str, folder: Path, increment: Increment | None, after: Value
-    ) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
         """How to read the table; `name` begins the names of its resources.
 
-        With an `increment`, only rows whose cursor is at least `after` or NULL, and all keys.
-        Temporary files go to `folder`.
+        Where rows are held and the source can tell which of them moved, only those are read, and
+        the keys of all. Temporary files go to `folder`.
         """
 
     def relaxes(self, error: LandingError) -> bool:  # noqa: ARG002 - for sources that learn
@@ -100,6 +120,9 @@ class Origin(ABC):
     def views(self) -> list[str]:
         """All views, sorted: they are read only where the config names them."""
         return []
+
+    def close(self) -> None:  # noqa: B027 - most sources hold nothing open
+        """Give back what the source holds open; nothing is read afterwards."""
 
     def hint(self) -> str:
         """Where else a missing table may be: the end of a sentence."""

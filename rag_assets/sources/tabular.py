@@ -37,7 +37,7 @@ from rag_assets.sources.listing import (
     look,
     look_of,
 )
-from rag_assets.sources.origins import Increment, Origin, Reading, Value
+from rag_assets.sources.origins import Increment, Origin, Reading, Request
 from rag_assets.sources.places import SourceError, TabularFiles, local_path
 from rag_assets.sync import Failure
 
@@ -105,9 +105,7 @@ class FileTables(Origin):
         return fingerprint(*self._tables[table].entry.look)
 
     @override
-    def reading(
-        self, table: str, *, name: str, folder: Path, increment: Increment | None, after: Value
-    ) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
         import dlt
         from dlt.sources.filesystem import filesystem
 

@@ -19,9 +19,11 @@ import pyarrow.compute as pc
 from rag_assets import schemas, sync
 from rag_assets.atomic import write_atomically
 from rag_assets.identity import canonical_json, fingerprint, row_ids
+from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.snapshot_patches import PATCH_FROM_ROWS
 from rag_assets.store import Store
 from rag_assets.sync import Batch, Failure, Report, Target
-from rag_assets.tables import snapshots
+from rag_assets.tables import inputs_files, snapshots
 from rag_assets.tables.snapshots import Snapshot, SnapshotError
 from rag_assets.tables.values import Values, canonical, corrected
 
@@ -32,6 +34,8 @@ RECIPE = "table_rows 1"
 """Moves when the same snapshot would give other rows."""
 
 ROWS_PER_BATCH = 8_192
+KEPT = "inputs"
+"""Folder below the state with the inputs of large tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,41 @@ class Identified:
     """The key at the source; the id where there is none."""
     values: Sequence[Values]
     """One for each column."""
+
+
+class Seen:
+    """How often each row of a table was met: most rows once, at 100 bytes a row."""
+
+    def __init__(self) -> None:
+        self._once: set[int] = set()
+        self._often: dict[int, int] = {}
+
+    def get(self, row: str, default: int, /) -> int:
+        """Number of times that `row` was met, `default` if never."""
+        bits = _bits(row)
+        return self._often.get(bits, 1 if bits in self._once else default)
+
+    def __setitem__(self, row: str, times: int) -> None:
+        if times == 1:
+            self._once.add(_bits(row))
+        else:
+            self._often[_bits(row)] = times
+
+
+class Unrepeated:
+    """The same for a table in which no row can be met twice."""
+
+    def get(self, row: str, default: int, /) -> int:  # noqa: ARG002 - no row was met before
+        """`default`."""
+        return default
+
+    def __setitem__(self, row: str, times: int) -> None:
+        pass
+
+
+def _bits(row: str) -> int:
+    """The random part of a UUID, but for its last bits: enough to tell rows apart."""
+    return int(row[:8] + row[15:18] + row[24:28], 16)
 
 
 def refresh_rows(
@@ -67,14 +106,14 @@ def refresh_rows(
     def inputs() -> pa.Table:
         still.update(_unmoved(store, versions))
         moved = [table for table in tables if table.name not in still]
-        rows = pa.concat_tables([_held_of(store, still), _inputs_of(moved)])
+        rows = pa.concat_tables([_held_of(store, still), _inputs_of(store, moved)])
         if _versions(snapshots.held_in(store, sources=sources)) != versions:
             raise SnapshotError("an export ran while its snapshot was read: refresh again")
         return rows
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         moved_first = sorted(tables, key=lambda table: table.name in still)
-        return _gathered(_rows(moved_first, changed["key"].to_pylist()))
+        return _gathered(_rows(moved_first, changed["key"]))
 
     report = sync.refresh(
         store,
@@ -85,6 +124,7 @@ def refresh_rows(
         log=log,
         retry=retry,
     )
+    inputs_files.keep_only(store.root / KEPT, [_kept_inputs(store, table) for table in tables])
     if not report.failed and _unmoved(store, versions) != versions.keys():
         record = {"made_from": made_from, "recipe": RECIPE, "versions": versions}
         write_atomically(_record(store), json.dumps(record))
@@ -116,9 +156,13 @@ def _record(store: Store) -> Path:
 
 def identified(table: Snapshot) -> Iterator[Identified]:
     """The rows of `table` with their ids, in batches of bounded size."""
-    seen: dict[str, int] = {}
+    return _identified(table, table.batches(rows=ROWS_PER_BATCH))
+
+
+def _identified(table: Snapshot, batches: Iterable[pa.RecordBatch]) -> Iterator[Identified]:
+    seen = Unrepeated() if table.has_plain_key else Seen()
     key = [table.columns.index(name) for name in table.key]
-    for batch in table.batches(rows=ROWS_PER_BATCH):
+    for batch in batches:
         values = [canonical(column) for column in batch.columns]
         ids = row_ids(table.source, table.table, _contents(table.columns, values), seen=seen)
         yield Identified(ids, _keys([values[index].text for index in key], ids), values)
@@ -148,21 +192,42 @@ def _keys(columns: Sequence[pa.Array], ids: Sequence[str]) -> list[str]:
     ]
 
 
-def _inputs_of(tables: Iterable[Snapshot]) -> pa.Table:
+def _inputs_of(store: Store, tables: Iterable[Snapshot]) -> pa.Table:
     """The rows of `tables` as a table of schema `sync.INPUTS`."""
+    parts = chain.from_iterable(_parts_of(store, table) for table in tables)
+    return sync.concatenated(parts, sync.INPUTS)
+
+
+def _parts_of(store: Store, table: Snapshot) -> Iterator[pa.Table]:
+    """The inputs of one table in parts; of a large one those of its Parquet file are kept.
+
+    A patch then costs the rows that are in it.
+    """
+    kept = _kept_inputs(store, table)
+    made_of = fingerprint(RECIPE, table.files.base_version, table.settings)
+    is_large = table.files.footer.num_rows >= PATCH_FROM_ROWS and table.has_plain_key
+    if is_large and inputs_files.made_of(kept) == made_of:
+        yield from inputs_files.read(kept, without=table.files.is_replaced())
+        patch = table.files.patch_batches(rows=ROWS_PER_BATCH)
+        yield from _as_inputs(table, _identified(table, patch))
+        return
+    parts = _as_inputs(table, identified(table))
+    is_kept = is_large and table.files.patch is None
+    yield from inputs_files.keeping(parts, kept, made_of=made_of) if is_kept else parts
+
+
+def _as_inputs(table: Snapshot, batches: Iterable[Identified]) -> Iterator[pa.Table]:
     named = pa.schema([("row_id", pa.string()), ("content", pa.string())])
-
-    def content(table: Snapshot, batch: Identified) -> list[str]:
+    for batch in batches:
         pairs = zip(batch.ids, batch.keys, strict=True)
-        return [f"{row}:{key}:{table.settings}" for row, key in pairs]
+        contents = [f"{row}:{key}:{table.settings}" for row, key in pairs]
+        rows = pa.table([batch.ids, contents], schema=named)
+        yield sync.with_recipe(rows, key="row_id", content="content", recipe=RECIPE)
 
-    parts = (
-        pa.table([batch.ids, content(table, batch)], schema=named)
-        for table in tables
-        for batch in identified(table)
-    )
-    rows = sync.concatenated(parts, named)
-    return sync.with_recipe(rows, key="row_id", content="content", recipe=RECIPE)
+
+def _kept_inputs(store: Store, table: Snapshot) -> Path:
+    """Where the inputs of the Parquet file of a large table are kept."""
+    return store.root / KEPT / table.source / table.path.name
 
 
 def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
@@ -177,21 +242,26 @@ def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
     return kept.rename_columns(sync.INPUTS.names).cast(sync.INPUTS)
 
 
-def _rows(tables: Iterable[Snapshot], keys: Iterable[str]) -> Iterator[Batch]:
+def _rows(tables: Iterable[Snapshot], keys: pa.ChunkedArray) -> Iterator[Batch]:
     """The rows named by `keys`; tables are read in order until all are found."""
-    missing = set(keys)
+    index = KeyIndex(keys)
+    is_missing = np.ones(len(keys), dtype=bool)
     for table in tables:
-        if not missing:
+        if not is_missing.any():
             return
         for batch in identified(table):
-            found = [index for index, row in enumerate(batch.ids) if row in missing]
-            missing.difference_update(batch.ids)
-            if found:
-                yield _output(table, batch, found)
-    if missing:
+            places = index.places(pa.array(batch.ids, pa.string()))
+            found = np.flatnonzero(places != ABSENT)
+            is_missing[places[found]] = False
+            if len(found):
+                yield _output(table, batch, found.tolist())
+            if not is_missing.any():
+                return
+    if is_missing.any():
+        gone = keys.filter(pa.array(is_missing))
         raise SnapshotError(
-            f"{len(missing):,} rows are gone from the snapshots since this refresh began, such as "
-            f"{min(missing)}: an export ran at the same time; refresh again"
+            f"{len(gone):,} rows are gone from the snapshots since this refresh began, such as "
+            f"{gone[0]}: an export ran at the same time; refresh again"
         )
 
 

@@ -1,9 +1,8 @@
-"""The snapshots of source tables, as this room reads them (written by `rag_assets.snapshots`).
+"""The snapshots of source tables, which `rag_assets.snapshots` writes, as this room reads them.
 
 Whoever only asks what a table is made of reads the footer of its file and no data.
 """
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets import snapshot_files
 from rag_assets.identity import fingerprint
-from rag_assets.snapshots import METADATA
 from rag_assets.store import Store
 from rag_assets.tables import headings
 from rag_assets.tables.values import is_numeric
@@ -47,7 +46,7 @@ class Snapshot:
     data_version: str
     rows: int
     null_shares: tuple[float, ...]
-    """For each column, the share of its cells that are NULL, from 0 to 1."""
+    """For each column, the share of its cells that are NULL, from 0 to 1, but for a patch."""
 
     @property
     def null_share(self) -> float:
@@ -71,12 +70,22 @@ class Snapshot:
         """Fingerprint of the rows and of the settings."""
         return fingerprint(self.data_version, self.settings)
 
-    def batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows in the file's order, at most `rows` at a time."""
-        import pyarrow.parquet as pq
+    @cached_property
+    def files(self) -> snapshot_files.Snapshot:
+        """The files that the rows lie in."""
+        return snapshot_files.Snapshot(self.path)
 
-        with pq.ParquetFile(self.path) as file:
-            yield from file.iter_batches(batch_size=rows)
+    def batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows, at most `rows` at a time; those of a patch, the newest, come first."""
+        return self.files.batches(rows=rows)
+
+    @property
+    def has_plain_key(self) -> bool:
+        """Whether no two rows can be equal once their values are spelled canonically."""
+        kinds = [self.files.columns.field(name).type for name in self.key]
+        return bool(kinds) and not any(
+            pa.types.is_string(kind) or pa.types.is_floating(kind) for kind in kinds
+        )
 
 
 def held_in(store: Store, *, sources: Collection[str]) -> list[Snapshot]:
@@ -95,15 +104,12 @@ def held_in(store: Store, *, sources: Collection[str]) -> list[Snapshot]:
 
 
 def _snapshot(path: Path, source: str, table: str) -> Snapshot:
-    import pyarrow.parquet as pq
-
     try:
-        footer = pq.read_metadata(path)
-        schema = footer.schema.to_arrow_schema()
-        described = json.loads((schema.metadata or {})[METADATA])
+        files = snapshot_files.Snapshot(path)
+        described = files.said
         words = described["headings"]
         hidden = set(described["hidden"])
-        columns = tuple(schema.names)
+        columns = tuple(files.columns.names)
         snapshot = Snapshot(
             path=path,
             source=source,
@@ -113,10 +119,10 @@ def _snapshot(path: Path, source: str, table: str) -> Snapshot:
             columns=columns,
             headings=tuple(_in_words(words.get(name), name) for name in columns),
             hidden=tuple(name in hidden for name in columns),
-            numeric=tuple(map(is_numeric, schema.types)),
+            numeric=tuple(map(is_numeric, files.columns.types)),
             data_version=described["data_version"],
-            rows=footer.num_rows,
-            null_shares=_null_shares(footer),
+            rows=files.rows,
+            null_shares=_null_shares(files.footer),
         )
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise SnapshotError(

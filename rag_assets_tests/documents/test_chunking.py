@@ -43,13 +43,15 @@ def block(index, text, *, kind="text", page=None, path=()):
 
 
 def cut(blocks, *, strategy="fixed", size=32, overlap=6, counter=None):
-    return chunks_of(
-        blocks, strategy=strategy, size=size, overlap=overlap, counter=counter or word_piece()
+    [chunks] = chunks_of(
+        [blocks], strategy=strategy, size=size, overlap=overlap, counter=counter or word_piece()
     )
+    return chunks
 
 
 WORDS = st.sampled_from(
     """steel S355J2+N 20°C x=1e-3 Hållfasthet Ωμ 焊接 a (1) ### - | `code` résumé 🙂🙂 ---
+    [SEP] x[MASK]y 5\u00d73 it's\u00a0so a…b co-op's
     """.split()  # noqa: SIM905 - a list would fill a column
 )
 TEXTS = st.one_of(
@@ -206,12 +208,31 @@ def test_counting_by_words_holds_only_for_tokenizers_that_split_at_blanks():
     assert word_piece().special == 2
 
 
+@given(st.lists(TEXTS, max_size=6), st.sampled_from([word_piece, byte_pairs]))
+def test_words_of_many_texts_are_those_of_each(texts, counter):
+    found = counter().words(texts)
+    assert len(found) == len(texts)
+    for text, words in zip(texts, found, strict=True):
+        spans = list(zip(words.starts, words.ends, strict=True))
+        assert [text[start:end] for start, end in spans] == text.split()
+        alone = [counter().count(word) - counter().special for word in text.split()]
+        assert [end - start for start, end in pairwise(words.before)] == alone
+        assert words.most == max(alone, default=0)
+
+
+def test_many_texts_are_looked_at_in_parts(monkeypatch):
+    texts = ["one two", "", "three", "four five six " * 5, "seven"]
+    whole = word_piece().words(texts)
+    monkeypatch.setattr("rag_assets.documents.tokens.CHARACTERS_AT_ONCE", 10)
+    assert word_piece().words(texts) == whole
+
+
 def test_the_memory_of_words_is_bounded(monkeypatch):
     monkeypatch.setattr("rag_assets.documents.tokens.MOST_WORDS", 50)
     counter = TokenCounter.from_file(tokenizer_file(MINILM))
     text = " ".join(f"w{number}" for number in range(40))
     for start in range(5):
-        counter.words(text.replace("w", f"v{start}"), 0, len(text))
+        counter.words([text.replace("w", f"v{start}")])
         assert len(counter._counts) <= 50
 
 

@@ -16,7 +16,7 @@ from rag_assets.documents.elements import (
     markdown_of,
     to_json,
 )
-from rag_assets.identity import element_id
+from rag_assets.identity import element_ids
 
 TABLE = Element(
     type="table",
@@ -75,7 +75,7 @@ def test_arrow_rows_have_ids_positions_and_the_columns_of_the_schema():
     ]
     first, second = table.to_pylist()
     assert (first["index"], second["index"]) == (0, 1)
-    assert second["element_id"] == element_id("d", "p", 1)
+    assert second["element_id"] == element_ids("d", "p", count=2)[1]
     assert json.loads(first["cells"]) == [["a"], ["b"]]
     assert first["box"] == [1.0, 2.0, 3.0, 4.5]
     assert first["section_path"] == ["1 Scope", "1.1 Plates"]

@@ -3,10 +3,10 @@
 import pytest
 
 from rag_assets import sync, workers
-from rag_assets.documents import parse, parsers, parsing
-from rag_assets.documents.parsers.description import ParserUnavailableError
+from rag_assets.documents import parse, parsers
+from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.store import Store
-from rag_assets.workers import Pool, run_here
+from rag_assets.workers import Pool
 from rag_assets_tests.documents import stand_in_parser
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan, without_pages
 
@@ -29,12 +29,13 @@ def submitted(monkeypatch):
             seen.append(task.key)
         submit(self, task)
 
-    def spy_here(task):
-        seen.append(task.key)
-        return run_here(task)
+    def spy_here(self, content, media_type):
+        seen.append(media_type)
+        return elements(self, content, media_type)
 
+    elements = Parser.elements
     monkeypatch.setattr(Pool, "submit", spy)
-    monkeypatch.setattr(parsing, "run_here", spy_here)
+    monkeypatch.setattr(Parser, "elements", spy_here)
     return seen
 
 

@@ -44,7 +44,8 @@ class Killing:
         self._ledger = project.home / "ledger"
         self._fresh: dict[int, Rows] = {}
         self._edition = 1
-        self._seconds = 0.0
+        self._seconds: dict[Kind, float] = {}
+        """How long a run of each kind takes."""
 
     def prepare(self) -> None:
         """Build both editions undisturbed; measure how long a run from one to the other takes."""
@@ -52,20 +53,20 @@ class Killing:
             self._fresh[edition] = self._built(edition)
         shutil.copytree(self.project.home / "fresh1", self.project.home / "state")
         self._runs.warm_up()
-        self._seconds = self._timed()
+        self._seconds = dict.fromkeys(("all", "index"), self._timed())
 
     def kill_a_refresh(self, *, times: int = 1) -> None:
         """Change the sources, kill the refresh `times` times, then let one finish."""
         self.turn_over()
         for _ in range(times):
-            self._killed("all", within=self._seconds)
+            self._killed("all")
         self._finished()
 
     def kill_an_index_build(self, *, times: int = 1) -> None:
         """Throw the index away, kill its build `times` times, then let one finish."""
         without_index(self.project.home / "state")
         for _ in range(times):
-            self._killed("index", within=self._seconds / 2)
+            self._killed("index")
         self._finished()
 
     def turn_over(self) -> None:
@@ -93,15 +94,17 @@ class Killing:
         assert process.exitcode == 0, said_by(self.project)
         return time.monotonic() - started
 
-    def _killed(self, kind: Kind, *, within: float) -> None:
+    def _killed(self, kind: Kind) -> None:
         committed = comparing.embedded(self.project.home / "state")
         self._ledger.unlink(missing_ok=True)
+        started = time.monotonic()
         process = self._runs.start(self.project.home, kind=kind, ledger=self._ledger)
-        if kill(process, after=self.random.uniform(0, within)):
+        if kill(process, after=self.random.uniform(0, self._seconds[kind])):
             self.tally.kills += 1
         else:
             assert process.exitcode == 0, said_by(self.project)
             self.tally.finished += 1
+            self._seconds[kind] = time.monotonic() - started
         self._count_embedded_again(committed)
 
     def _finished(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.sources import databases
+from rag_assets.sources import adbc, alchemy, databases
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets_tests.faults import comparing, servers
@@ -58,22 +58,39 @@ def is_like_fresh(made: Project) -> bool:
     return held(made) == held(made, "fresh")
 
 
-@pytest.fixture
-def interrupted(monkeypatch):
-    """Let something happen after the first rows of a table have been read."""
+@pytest.fixture(params=["adbc", "sqlalchemy"])
+def interrupted(monkeypatch, request):
+    """Let something happen after the first rows of a table have been read, either way."""
 
     def interrupt(act) -> threading.Event:
         happened = threading.Event()
-        as_array = databases.as_array
 
-        def read(*arguments, **options):
+        def once() -> None:
             if not happened.is_set():
                 happened.set()
                 act()
-            return as_array(*arguments, **options)
 
-        monkeypatch.setattr(databases, "CHUNK_ROWS", 100)
-        monkeypatch.setattr(databases, "as_array", read)
+        if request.param == "adbc":
+            pytest.importorskip("adbc_driver_postgresql")
+            whole = adbc.Stream.batches
+
+            def batches(*arguments):
+                for batch in whole(*arguments):
+                    yield batch
+                    once()
+
+            monkeypatch.setattr(adbc, "BATCH_BYTES", 10_000)
+            monkeypatch.setattr(adbc.Stream, "batches", batches)
+        else:
+            as_array = alchemy.as_array
+
+            def read(*arguments, **options):
+                once()
+                return as_array(*arguments, **options)
+
+            monkeypatch.setattr(databases, "find_spec", lambda _: None)
+            monkeypatch.setattr(alchemy, "CHUNK_ROWS", 100)
+            monkeypatch.setattr(alchemy, "as_array", read)
         return happened
 
     return interrupt
@@ -89,8 +106,8 @@ def test_a_server_stopped_mid_export_loses_nothing_and_is_read_when_it_is_back(
     (stopped,) = export(made)
     assert happened.is_set()
     (failure,) = stopped.report.failures
-    assert failure.kind == "environment"
-    assert "plant/parts" in failure.reason
+    assert (failure.kind, failure.label) == ("environment", "plant/parts")
+    assert "plant" in failure.reason
     assert held(made) == before
 
     (down,) = export(made)

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 from lancedb.query import MatchQuery
 
-from rag_assets import schemas
+from rag_assets import clean_up, schemas
 from rag_assets.config import Index
 from rag_assets.index import indexes
 from rag_assets.index.indexes import maintain, measured_recall
@@ -137,7 +137,7 @@ def test_recall_is_the_share_of_exact_neighbours_found(store, monkeypatch):
 
 
 def test_small_fragments_are_merged(store, monkeypatch):
-    monkeypatch.setattr(indexes, "SMALL_FRAGMENTS", 3)
+    monkeypatch.setattr(clean_up, "SMALL_FRAGMENTS", 3)
     for n in range(5):
         add(store, 10 * n, 10 * n + 10)
     report = care(store)

@@ -2,11 +2,13 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
 from rag_assets.serving.command import table
+from rag_assets.store import Store
 
 
 @pytest.fixture
@@ -17,7 +19,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-COMMANDS = ("init", "refresh", "search", "evaluate", "status", "ui")
+COMMANDS = ("init", "refresh", "search", "evaluate", "status", "clean-up", "ui")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -80,6 +82,22 @@ def test_searching_before_the_first_refresh_says_what_to_do(home, capsys):
 
     assert cli.main(["search", "steel"]) == cli.FAILED
     assert "run `rag-assets refresh` first" in capsys.readouterr().err
+
+
+def test_clean_up_says_what_it_removed_and_left(home, capsys):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+    assert cli.main(["clean-up"]) == cli.OK
+    assert "no table yet" in capsys.readouterr().out
+
+    rows = pa.table({"key": ["a"]})
+    for _ in range(2):
+        Store(home / "state").append("words", rows, schema=rows.schema)
+    assert cli.main(["clean-up", "--keep-days", "0", "--json"]) == cli.OK
+
+    (said,) = json.loads(capsys.readouterr().out)["tables"]
+    assert (said["table"], said["removed"], said["kept"]) == ("words", 0, 2)
+    assert cli.main(["clean-up", "--keep-days", "-1"]) == cli.FAILED
+    assert "give 0 or more" in capsys.readouterr().err
 
 
 def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys, monkeypatch):

@@ -1,3 +1,6 @@
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -46,6 +49,84 @@ def test_nothing_calls_home_and_crashed_runs_free_the_gpu(tmp_path):
         assert opened.run_retries_enabled
         assert opened.run_monitoring_enabled
         assert opened.get_concurrency_config().pool_config.default_pool_limit == 1
+
+
+def test_another_process_sees_and_writes_the_records_of_a_run_while_it_runs(tmp_path):
+    """The UI works with Dagster's own classes on the same files."""
+    config = Config(state_dir=tmp_path)
+    with instance.opened(config) as ours:
+        runs = {dg.materialize([seen], instance=ours).run_id}
+        with dg.DagsterInstance.from_config(str(instance.home(config))) as theirs:
+            assert type(theirs.event_log_storage) is not type(ours.event_log_storage)
+            assert theirs.get_latest_materialization_event(seen.key)
+            runs.add(dg.materialize([seen], instance=theirs).run_id)
+            runs.add(dg.materialize([seen], instance=ours).run_id)
+            theirs.delete_run(runs.pop())
+        assert {run.run_id for run in ours.get_runs()} == runs
+        assert all(ours.all_logs(run) for run in runs)
+
+
+def test_processes_that_write_at_once_lose_no_event(tmp_path):
+    config = Config(state_dir=tmp_path)
+    with instance.opened(config):
+        """The databases are made."""
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), kind])
+        for kind in ("ours", "ours", "theirs")
+    ]
+
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    with instance.opened(config) as opened:
+        assert len(opened.get_runs()) == 3 * RUNS
+        found = opened.fetch_materializations(dg.AssetKey("seen"), limit=100)
+        assert len(found.records) == 3 * RUNS
+
+
+def test_what_was_recorded_outlives_a_killed_process(tmp_path):
+    config = Config(state_dir=tmp_path)
+    killed = subprocess.run([sys.executable, "-c", WRITER, str(tmp_path), "killed"], check=False)
+
+    assert killed.returncode == -signal.SIGKILL
+    with dg.DagsterInstance.from_config(str(instance.home(config))) as theirs:
+        assert len(theirs.get_runs()) == RUNS
+        assert theirs.get_latest_materialization_event(dg.AssetKey("seen"))
+        assert dg.materialize([seen], instance=theirs).success
+
+
+def test_a_storage_that_the_settings_name_is_used(tmp_path):
+    config = Config(state_dir=tmp_path / "state")
+    elsewhere = tmp_path / "elsewhere"
+    file = instance.prepare(config) / instance.FILE
+    file.write_text(f"storage: {{sqlite: {{base_dir: {elsewhere}}}}}\n")
+
+    with instance.opened(config) as opened:
+        dg.materialize([seen], instance=opened)
+    assert list((elsewhere / "history").glob("*.db"))
+    assert not (instance.home(config) / "history").exists()
+
+
+RUNS = 3
+WRITER = f"""\
+import os, signal, sys
+from pathlib import Path
+import dagster as dg
+from rag_assets.config import Config
+from rag_assets.serving import instance
+
+folder, kind = sys.argv[1:]
+config = Config(state_dir=Path(folder))
+home = str(instance.prepare(config))
+opened = dg.DagsterInstance.from_config(home) if kind == "theirs" else instance.opened(config)
+
+@dg.asset
+def seen(): ...
+
+with opened:
+    for _ in range({RUNS}):
+        assert dg.materialize([seen], instance=opened).success
+    if kind == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 @dg.asset

@@ -119,7 +119,8 @@ def test_a_cursor_reads_only_new_rows_and_all_keys(store, sandbox, reads):
     )
     second = refresh(store, source)["parts"]
     assert counts(second) == (1, 1, 2, 97, 0)
-    assert reads == [["t0_rows"], ["t0_keys", "t0_rows"]]
+    assert (second.rows_read, second.keys_read) == (2, 99)
+    assert len(reads) == 2
 
 
 @pytest.mark.parametrize(
@@ -144,8 +145,10 @@ def test_a_row_that_arrives_behind_the_cursor_is_found_by_its_key(store, sandbox
     source = source_of(sandbox, tables=[{"name": "parts", "cursor": "moved"}])
     refresh(store, source)
     sandbox.execute("INSERT INTO parts VALUES (2, 'late', 1, '2023-01-01')")
-    assert counts(refresh(store, source)["parts"]) == (1, 0, 0, 1, 0)
-    assert reads[1:] == [["t0_keys", "t0_rows"], ["t0_rows"]]
+    late = refresh(store, source)["parts"]
+    assert counts(late) == (1, 0, 0, 1, 0)
+    assert late.rows_read == 2, "the newest, which may have a twin, and the late one"
+    assert len(reads) == 2
 
 
 def test_rows_without_a_cursor_value_are_read_each_time(store, sandbox):
@@ -349,13 +352,12 @@ def test_a_table_that_fails_by_itself_leaves_the_others_alone(store, sandbox):
     sandbox.execute(
         PARTS,
         "INSERT INTO parts VALUES (1, 'bolt', 0.5)",
-        "CREATE TABLE odd (id int PRIMARY KEY, at timestamp)",
-        "INSERT INTO odd VALUES (1, 'infinity')",
+        "CREATE VIEW odd AS SELECT id, 1 / (id - 1) AS part FROM parts",
     )
-    done = refresh(store, source_of(sandbox))
+    done = refresh(store, source_of(sandbox, tables=["odd", "parts"]))
     assert counts(done["parts"]) == (1, 0, 0, 0, 0)
     assert counts(done["odd"])[-1] == 1
-    assert "tables/odd cannot be read" in done["odd"].report.failures[0].reason
+    assert "cannot be read (division by zero)" in done["odd"].report.failures[0].reason
 
 
 def test_a_key_or_cursor_that_does_not_exist_is_named(store, sandbox):

@@ -27,8 +27,12 @@ def write_snapshot(
     key=("id",),
     hidden=("id",),
     headings=HEADINGS,
+    keys=None,
 ):
-    """Let the snapshot of `source`/`table` hold `rows`, a table or a list of rows."""
+    """Let the snapshot of `source`/`table` hold `rows`, a table or a list of rows.
+
+    With `keys` of all rows, `rows` are only those that moved.
+    """
     data = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
     about = About(
         source=source, table=table, title=title, key=key, hidden=hidden, headings=headings
@@ -36,9 +40,13 @@ def write_snapshot(
     with TemporaryDirectory() as folder:
         landed = Path(folder) / "landed.parquet"
         pq.write_table(by_position(data), landed)
+        every_key = Path(folder) / "keys.parquet"
+        pq.write_table(by_position(pa.table({"id": keys or []})), every_key)
         swap(
             store.export_file(source, table),
-            landed=Landed(schema=data.schema, files=[landed]),
+            landed=Landed(
+                schema=data.schema, files=[landed], keys=None if keys is None else [every_key]
+            ),
             about=about,
             key_candidates=(),
             work=Path(folder) / "work",

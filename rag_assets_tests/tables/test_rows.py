@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_assets import snapshot_patches
 from rag_assets.identity import row_id
 from rag_assets.store import Store
 from rag_assets.tables import rows
@@ -264,6 +265,43 @@ def test_a_key_that_is_no_column_is_named(store):
 
     with pytest.raises(SnapshotError, match="names nr, but the columns are id"):
         refresh(store)
+
+
+def test_of_a_patched_table_only_the_patch_is_identified(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "PATCH_FROM_ROWS", 1)
+    monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
+    monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", 10)
+    table = [{"id": number, "material": f"Steel {number}"} for number in range(6)]
+    write_snapshot(store, table, headings={})
+    refresh(store)
+    identified = 0
+    row_ids = rows.row_ids
+
+    def counted(source, name, contents, *, seen):
+        nonlocal identified
+        identified += len(contents)
+        return row_ids(source, name, contents, seen=seen)
+
+    monkeypatch.setattr(rows, "row_ids", counted)
+    for moved, keys, expected in (
+        ([{"id": 2, "material": "x"}, {"id": 7, "material": "new"}], [0, 1, 2, 4, 5, 7], (2, 2)),
+        ([{"id": 2, "material": "Steel 2"}], [0, 1, 2, 4, 5], (1, 2)),
+    ):
+        write_snapshot(store, moved, headings={}, keys=keys)
+        report = refresh(store)
+        assert (report.added, report.removed) == expected
+    assert identified <= 2 * (2 + 1)
+    monkeypatch.undo()
+    fresh = Store(tmp_path / "fresh")
+    write_snapshot(fresh, [row for row in table if row["id"] != 3], headings={})
+    refresh(fresh)
+    assert held(store) == held(fresh)
+    assert store.completion("table_rows").data_version == report.data_version
+    assert (store.root / "inputs" / "db" / "metals.parquet").is_file()
+    write_snapshot(store, table[:1], table="other")
+    store.export_file("db", "metals").unlink()
+    refresh(store)
+    assert not list((store.root / "inputs").rglob("*.parquet"))
 
 
 def test_an_export_that_runs_at_the_same_time_is_noticed(store, monkeypatch):

@@ -4,9 +4,13 @@ A parser is one file of this folder with a `PARSER` that describes it and a func
 
     parse(path: str, pages: list[int] | None) -> list of elements as JSON
 
-where `pages` are the pages to take, from 1, of a format that has them. A parser raises
-`ParseError` with a sentence for the reader when the file is to blame. Heavy libraries are imported
-when `parse` is called, never before.
+where `pages` are the pages to take, from 1, of a format that has them. One that knows harmless
+files also has a function
+
+    elements(content: bytes, media_type: str) -> iterable of `Element`
+
+that reads them in the process of the refresh. A parser raises `ParseError` with a sentence for the
+reader when the file is to blame. Heavy libraries are imported when it is called, never before.
 """
 
 from rag_assets.documents.parsers import office, pdfium, pymupdf, text

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+
+from rag_assets.documents.elements import Element
 
 
 class ParseError(ValueError):
@@ -32,6 +35,11 @@ class Parser:
     def function(self) -> str:
         """The task that runs it: see `workers.Task`."""
         return f"{__package__}.{self.name}:parse"
+
+    def elements(self, content: bytes, media_type: str) -> list[Element]:
+        """The elements of a harmless file, read in this process."""
+        module = import_module(f"{__package__}.{self.name}")
+        return list(module.elements(content, media_type))
 
     @cached_property
     def version(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import Element, clean, cleaned_cells, to_json
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.media_types import MARKDOWN, SUFFIXES
+from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -40,9 +40,14 @@ _TYPES = {
 
 def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - text has no pages
     """Elements of the file: see the package's docstring."""
-    source = _decoded(Path(path).read_bytes())
-    blocks = _markdown if path.endswith(SUFFIXES[MARKDOWN]) else _paragraphs
-    return to_json(element for element in blocks(source) if element.text)
+    media_type = MARKDOWN if path.endswith(SUFFIXES[MARKDOWN]) else PLAIN
+    return to_json(elements(Path(path).read_bytes(), media_type))
+
+
+def elements(content: bytes, media_type: str) -> Iterator[Element]:
+    """Elements of a file: see the package's docstring."""
+    blocks = _markdown if media_type == MARKDOWN else _paragraphs
+    return (element for element in blocks(_decoded(content)) if element.text)
 
 
 def _decoded(content: bytes) -> str:

@@ -1,0 +1,178 @@
+"""`rag-assets refresh` on the project's own data with nothing changed: one process, start to end.
+
+usage: nightly.py [--state FOLDER] [--runs 5]
+
+Builds the demo in FOLDER first (a temporary one unless given; minutes, once), then refreshes it.
+Wall and CPU seconds are those of the whole command as a shell sees it, the start of Python
+included. One more run, with clocks in it, tells where the time goes: each second is counted once,
+for the innermost of the parts that were running.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+
+from bounds import REPOSITORY, at_most, equal, finish, rag_assets
+
+SECONDS = 12
+DONE = (0, 3)
+"""Exit codes; 3 says that the demo holds a scan without text, which waits in quarantine."""
+START = "start of Python"
+IMPORTS = "imports"
+COMMAND = "command line: config, answer"
+DEFINITIONS = "definitions"
+DAGSTER = "Dagster: instance, run, events"
+STEPS = "assets and checks"
+PARTS = (START, IMPORTS, COMMAND, DEFINITIONS, DAGSTER, STEPS)
+
+
+class Clocks:
+    """Wall seconds of nested parts; a part's own time leaves out those inside it."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._running: list[str] = [COMMAND]
+        self._since = time.monotonic()
+
+    @contextmanager
+    def part(self, name: str) -> Generator[None]:
+        self._switch(lambda: self._running.append(name))
+        try:
+            yield
+        finally:
+            self._switch(self._running.pop)
+
+    def watch(self, module: ModuleType, function: str, *, name: str) -> None:
+        """Count what a function of a module does as `name` from now on."""
+        setattr(module, function, self._timed(getattr(module, function), name))
+
+    def stop(self) -> None:
+        self._switch(lambda: None)
+
+    def _timed(self, function: Callable, name: str) -> Callable:
+        """`function` counted as `name`; what a generator does at each step as well."""
+
+        @wraps(function)
+        def call(*args: object, **options: object) -> object:
+            with self.part(name):
+                result = function(*args, **options)
+            return self._steps(result, name) if isinstance(result, Generator) else result
+
+        return call
+
+    def _steps(self, results: Iterator, name: str) -> Iterator:
+        while True:
+            with self.part(name):
+                try:
+                    result = next(results)
+                except StopIteration:
+                    return
+            yield result
+
+    def _switch(self, change: Callable[[], object]) -> None:
+        now = time.monotonic()
+        self.seconds[self._running[-1]] += now - self._since
+        self._since = now
+        change()
+
+
+def refresh_with_clocks(began: float) -> None:
+    """Refresh in this process and print the seconds of each part; `began` is when it was made."""
+    clocks = Clocks()
+    clocks.seconds[START] = time.time() - began
+    clocks.watch(sys.modules["_frozen_importlib"], "_find_and_load", name=IMPORTS)
+
+    from dagster._core.execution.plan import compute_generator
+
+    from rag_assets import definitions
+    from rag_assets.serving import cli, refresh
+
+    clocks.watch(compute_generator, "invoke_compute_fn", name=STEPS)
+    clocks.watch(definitions, "definitions", name=DEFINITIONS)
+    clocks.watch(refresh, "refresh", name=DAGSTER)
+    code = cli.main(["refresh", "--json"])
+    clocks.stop()
+    print(json.dumps(clocks.seconds))
+    sys.exit(code)
+
+
+def measured(state: Path) -> tuple[float, float, Mapping]:
+    """Wall seconds, CPU seconds and the answer of one refresh."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = rag_assets(
+        "refresh",
+        "--json",
+        config=REPOSITORY / "rag_assets.yaml",
+        environment={"RAG_ASSETS__STATE_DIR": str(state)},
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.code not in DONE:
+        sys.exit(f"the refresh ended with exit code {done.code}: {done.output}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.seconds, cpu, done.json
+
+
+def shares(state: Path) -> Mapping[str, float]:
+    """Wall seconds of each part of one refresh."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--clocks", str(time.time())]
+    environment = {
+        **os.environ,
+        "RAG_ASSETS_CONFIG": str(REPOSITORY / "rag_assets.yaml"),
+        "RAG_ASSETS__STATE_DIR": str(state),
+    }
+    done = subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+    )
+    if done.returncode not in DONE:
+        sys.exit(f"the refresh with clocks ended with exit code {done.returncode}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--state", type=Path, help="where the demo is built and kept")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--clocks", type=float, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.clocks:
+        refresh_with_clocks(options.clocks)
+    with tempfile.TemporaryDirectory() as name:
+        state = (options.state or Path(name)).resolve()
+        measured(state)
+        runs = [measured(state) for _ in range(options.runs)]
+        parts = shares(state)
+    wall, cpu = (statistics.median(column) for column in list(zip(*runs, strict=True))[:2])
+    touched = sum(
+        counts.get(name, 0)
+        for _, _, answer in runs
+        for counts in answer["assets"].values()
+        for name in ("added", "changed", "removed", "embedded")
+    )
+    print(f"wall {wall:.2f} s, CPU {cpu:.2f} s (medians of {options.runs}); where it goes:")
+    total = sum(parts.values())
+    for part in PARTS:
+        print(f"  {part:32} {parts.get(part, 0):6.2f} s  {parts.get(part, 0) / total:5.0%}")
+    print(f"  {'all':32} {total:6.2f} s")
+    finish(
+        "nightly",
+        [
+            at_most("nightly refresh, nothing changed, wall seconds", wall, SECONDS),
+            equal("units touched", touched, 0),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""`rag-assets clean-up`: remove old versions of all tables, and merge small parts."""
+
+import argparse
+from dataclasses import asdict
+
+from rag_assets import config as configuration
+from rag_assets.clean_up import Cleaned, clean_up_all
+from rag_assets.serving import disk, refresh
+from rag_assets.serving.command import Answer, CommandError, say, table
+from rag_assets.store import Store
+
+SUMMARY = "remove old versions of tables; what is tagged or was in use lately stays"
+EXAMPLES = """\
+  rag-assets clean-up
+  rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""
+
+COLUMNS = ("table", "removed", "kept", "tagged", "merged", "MB freed")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument(
+        "--keep-days",
+        type=float,
+        help="versions replaced less than so many days ago stay; clean_up.keep_days unless given",
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Clean up table by table; a refresh that runs is waited for, since it reads old versions."""
+    config = configuration.load()
+    keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
+    if keep_days < 0:
+        raise CommandError(f"--keep-days is {keep_days:g}: give 0 or more")
+    store = Store.of(config)
+    with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
+        cleaned = list(clean_up_all(store, keep_days=keep_days, log=say))
+    return Answer(
+        record={
+            "tables": [asdict(one) for one in cleaned],
+            "bytes_freed": sum(one.bytes_freed for one in cleaned),
+        },
+        text=_text(cleaned),
+    )
+
+
+def _text(cleaned: list[Cleaned]) -> str:
+    if not cleaned:
+        return "There is no table yet: nothing to clean up."
+    rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in cleaned]
+    removed = sum(one.removed for one in cleaned)
+    freed = sum(one.bytes_freed for one in cleaned) / 1_000_000
+    total = f"{removed:,} versions removed, {freed:,.1f} MB freed."
+    return f"{table(rows, columns=COLUMNS)}\n\n{total}"

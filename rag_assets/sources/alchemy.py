@@ -1,0 +1,195 @@
+"""Tables read by dlt's `sql_database` through SQLAlchemy, and what SQLAlchemy makes of values."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from typing_extensions import override
+
+from rag_assets.snapshot_types import by_position
+from rag_assets.sources.cells import UNBOUNDED_DECIMAL, MisfitError, as_array
+from rag_assets.sources.origins import Value
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from dlt.extract import DltResource
+    from dlt.sources.sql_database.helpers import TableLoader
+    from psycopg.adapt import AdaptersMap
+    from sqlalchemy.engine.interfaces import ReflectedColumn
+
+CHUNK_ROWS = 50_000
+
+
+def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
+    """The type of Arrow that values of a column of this `kind` are held in."""
+    from sqlalchemy import types
+
+    if isinstance(kind, types.Boolean):
+        return pa.bool_()
+    if isinstance(kind, types.Integer):
+        return pa.int64()
+    if isinstance(kind, types.Float):
+        return pa.float64()
+    if isinstance(kind, types.Numeric):
+        if dialect == "sqlite":
+            return pa.float64()
+        if kind.precision is None:
+            return UNBOUNDED_DECIMAL
+        fits = kind.precision <= UNBOUNDED_DECIMAL.precision
+        return pa.decimal128(kind.precision, kind.scale or 0) if fits else pa.string()
+    if isinstance(kind, types.DateTime):
+        return pa.timestamp("us", tz="UTC" if kind.timezone else None)
+    if isinstance(kind, types.Date):
+        return pa.date32()
+    if isinstance(kind, types.Time):
+        return pa.string() if kind.timezone else pa.time64("us")
+    if isinstance(kind, (types.LargeBinary, types.BINARY, types.VARBINARY)):
+        return pa.binary()
+    return pa.string()
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """How one table is read through SQLAlchemy."""
+
+    engine: "sa.Engine"
+    table: str
+    schema: str | None
+    spelled: Collection[str]
+    """Columns whose values the database is to spell as text."""
+    unshown: Callable[[str], Sequence[str]]
+    """Which columns of a table hold dates that Python cannot show."""
+
+    def resource(
+        self,
+        name: str,
+        kinds: Mapping[str, pa.DataType],
+        *,
+        since: tuple[str, Value] | None = None,
+    ) -> "DltResource":
+        """The columns of `kinds` as a resource called `name`.
+
+        `since` is a column and its value: only rows from there on, and those without a value.
+        """
+        import sqlalchemy as sa
+        from dlt.sources.sql_database import sql_table
+
+        def raw_types(reflected: sa.Table) -> None:
+            for column in reflected.columns:
+                column.nullable = True
+                if self.engine.dialect.name == "sqlite":
+                    column.type = sa.types.NullType()
+
+        def asked(query: sa.Select, reflected: sa.Table) -> sa.Select:
+            if self.spelled:
+                query = sa.select(
+                    *(
+                        sa.cast(column, sa.Text) if column.name in self.spelled else column
+                        for column in reflected.columns
+                    )
+                )
+            if since is None:
+                return query
+            column = reflected.c[since[0]]
+            return query.where(sa.or_(column >= since[1], column.is_(None)))
+
+        resource = sql_table(
+            credentials=self.engine,
+            table=self.table,
+            schema=self.schema,
+            metadata=sa.MetaData(schema=self.schema),
+            backend="pyarrow",
+            chunk_size=CHUNK_ROWS,
+            reflection_level="minimal",
+            included_columns=list(kinds),
+            table_adapter_callback=raw_types,
+            query_adapter_callback=asked,
+            table_loader_class=_loader(self.table, kinds, unshown=self.unshown),
+        )
+        return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
+
+
+def _loader(
+    table: str,
+    kinds: Mapping[str, pa.DataType],
+    *,
+    unshown: Callable[[str], Sequence[str]],
+) -> "type[TableLoader]":
+    """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
+    import psycopg
+    from dlt.sources.sql_database.helpers import SelectClause, TableLoader
+    from sqlalchemy.exc import DataError
+
+    class ArrowLoader(TableLoader):
+        @override
+        def _load_rows(
+            self, query: "SelectClause", backend_kwargs: dict[str, object]
+        ) -> Iterator[pa.Table]:
+            try:
+                yield from super()._load_rows(query, backend_kwargs)
+            except (DataError, psycopg.DataError):
+                columns = unshown(table)
+                if not columns:
+                    raise
+                raise MisfitError(table, columns) from None
+
+        @override
+        def _convert_result(
+            self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]
+        ) -> Iterator[pa.Table]:
+            names = list(result.keys())
+            for rows in result.partitions(size=self.chunk_size):
+                cells = dict(zip(names, zip(*rows, strict=True), strict=True))
+                columns = {name: as_array(cells[name], kind) for name, kind in kinds.items()}
+                misfits = [name for name, column in columns.items() if column is None]
+                if misfits:
+                    raise MisfitError(table, misfits)
+                yield by_position(pa.table(list(columns.values()), names=list(kinds)))
+
+    return ArrowLoader
+
+
+@dataclass(frozen=True, slots=True)
+class _Adapting:
+    """What psycopg needs to make values without a connection: its times are in UTC."""
+
+    adapters: "AdaptersMap"
+    connection: None = None
+
+
+def parsers(
+    connection: "sa.Connection", query: str, *, columns: "Sequence[ReflectedColumn]"
+) -> dict[str, tuple[int, Callable[[str], Value]]]:
+    """What SQLAlchemy and psycopg make of the values that `query` gives.
+
+    For each of `columns`: the number of its type, and what makes a value of its text.
+    """
+    from psycopg import Connection, Cursor
+    from psycopg.adapt import Transformer
+    from psycopg.pq import Format
+
+    described = connection.exec_driver_sql(query).cursor
+    driver = connection.connection.driver_connection
+    assert isinstance(described, Cursor)
+    assert isinstance(driver, Connection)
+    numbers = {column.name: column.type_code for column in described.description or ()}
+    values = Transformer(_Adapting(driver.adapters))
+    found = {}
+    for column in columns:
+        number = numbers[column["name"]]
+        made = column["type"].dialect_impl(connection.dialect)
+        process = made.result_processor(connection.dialect, number)
+        load = values.get_loader(number, Format.TEXT).load
+        found[column["name"]] = (number, _parser(load, process))
+    return found
+
+
+def _parser(
+    load: Callable[[bytes], Value], process: Callable[[Value], Value] | None
+) -> Callable[[str], Value]:
+    def parse(text: str) -> Value:
+        value = load(text.encode())
+        return value if process is None else process(value)
+
+    return parse

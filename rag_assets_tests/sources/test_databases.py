@@ -1,0 +1,461 @@
+"""Whatever way rows come, they are the same; and what moved is found, whatever the cursor says."""
+
+import datetime
+import sqlite3
+from decimal import Decimal
+
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+
+from rag_assets import snapshot_patches, snapshots
+from rag_assets.config import TableSource
+from rag_assets.sources import databases, postgres, postgres_reads
+from rag_assets.sources.exports import Export, refresh_exports
+from rag_assets.store import Store
+from rag_assets_tests.sources.conftest import Sandbox, settle
+
+PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"
+TEN = "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 10) AS i"
+
+
+def source_of(sandbox: Sandbox, **settings) -> TableSource:
+    return TableSource(url=sandbox.url, schema=sandbox.schema, **settings)
+
+
+def refresh(store: Store, source: TableSource, **settings) -> dict[str, Export]:
+    arguments = {"allow_shrink": True, "log": lambda _: None} | settings
+    return {item.table: item for item in refresh_exports(store, source, **arguments)}
+
+
+def counts(item: Export) -> tuple[int, int, int, int, int]:
+    report = item.report
+    return (report.added, report.changed, report.removed, report.unchanged, report.failed)
+
+
+def rows(item: Export) -> list[dict]:
+    return pq.read_table(item.file).to_pylist()
+
+
+def held(item: Export) -> list[dict]:
+    """The rows of a snapshot and its patch."""
+    batches = snapshots.Snapshot(item.file).batches()
+    return sorted(
+        (row for batch in batches for row in batch.to_pylist()), key=lambda row: row["id"]
+    )
+
+
+@pytest.fixture(params=["arrow", "sqlalchemy"])
+def way(request, monkeypatch) -> str:
+    """With ADBC, and as if no driver were installed."""
+    if request.param == "sqlalchemy":
+        monkeypatch.setattr(databases, "find_spec", lambda _: None)
+    else:
+        pytest.importorskip("adbc_driver_postgresql")
+    return request.param
+
+
+@pytest.fixture
+def arrow() -> None:
+    pytest.importorskip("adbc_driver_postgresql")
+
+
+KINDS = {
+    "small": ("smallint", "-7", -7),
+    "big": ("bigint", "9223372036854775807", 9223372036854775807),
+    "single": ("real", "0.1", 0.1),
+    "double": ("float8", "1e300", 1e300),
+    "exact": ("numeric(10, 2)", "1.50", Decimal("1.50")),
+    "free": ("numeric", "12345678901234567890.000000000000000001", None),
+    "wide": ("numeric(60, 2)", "1.10", "1.10"),
+    "no_number": ("numeric", "NaN", None),
+    "no_double": ("float8", "NaN", None),
+    "endless": ("float8", "-Infinity", float("-inf")),
+    "flag": ("boolean", "f", False),
+    "day": ("date", "0044-03-15", datetime.date(44, 3, 15)),
+    "at": ("timestamp", "2024-02-29 12:30:00.123456", None),
+    "zoned": (
+        "timestamptz",
+        "2024-02-29 12:30+02",
+        datetime.datetime(2024, 2, 29, 10, 30, tzinfo=datetime.UTC),
+    ),
+    "clock": ("time", "23:59:59.999999", datetime.time(23, 59, 59, 999999)),
+    "clock_zoned": ("timetz", "12:30:00+02", None),
+    "json_text": ("json", '{"b": 1.0, "a": [null, "å", 1e400]}', None),
+    "json_binary": ("jsonb", '{"b": {"d": 1, "c": true}, "a": "x"}', None),
+    "json_null": ("jsonb", "null", None),
+    "uid": (
+        "uuid",
+        "A0000000-0000-0000-0000-00000000000B",
+        "a0000000-0000-0000-0000-00000000000b",
+    ),
+    "numbers": ("int[]", "{1,NULL,3}", "[1, null, 3]"),
+    "nested": ("text[][]", '{{a,"b c"},{NULL,"\\"q"}}', None),
+    "decimals": ("numeric[]", "{1.50,NaN}", None),
+    "days": ("date[]", "{2024-01-01}", None),
+    "moments": ("timestamptz[]", '{"2024-01-01 12:00+02"}', None),
+    "raw": ("bytea", "\\x00ff27", b"\x00\xff'"),
+    "span": ("interval", "1 mon 2 days 03:04:05", None),
+    "net": ("inet", "10.0.0.1", "10.0.0.1"),
+    "block": ("cidr", "10.0.0.0/8", "10.0.0.0/8"),
+    "span_of": ("int4range", "[1,3)", "[1,3)"),
+    "bits": ("bit(4)", "1010", None),
+    "money": ("money", "5.10", None),
+    "word": ("grade", "high", "high"),
+    "padded": ("char(5)", "ab", "ab   "),
+    "letter": ('"char"', "x", "x"),
+    "named": ("name", "n", "n"),
+    "number_like": ("positive", "3", "3"),
+    "pair": ("pair", "(1,x)", None),
+    "point": ("point", "(1,2)", None),
+}
+
+
+def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatch, arrow):
+    declared = ", ".join(f"{name} {kind}" for name, (kind, _, _) in KINDS.items())
+    sandbox.execute(
+        "CREATE TYPE grade AS ENUM ('low', 'high')",
+        "CREATE DOMAIN positive AS int CHECK (value > 0)",
+        "CREATE TYPE pair AS (a int, b text)",
+        f"CREATE TABLE kinds (id int PRIMARY KEY, {declared})",
+        "INSERT INTO kinds (id) VALUES (2)",
+    )
+    names = ", ".join(KINDS)
+    with sandbox.engine.begin() as connection:
+        marks = ", ".join(f"CAST(%s AS {kind})" for kind, _, _ in KINDS.values())
+        connection.exec_driver_sql(
+            f"INSERT INTO kinds (id, {names}) VALUES (1, {marks})",
+            tuple(text for _, text, _ in KINDS.values()),
+        )
+    source = source_of(sandbox, tables=["kinds"])
+    by_arrow = refresh(store, source)["kinds"]
+    monkeypatch.setattr(databases, "find_spec", lambda _: None)
+    plainly = refresh(Store(store.root / "plain"), source)["kinds"]
+    assert by_arrow.report.failed == plainly.report.failed == 0
+    assert pq.read_schema(by_arrow.file) == pq.read_schema(plainly.file)
+    assert rows(by_arrow) == rows(plainly)
+    assert by_arrow.report.data_version == plainly.report.data_version
+    [full, empty] = rows(by_arrow)
+    for name, (_, _, expected) in KINDS.items():
+        assert expected is None or full[name] == expected, name
+        assert empty[name] is None, name
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("timestamp", "infinity"),
+        ("timestamptz", "-infinity"),
+        ("date", "infinity"),
+        ("date", "20000-01-01"),
+        ("timestamp", "4713-01-01 00:00:00 BC"),
+        ("time", "24:00:00"),
+        ("numeric", "123456789012345678901234567890"),
+        ("numeric", "Infinity"),
+    ],
+)
+def test_a_value_that_no_calendar_holds_makes_its_column_text(store, sandbox, way, kind, value):
+    sandbox.execute(
+        f"CREATE TABLE odd (id int PRIMARY KEY, value {kind}, fine int)",
+        f"INSERT INTO odd VALUES (1, '{value}', 7), (2, NULL, 8)",
+    )
+    item = refresh(store, source_of(sandbox))["odd"]
+    assert item.report.failed == 0, item.report.failures
+    assert rows(item) == [
+        {"id": 1, "value": value, "fine": 7},
+        {"id": 2, "value": None, "fine": 8},
+    ]
+
+
+def test_only_rows_that_moved_are_read(store, sandbox, arrow):
+    sandbox.execute(PARTS, TEN)
+    source = source_of(sandbox)
+    assert refresh(store, source)["parts"].rows_read == 10
+    sandbox.execute(
+        "UPDATE parts SET name = 'x' WHERE id = 3",
+        "INSERT INTO parts VALUES (11, 'new')",
+        "DELETE FROM parts WHERE id = 5",
+    )
+    second = refresh(store, source)["parts"]
+    assert counts(second) == (1, 1, 1, 8, 0)
+    assert (second.rows_read, second.keys_read) == (2, 10)
+    assert rows(second) == rows(refresh(Store(store.root / "fresh"), source)["parts"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("text", ["""it's "quoted", {a}\\b%""", "å", "", " "]),
+        ("timestamptz", ["2024-01-01 12:00:00.5+02", "1900-01-01 00:00+00"]),
+        ("date", ["2024-01-01", "0001-01-01"]),
+        ("numeric(20, 5)", ["1.5", "-0.00001"]),
+        ("bytea", ["\\x00ff", "\\x"]),
+        ("uuid", ["a0000000-0000-0000-0000-00000000000b"]),
+        ("boolean", ["t", "f"]),
+    ],
+)
+def test_rows_that_moved_are_asked_for_by_keys_of_any_kind(store, sandbox, arrow, kind, values):
+    sandbox.execute(f"CREATE TABLE parts (k {kind}, n int, name text, PRIMARY KEY (k, n))")
+    with sandbox.engine.begin() as connection:
+        for value in values:
+            connection.exec_driver_sql(
+                f"INSERT INTO parts SELECT CAST(%s AS {kind}), i, 'a' FROM generate_series(1, 9) i",
+                (value,),
+            )
+    source = source_of(sandbox)
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'b' WHERE n = 1")
+    item = refresh(store, source)["parts"]
+    assert counts(item) == (0, len(values), 0, 8 * len(values), 0)
+    assert (item.rows_read, item.keys_read) == (len(values), 9 * len(values))
+
+
+def test_another_version_of_the_server_has_other_hashes(store, sandbox, monkeypatch, arrow):
+    sandbox.execute(PARTS, TEN)
+    source = source_of(sandbox)
+    refresh(store, source)
+    monkeypatch.setattr(
+        postgres, "FACTS", postgres.FACTS.replace("version()", "'PostgreSQL 99'", 1)
+    )
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 3")
+    upgraded = refresh(store, source)["parts"]
+    assert counts(upgraded) == (0, 1, 0, 9, 0)
+    assert upgraded.rows_read == 10
+    sandbox.execute("UPDATE parts SET name = 'y' WHERE id = 3")
+    assert refresh(store, source)["parts"].rows_read == 1
+
+
+def test_many_moved_rows_are_read_whole(store, sandbox, arrow):
+    sandbox.execute(PARTS, TEN)
+    source = source_of(sandbox)
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id <= 5")
+    item = refresh(store, source)["parts"]
+    assert counts(item) == (0, 5, 0, 5, 0)
+    assert (item.rows_read, item.keys_read) == (10, 0)
+
+
+def test_swapped_values_and_equal_twins_move_the_look(store, sandbox):
+    sandbox.execute(
+        "CREATE TABLE bare (name text, size bigint)",
+        "INSERT INTO bare VALUES ('a', 1), ('b', 2), ('c', 3), ('c', 3)",
+    )
+    source = source_of(sandbox)
+    refresh(store, source)
+    sandbox.execute("UPDATE bare SET size = 3 - size WHERE size < 3")
+    assert counts(refresh(store, source)["bare"]) == (2, 0, 2, 2, 0)
+    sandbox.execute("UPDATE bare SET name = 'd' WHERE size = 3")
+    assert counts(refresh(store, source)["bare"]) == (2, 0, 2, 2, 0)
+    sandbox.execute("UPDATE bare SET size = 4294967296 WHERE size = 1")
+    assert counts(refresh(store, source)["bare"]) == (1, 0, 1, 3, 0)
+
+
+def test_a_type_without_a_binary_form_is_hashed_as_text(store, sandbox, arrow):
+    sandbox.execute(
+        "CREATE TABLE rights (id int PRIMARY KEY, who aclitem, name text)",
+        "INSERT INTO rights SELECT i, 'postgres=r/postgres', 'a' FROM generate_series(1, 9) AS i",
+    )
+    source = source_of(sandbox)
+    first = refresh(store, source)["rights"]
+    assert first.report.failed == 0, first.report.failures
+    sandbox.execute("UPDATE rights SET name = 'b' WHERE id = 1")
+    second = refresh(store, source)["rights"]
+    assert counts(second) == (0, 1, 0, 8, 0)
+    assert second.rows_read == 1
+
+
+CURSOR = [{"name": "parts", "cursor": "moved"}]
+
+
+def test_an_update_that_commits_late_is_found(store, sandbox, arrow):
+    """Its cursor was set long before the newest row that the refresh in between saw."""
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
+    source = source_of(sandbox, tables=CURSOR)
+    refresh(store, source)
+    late = sandbox.engine.connect()
+    late.exec_driver_sql("UPDATE parts SET name = 'late', moved = '2024-06-01' WHERE id = 3")
+    sandbox.execute("UPDATE parts SET name = 'early', moved = '2025-01-01' WHERE id = 4")
+    assert counts(refresh(store, source)["parts"]) == (0, 1, 0, 9, 0)
+    late.commit()
+    late.close()
+    item = refresh(store, source)["parts"]
+    assert counts(item) == (0, 1, 0, 9, 0)
+    assert item.rows_read < 10
+
+
+def test_an_update_that_forgets_its_cursor_is_found(store, sandbox, arrow):
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01' WHERE id < 10")
+    source = source_of(sandbox, tables=CURSOR)
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 3")
+    item = refresh(store, source)["parts"]
+    assert counts(item) == (0, 1, 0, 9, 0)
+    assert item.rows_read < 10
+
+
+@pytest.mark.parametrize("cursor", [None, "moved"])
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["ALTER TABLE parts DROP COLUMN n", "ALTER TABLE parts ADD COLUMN n int DEFAULT 2"],
+        ["ALTER TYPE word RENAME VALUE 'a' TO 'b'"],
+        [
+            "CREATE TABLE other (LIKE parts INCLUDING ALL)",
+            "INSERT INTO other SELECT id, name || '!', moved, w, n FROM parts",
+            "SWAP",
+        ],
+        ["TRUNCATE parts", "INSERT INTO parts SELECT i, 'again' FROM generate_series(1, 10) i"],
+    ],
+)
+def test_what_changes_without_a_write_to_a_row_is_found(
+    store, sandbox, way, cursor, statements, monkeypatch
+):
+    sandbox.execute("CREATE TYPE word AS ENUM ('a', 'z')", PARTS)
+    sandbox.execute(
+        "ALTER TABLE parts ADD COLUMN w word DEFAULT 'a'",
+        "ALTER TABLE parts ADD COLUMN n int DEFAULT 1",
+        TEN,
+    )
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    if statements[-1] == "SWAP":
+        sandbox.execute(*statements[:-1])
+        statements = [
+            "ALTER TABLE parts RENAME TO gone",
+            "ALTER TABLE other RENAME TO parts",
+        ]
+    refresh(store, source)
+    sandbox.execute(*statements)
+    if way == "sqlalchemy" and cursor:
+        monkeypatch.setattr(databases, "newest", lambda *_, **__: None)
+    item = refresh(store, source)["parts"]
+    fresh = refresh(Store(store.root / "fresh"), source)["parts"]
+    assert item.report.data_version == fresh.report.data_version
+    assert rows(item) == rows(fresh)
+
+
+def test_a_new_partition_is_read_and_the_others_are_not(store, sandbox, arrow):
+    sandbox.execute(
+        "CREATE TABLE parts (id int PRIMARY KEY, name text, moved int) PARTITION BY RANGE (id)",
+        "CREATE TABLE one PARTITION OF parts FOR VALUES FROM (1) TO (11)",
+        "CREATE TABLE two (id int PRIMARY KEY, name text, moved int)",
+        "INSERT INTO parts SELECT i, 'a', i FROM generate_series(1, 10) i",
+        "INSERT INTO two SELECT i, 'b', 0 FROM generate_series(11, 15) i",
+    )
+    source = source_of(sandbox, tables=CURSOR)
+    refresh(store, source)
+    sandbox.execute("ALTER TABLE parts ATTACH PARTITION two FOR VALUES FROM (11) TO (21)")
+    item = refresh(store, source)["parts"]
+    assert counts(item) == (5, 0, 0, 10, 0)
+    assert item.rows_read == 6
+
+
+def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
+    store, sandbox, monkeypatch, arrow
+):
+    monkeypatch.setattr(postgres, "CLUSTER", "SELECT no_such_function()")
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
+    source = source_of(sandbox, tables=CURSOR)
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x', moved = '2025-01-01' WHERE id = 3")
+    item = refresh(store, source)["parts"]
+    assert counts(item) == (0, 1, 0, 9, 0)
+
+
+def test_numbers_of_another_cluster_say_nothing(store, sandbox, monkeypatch, arrow):
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
+    source = source_of(sandbox, tables=CURSOR)
+    refresh(store, source)
+    monkeypatch.setattr(postgres, "CLUSTER", "SELECT 'restored'")
+    assert refresh(store, source)["parts"].rows_read == 10
+
+
+def test_numbers_too_far_back_say_nothing(store, sandbox, monkeypatch, arrow):
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
+    source = source_of(sandbox, tables=CURSOR)
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 3")
+    monkeypatch.setattr(postgres_reads, "LONGEST_MEMORY", 0)
+    item = refresh(store, source)["parts"]
+    assert counts(item) == (0, 1, 0, 9, 0)
+    assert item.rows_read == 10
+
+
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_a_large_table_is_patched_and_folded(store, sandbox, monkeypatch, arrow, cursor):
+    monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
+    monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", 0.5)
+    sandbox.execute(PARTS, TEN)
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    patched = 0
+    for edit in (
+        "UPDATE parts SET name = 'x', moved = now() WHERE id = 3",
+        "DELETE FROM parts WHERE id IN (3, 4)",
+        "INSERT INTO parts VALUES (4, 'back'), (11, 'new')",
+        "UPDATE parts SET name = 'y', moved = now() WHERE id IN (4, 11)",
+        "DELETE FROM parts WHERE id = 11",
+        "UPDATE parts SET name = 'z', moved = now()",
+    ):
+        sandbox.execute(edit)
+        item = refresh(store, source)["parts"]
+        patched += snapshots.Snapshot(item.file).patch is not None
+        fresh = refresh(Store(store.root / "fresh"), source)["parts"]
+        assert item.report.data_version == fresh.report.data_version, edit
+        assert held(item) == held(fresh), edit
+        assert item.report.rows == len(held(fresh))
+    assert patched >= 4
+    assert snapshots.Snapshot(item.file).patch is None
+
+
+def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
+    pytest.importorskip("adbc_driver_sqlite")
+    path = tmp_path / "parts.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE parts (id INTEGER PRIMARY KEY, name TEXT, mass REAL, flag BOOLEAN, "
+            "day DATE, at TIMESTAMP, price DECIMAL(10, 2), raw BLOB, late TEXT)"
+        )
+        connection.executemany(
+            "INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (i, f"n{i}", i, i % 2, "2024-02-29", "2024-02-29 12:30:00.5", 1.25, b"\x00", None)
+                for i in range(100)
+            ],
+        )
+        connection.execute("INSERT INTO parts (id, mass, late) VALUES (1000, 0.1, 'å')")
+    connection.close()
+    settle(path)
+    source = TableSource(url=str(path))
+    by_arrow = refresh(store, source)["parts"]
+    monkeypatch.setattr(databases, "find_spec", lambda _: None)
+    plainly = refresh(Store(store.root / "plain"), source)["parts"]
+    assert rows(by_arrow) == rows(plainly)
+    assert pq.read_schema(by_arrow.file) == pq.read_schema(plainly.file)
+    assert by_arrow.report.data_version == plainly.report.data_version
+
+
+def test_a_refresh_leaves_no_connection_behind(store, sandbox):
+    sandbox.execute(PARTS, TEN)
+    refresh(store, source_of(sandbox))
+    here = sandbox.engine.url.render_as_string(hide_password=False)
+    with sa.create_engine(here, poolclass=sa.NullPool).connect() as connection:
+        found = connection.exec_driver_sql(
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' "
+            "AND pid <> pg_backend_pid()"
+        ).scalar()
+    assert found == 0
+
+
+def test_no_message_shows_a_password(store, sandbox, arrow):
+    sandbox.execute(PARTS, TEN)
+    said: list[str] = []
+    address = sandbox.url.replace("postgres:@", "postgres:s3cret@")
+    assert "s3cret" in address
+    source = TableSource(url=f"{address}&application_name=a", schema=sandbox.schema)
+    refresh(store, source, log=said.append)
+    gone = TableSource(url="postgresql://me:s3cret@127.0.0.1:1/db")
+    [item] = refresh(store, gone, log=said.append).values()
+    reason = item.report.failures[0].reason
+    assert "me:***@127.0.0.1:1" in reason
+    assert "check the URL, the password, the rights" in reason
+    assert "s3cret" not in "".join([*said, reason])

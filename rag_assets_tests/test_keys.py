@@ -1,0 +1,46 @@
+"""An index of keys answers like a dictionary."""
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assets import difference
+from rag_assets.keys import ABSENT, KeyIndex
+
+KEYS = st.lists(st.text(alphabet="abé\u0000", max_size=3), max_size=20)
+
+
+@settings(max_examples=50)
+@given(keys=KEYS, asked=KEYS)
+def test_places_are_those_of_a_dictionary(keys, asked):
+    index = KeyIndex(pa.array(keys, pa.string()))
+    first = {key: place for place, key in reversed(list(enumerate(keys)))}
+    places = index.places(pa.chunked_array([asked, asked], pa.string()))
+    assert places.tolist() == [first.get(key, ABSENT) for key in asked] * 2
+    assert index.has_repeats == (len(first) < len(keys))
+
+
+def inputs(*rows: tuple[str, str]) -> pa.Table:
+    return pa.table([[row[0] for row in rows], [row[1] for row in rows]], schema=difference.INPUTS)
+
+
+def held(*rows: tuple[str, str]) -> list[pa.RecordBatch]:
+    return inputs(*rows).to_batches(max_chunksize=2)
+
+
+def test_a_difference_names_what_to_do_and_keeps_the_order():
+    wanted = inputs(("d", "1"), ("b", "2"), ("a", "1"), ("c", "1"), ("e", "1"))
+    found = difference.compare(wanted, held(("a", "1"), ("b", "1"), ("x", "1"), ("e", "1")))
+    assert found.added["key"].to_pylist() == ["d", "c"]
+    assert found.changed["key"].to_pylist() == ["b"]
+    assert found.removed == ["x"]
+    assert found.unchanged == 2
+    assert found.pending["key"].to_pylist() == ["d", "c", "b"]
+
+
+def test_repeated_keys_are_compared_one_by_one():
+    twice = inputs(("a", "1"), ("a", "1"), ("b", "1"))
+    assert difference.compare(twice, held(("a", "1"), ("b", "1"))).unchanged == 3
+    two_held = held(("a", "1"), ("a", "2"))
+    assert difference.compare(inputs(("a", "1")), two_held).changed["key"].to_pylist() == ["a"]
+    assert difference.compare(inputs(("b", "1")), two_held).removed == ["a"]
