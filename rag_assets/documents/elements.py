@@ -55,8 +55,10 @@ _NAMES = tuple(item.name for item in fields(Element))
 def clean(text: str) -> str:
     """`text` in NFC, without control characters, soft hyphens and typographic ligatures."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    printable = _UNPRINTABLE.sub("", lines).translate(_LIGATURES)
-    return unicodedata.normalize("NFC", printable).strip()
+    printable = _UNPRINTABLE.sub("", lines)
+    if not printable.isascii():
+        printable = unicodedata.normalize("NFC", printable.translate(_LIGATURES))
+    return printable.strip()
 
 
 def cleaned_cells(rows: Iterable[Iterable[str | None]]) -> Cells:

@@ -4,7 +4,7 @@ import hashlib
 import os
 import unicodedata
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -39,39 +39,69 @@ class SourceFile:
     reason: str | None
 
 
-def fetch(file: SourceFile, *, source: DocumentSource, to: Path) -> None:
-    """Copy the bytes of `file` to the path `to`.
+class SourceReader:
+    """Reads the files of one source during one pass."""
 
-    A copy is parsed, so that what is parsed is what was checked, and never changes halfway.
+    def __init__(self, source: DocumentSource) -> None:
+        """Read from the place that `source` names."""
+        self._url = source.url
+        self._root = _local_root(source.url)
+        self._real_root = os.path.realpath(self._root or "")
+        self._folders: set[Path] = set()
+        """Folders that lie inside the root, links followed."""
 
-    Raises:
-        FetchError: The file cannot be read, leads out of its source, or is no longer the one that
-            the manifest describes.
-    """
-    with _failing_clearly(), to.open("wb") as copy:
-        _copy(file, source, copy)
+    def fetch(self, file: SourceFile, *, to: Path) -> None:
+        """Copy the bytes of `file` to the path `to`.
 
+        A copy is parsed, so that what is parsed is what was checked, and never changes halfway.
 
-def read(file: SourceFile, *, source: DocumentSource) -> bytes:
-    """The bytes of a small `file`.
+        Raises:
+            FetchError: The file cannot be read, leads out of its source, or is no longer the one
+                that the manifest describes.
+        """
+        with _failing_clearly(), to.open("wb") as copy:
+            self._copy(file, copy)
 
-    Raises:
-        FetchError: As for `fetch`.
-    """
-    content = BytesIO()
-    with _failing_clearly():
-        _copy(file, source, content)
-    return content.getvalue()
+    def read(self, file: SourceFile) -> bytes:
+        """The bytes of a small `file`.
 
+        Raises:
+            FetchError: As for `fetch`.
+        """
+        content = BytesIO()
+        with _failing_clearly():
+            self._copy(file, content)
+        return content.getvalue()
 
-def _copy(file: SourceFile, source: DocumentSource, copy: BinaryIO) -> None:
-    digest = hashlib.sha256()
-    with _opened(file.uri, source) as original:
-        while block := original.read(BLOCK):
-            digest.update(block)
-            copy.write(block)
-    if digest.hexdigest() != file.sha256:
-        raise FetchError("changed while being read: the next refresh takes it", kind="environment")
+    def _copy(self, file: SourceFile, copy: BinaryIO) -> None:
+        digest = hashlib.sha256()
+        with self._opened(file.uri) as original:
+            while block := original.read(BLOCK):
+                digest.update(block)
+                copy.write(block)
+        if digest.hexdigest() != file.sha256:
+            reason = "changed while being read: the next refresh takes it"
+            raise FetchError(reason, kind="environment")
+
+    def _opened(self, uri: str) -> AbstractContextManager[BinaryIO]:
+        if self._root is not None:
+            return self._inside(self._root, uri).open("rb")
+        import fsspec
+
+        return fsspec.open(f"{self._url.rstrip('/')}/{uri}", "rb")
+
+    def _inside(self, root: Path, uri: str) -> Path:
+        """Where the file lies, links followed; its name may be spelled in another Unicode form."""
+        path = root / uri
+        if not uri.isascii() and not path.exists():
+            path = root / unicodedata.normalize("NFD", uri)
+        is_link, folder = path.is_symlink(), path.parent
+        if is_link or folder not in self._folders:
+            if not Path(os.path.realpath(path)).is_relative_to(self._real_root):
+                raise FetchError("leads out of its source: copy it into the source", kind="input")
+            if not is_link:
+                self._folders.add(folder)
+        return path
 
 
 @contextmanager
@@ -88,32 +118,9 @@ def _failing_clearly() -> Generator[None]:
         ) from error
 
 
-@contextmanager
-def _opened(uri: str, source: DocumentSource) -> Generator[BinaryIO]:
-    root = _local_root(source.url)
-    if root is not None:
-        with _inside(root, uri).open("rb") as file:
-            yield file
-        return
-    import fsspec
-
-    with fsspec.open(f"{source.url.rstrip('/')}/{uri}", "rb") as file:
-        yield file
-
-
 def _local_root(url: str) -> Path | None:
     if url.startswith("package:"):
         return resolve_package_path(url)
     if url.startswith("file:"):
         return Path(url2pathname(urlparse(url).path))
     return None if "://" in url else Path(url)
-
-
-def _inside(root: Path, uri: str) -> Path:
-    """Where the file lies, links followed; its name may be spelled in another Unicode form."""
-    path = root / uri
-    if not path.exists():
-        path = root / unicodedata.normalize("NFD", uri)
-    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
-        raise FetchError("leads out of its source: copy it into the source", kind="input")
-    return path

@@ -11,7 +11,7 @@ from typing import Literal
 
 from rag_assets import config
 from rag_assets.documents.elements import Element, from_json
-from rag_assets.documents.files import FetchError, SourceFile, fetch, read
+from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.documents.parsers import preflight
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
@@ -87,7 +87,7 @@ class Parsing:
         """
         self._settings = settings
         self._name = name
-        self._sources = sources
+        self._readers = {name: SourceReader(source) for name, source in sources.items()}
         self._scratch = scratch
         self._executor = executor
         self._tasks: dict[str, tuple[_Open, list[int] | None]] = {}
@@ -120,7 +120,7 @@ class Parsing:
             path = self._scratch / f"{content.key}{SUFFIXES[media_type]}"
             opened = _Open(content, path)
             try:
-                fetch(content.file, source=self._source(content.file), to=path)
+                self._reader(content.file).fetch(content.file, to=path)
             except FetchError as error:
                 opened.problems.append(Problem(str(error), error.kind))
                 yield self._finish(opened)
@@ -132,7 +132,7 @@ class Parsing:
     def _read_here(self, content: Content, media_type: str) -> Parsed:
         """Parse a harmless file in this process."""
         try:
-            found = read(content.file, source=self._source(content.file))
+            found = self._reader(content.file).read(content.file)
             return _parsed(content, content.parser.elements(found, media_type))
         except FetchError as error:
             problem = Problem(str(error), error.kind)
@@ -140,12 +140,12 @@ class Parsing:
             problem = _problem(failure_of(error), content.parser)
         return _parsed(content, [], problems=[problem])
 
-    def _source(self, file: SourceFile) -> config.DocumentSource:
-        source = self._sources.get(file.source)
-        if source is None:
+    def _reader(self, file: SourceFile) -> SourceReader:
+        reader = self._readers.get(file.source)
+        if reader is None:
             reason = f"its source {file.source} is no longer in the config: refresh the sources"
             raise FetchError(reason, kind="environment")
-        return source
+        return reader
 
     def _plan(self, opened: _Open, outcome: Outcome) -> None:
         """Cut the file into page ranges, once it is known how long it is."""
