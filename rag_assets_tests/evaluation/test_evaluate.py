@@ -151,7 +151,7 @@ def test_each_level_counts_its_own_items_and_questions(result: EvaluationResult)
 
 def test_every_retriever_has_every_metric_with_its_interval(result: EvaluationResult) -> None:
     rows = result.summary_rows(level="gold", domain="combined", split="all")
-    assert len(rows) == len(RETRIEVERS) * 7 * 5
+    assert len(rows) == len(RETRIEVERS) * (9 * 5 + 1)
     assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in rows)
     differences = result.difference_rows(level="gold", domain="combined", split="all")
     assert {(row["retriever"], row["reference"]) for row in differences} == {
@@ -168,6 +168,38 @@ def test_a_difference_is_that_of_the_means(result: EvaluationResult) -> None:
             for name in (row["retriever"], row["reference"])
         ]
         assert row["value"] == pytest.approx(means[0] - means[1])
+
+
+def test_every_difference_of_a_mean_over_questions_is_tested(result: EvaluationResult) -> None:
+    rows = result.difference_rows(level="gold", domain="combined", split="all")
+    assert {row["metric"] for row in rows if row["p"] is None} == {"f1_of_means"}
+    assert {row["metric"] for row in rows if row["p_mcnemar"] is not None} == {"hit_rate"}
+    tested = [row for row in rows if row["p"] is not None]
+    assert all(row["smallest_p"] <= row["p"] <= row["p_adjusted"] <= 1 for row in tested)
+    assert {row["detectable"] is None for row in tested if row["value"] == 0} == {True}
+
+
+def test_f1_of_means_is_that_of_mean_precision_and_recall(result: EvaluationResult) -> None:
+    precision, recall, f1 = (
+        value(result, name, domain="combined", cutoff=5)
+        for name in ("precision", "recall", "f1_of_means")
+    )
+    assert f1 == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_all_retrievers_are_tested_at_once(result: EvaluationResult) -> None:
+    rows = result.overall_rows(domain="combined")
+    assert [row["metric"] for row in rows] == ["hit_rate", "mrr", "ndcg"]
+    assert all(row["retrievers"] == 3 and 0 < row["p"] <= 1 for row in rows)
+
+
+def test_each_two_retrievers_are_held_beside_each_other(result: EvaluationResult) -> None:
+    pairs = {(row["first"], row["second"]) for row in result.agreement_rows(domain="combined")}
+    assert pairs == {("baseline", "bm25"), ("baseline", "hybrid"), ("bm25", "hybrid")}
+    (row,) = result.agreement_rows(domain="combined", first="baseline", second="hybrid")
+    assert row["overlap"] == row["union"] == len(UNITS)
+    assert row["jaccard"] == 1
+    assert row["sources"] == 5
 
 
 def test_gold_that_is_not_indexed_is_listed_with_its_reason(result: EvaluationResult) -> None:
