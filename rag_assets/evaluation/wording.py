@@ -1,6 +1,6 @@
 """An evaluation in words, numbers and lines of text: what report, metadata and terminal share."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -92,6 +92,7 @@ def differences_table(result: EvaluationResult) -> list[Row]:
         {
             "questions": domain,
             "n": row["questions"],
+            "clusters": f"{row['clusters']} by {row['clustered_by']}",
             "retriever": row["retriever"],
             "against": row["reference"],
             "metric": f"{metric}@{cutoff}",
@@ -181,9 +182,16 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
 
 
 def report_markdown(result: EvaluationResult) -> str:
-    """The main table and what it says, as Markdown."""
+    """The main table, what it says, and the paired differences behind that, as Markdown."""
     columns, rows = main_table(result)
-    table = [columns, ["---"] * len(columns)]
-    table += [[str(row[name]) for name in columns] for row in rows]
-    lines = ["| " + " | ".join(cells) + " |" for cells in table]
-    return "\n".join([*lines, "", *(f"- {sentence}" for sentence in findings(result))])
+    lines = [*_markdown(columns, rows), "", *(f"- {sentence}" for sentence in findings(result))]
+    differences = differences_table(result)
+    if differences:
+        lines += ["", *_markdown(list(differences[0]), differences)]
+    return "\n".join(lines)
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    cells = [columns, ["---"] * len(columns)]
+    cells += [[str(row[name]) for name in columns] for row in rows]
+    return ("| " + " | ".join(line) + " |" for line in cells)

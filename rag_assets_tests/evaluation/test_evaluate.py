@@ -15,7 +15,7 @@ from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.questions import QuestionsError, refresh_questions
 from rag_assets.evaluation.results import EvaluationResult
-from rag_assets.evaluation.wording import report_markdown
+from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
@@ -361,8 +361,19 @@ def test_a_question_with_markup_is_shown_as_text(result: EvaluationResult) -> No
 def test_words_follow_from_the_numbers(result: EvaluationResult) -> None:
     markdown = report_markdown(result)
     assert "not separable at n = 4" in markdown
+    assert "fewer than 20 documents or tables, intervals and tests are clustered by" in markdown
     assert "Gold of 1 questions is not in the index (1 pieces)" in markdown
     assert "| combined | 4 | hybrid | 0.750 [" in markdown
+
+
+def test_effect_and_interval_stand_before_any_p(result: EvaluationResult) -> None:
+    columns = list(differences_table(result)[0])
+    assert columns.index("difference") < columns.index("p adjusted") < columns.index("p")
+    assert columns.index("detectable") < columns.index("smallest p")
+    text = result.report.read_text("utf-8")
+    assert text.index("<th>difference</th>") < text.index("<th>p adjusted</th>")
+    assert "4 by gold" in text
+    assert "All 3 retrievers at once on all questions, hit_rate@10" in text
 
 
 def materialize(config: Config) -> dg.ExecuteInProcessResult:
