@@ -135,9 +135,9 @@ def _made_from(
         list(retrievers),
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
-        config.evaluation.margin,
         config.retrieval.model_dump(),
         config.index.ann_from_rows,
+        config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
     )
 
