@@ -17,11 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
+from types import ModuleType
 
 from bounds import REPOSITORY, at_most, equal, finish, rag_assets
 
@@ -41,7 +42,7 @@ class Clocks:
     """Wall seconds of nested parts; a part's own time leaves out those inside it."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self._running: list[str] = [COMMAND]
         self._since = time.monotonic()
 
@@ -53,7 +54,14 @@ class Clocks:
         finally:
             self._switch(self._running.pop)
 
-    def timed(self, function: Callable, name: str) -> Callable:
+    def watch(self, module: ModuleType, function: str, *, name: str) -> None:
+        """Count what a function of a module does as `name` from now on."""
+        setattr(module, function, self._timed(getattr(module, function), name))
+
+    def stop(self) -> None:
+        self._switch(lambda: None)
+
+    def _timed(self, function: Callable, name: str) -> Callable:
         """`function` counted as `name`; what a generator does at each step as well."""
 
         @wraps(function)
@@ -63,9 +71,6 @@ class Clocks:
             return self._steps(result, name) if isinstance(result, Generator) else result
 
         return call
-
-    def stop(self) -> None:
-        self._switch(lambda: None)
 
     def _steps(self, results: Iterator, name: str) -> Iterator:
         while True:
@@ -87,17 +92,16 @@ def refresh_with_clocks(began: float) -> None:
     """Refresh in this process and print the seconds of each part; `began` is when it was made."""
     clocks = Clocks()
     clocks.seconds[START] = time.time() - began
-    loader = sys.modules["_frozen_importlib"]
-    loader._find_and_load = clocks.timed(loader._find_and_load, IMPORTS)
+    clocks.watch(sys.modules["_frozen_importlib"], "_find_and_load", name=IMPORTS)
 
     from dagster._core.execution.plan import compute_generator
 
     from rag_assets import definitions
     from rag_assets.serving import cli, refresh
 
-    compute_generator.invoke_compute_fn = clocks.timed(compute_generator.invoke_compute_fn, STEPS)
-    definitions.definitions = clocks.timed(definitions.definitions, DEFINITIONS)
-    refresh.refresh = clocks.timed(refresh.refresh, DAGSTER)
+    clocks.watch(compute_generator, "invoke_compute_fn", name=STEPS)
+    clocks.watch(definitions, "definitions", name=DEFINITIONS)
+    clocks.watch(refresh, "refresh", name=DAGSTER)
     code = cli.main(["refresh", "--json"])
     clocks.stop()
     print(json.dumps(clocks.seconds))

@@ -13,11 +13,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from importlib import import_module
 
 import dagster as dg
 
 from rag_assets.clean_up import clean_up_all
-from rag_assets.config import Config
+from rag_assets.config import Config, ConfigError
 from rag_assets.lineage import records_of
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources
@@ -73,20 +74,41 @@ def governed(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
 
 
+def executor_of(config: Config) -> dg.ExecutorDefinition:
+    """What does the steps of a run: `execution.steps`, or the process of the run itself.
+
+    Raises:
+        ConfigError: There is no such executor.
+    """
+    name = config.execution.steps
+    if name is None:
+        return dg.in_process_executor
+    module, _, attribute = name.partition(":")
+    try:
+        executor = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"execution.steps: {name} cannot be imported ({error})") from error
+    if not isinstance(executor, dg.ExecutorDefinition):
+        raise ConfigError(f"execution.steps: {name} is no executor of Dagster")
+    settings = config.execution.steps_config
+    return executor.configured(settings, name=executor.name) if settings else executor
+
+
 def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     """Jobs, schedule and sensors over the assets of `rooms`."""
     specs = list(rooms.resolve_all_asset_specs())
+    executor = executor_of(config)
     nightly = dg.define_asset_job(
         NIGHTLY_JOB,
         selection=[spec.key for spec in specs],
         description="The sources and the variant that serves (the run's partition), in one run.",
-        executor_def=dg.in_process_executor,
+        executor_def=executor,
     )
     backfill = dg.define_asset_job(
         BACKFILL_JOB,
         selection=[spec.key for spec in specs if spec.partitions_def],
         description="All steps of one variant, from the sources as they were last read.",
-        executor_def=dg.in_process_executor,
+        executor_def=executor,
     )
     clean_up = _clean_up_job(config)
     return dg.Definitions(
@@ -170,7 +192,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     def clean_up_tables(context: dg.OpExecutionContext) -> None:
         cleaned = list(
             clean_up_all(
-                Store(config.state_dir), keep_days=config.clean_up.keep_days, log=context.log.info
+                Store.of(config), keep_days=config.clean_up.keep_days, log=context.log.info
             )
         )
         context.add_output_metadata(

@@ -37,7 +37,7 @@ def definitions(config: Config) -> dg.Definitions:
             automation.governed(rooms, config=config),
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
-            dg.Definitions(executor=dg.in_process_executor),
+            dg.Definitions(executor=automation.executor_of(config)),
         )
 
 

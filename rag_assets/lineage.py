@@ -42,7 +42,7 @@ def variants(config: Config) -> dg.StaticPartitionsDefinition:
 
 def store_of(config: Config) -> Store:
     """The state that belongs to `config`."""
-    return Store(config.state_dir)
+    return Store.of(config)
 
 
 def materialized(

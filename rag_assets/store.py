@@ -2,24 +2,26 @@
 
 Nothing else opens a table. Every commit is atomic: a reader sees the table before it or after
 it, never in between. A lock dies with the process that holds it, so that a killed run blocks
-nobody. LanceDB is imported on first use of a table, not before: whoever only asks what was
-finished does not pay for it.
+nobody. Tables may lie in an object store; locks and records lie in the state folder even then, and
+whoever writes mounts that folder. LanceDB is imported on first use of a table, not before: whoever
+only asks what was finished does not pay for it.
 """
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
 from rag_assets.atomic import write_atomically
+from rag_assets.config import Config
+from rag_assets.places import Bucket, Folder, Place
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -62,31 +64,34 @@ class Completion:
 class Store:
     """All tables below one state folder."""
 
-    def __init__(self, root: Path) -> None:
-        """Open the state at `root`; the folder is made when something is first written."""
+    def __init__(self, root: Path, *, tables: str | None = None) -> None:
+        """Open the state at `root`; the folder is made when something is first written.
+
+        Args:
+            root: Folder of locks, records and everything that is no table.
+            tables: URL of an object store that holds the tables; they lie in `root` without one.
+        """
         self.root = root
-        self.tables = root / "lance"
+        self._tables: Place = Bucket(tables) if tables else Folder(root / "lance")
         self.encoders = root / "encoders"
         """What is derived from weights: their hashes, the chosen paths, exported graphs."""
 
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """The state that belongs to `config`."""
+        return cls(config.state_dir, tables=config.tables_url)
+
     @cached_property
     def _database(self) -> "DBConnection":
-        import lancedb
-
-        self.tables.mkdir(parents=True, exist_ok=True)
-        return lancedb.connect(self.tables)
+        return self._tables.connect()
 
     def exists(self, name: str) -> bool:
         """Whether the table was ever written; a run that was killed before leaves only folders."""
-        try:
-            with os.scandir(self.tables / f"{name}.lance" / "_versions") as versions:
-                return any(version.name.endswith(".manifest") for version in versions)
-        except FileNotFoundError:
-            return False
+        return self._tables.exists(name)
 
     def names(self) -> list[str]:
         """All tables, sorted."""
-        return sorted(path.stem for path in self.tables.glob("*.lance") if self.exists(path.stem))
+        return self._tables.names()
 
     def open(self, name: str, *, version: int | None = None) -> "LanceTable":
         """The table itself, for searching and for its indexes; at `version` if one is given.
@@ -110,7 +115,7 @@ class Store:
 
         if not self.exists(name):
             raise MissingTableError(name)
-        return lance.dataset(self.tables / f"{name}.lance", version=version)
+        return lance.dataset(self._tables.uri(name), version=version)
 
     def version(self, name: str) -> int:
         """The newest version of the table, to pin what a run reads."""
@@ -204,11 +209,7 @@ class Store:
     def drop(self, name: str) -> None:
         """Remove a table and the record of its last pass; a killed run leaves it whole or gone."""
         self._completion_file(name).unlink(missing_ok=True)
-        folder, dropped = self.tables / f"{name}.lance", self.tables / f".{name}.dropped"
-        remove_folder(dropped)
-        if folder.exists():
-            folder.replace(dropped)
-            remove_folder(dropped)
+        self._tables.drop(name)
 
     def completion(self, name: str) -> Completion | None:
         """What the last complete pass over the table was made from, if it still holds."""
@@ -269,11 +270,6 @@ def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
-
-
-def remove_folder(path: Path) -> None:
-    """Remove a folder and all below it; it may be gone already."""
-    shutil.rmtree(path, ignore_errors=True)
 
 
 def parts_of(keys: Sequence[str]) -> Iterator[Sequence[str]]:

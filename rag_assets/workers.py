@@ -23,6 +23,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Literal, Self, TypeAlias
 
@@ -52,6 +53,14 @@ class Task:
     arguments: Mapping[str, Json]
     seconds: float
     """Time limit; the worker is killed when it is over."""
+    file: Path | None = None
+    """What the function reads, as its argument `path`: a copy where the worker is elsewhere."""
+
+    @property
+    def call(self) -> dict[str, Json]:
+        """What is called, and with what."""
+        path = {"path": str(self.file)} if self.file else {}
+        return {"function": self.function, "arguments": {**self.arguments, **path}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,7 @@ Outcome: TypeAlias = Done | Failed
 
 def run_here(task: Task) -> Outcome:
     """What a worker would make of `task`, in this process: without a limit of time or memory."""
-    kind, payload = _answer({"function": task.function, "arguments": task.arguments})
+    kind, payload = _answer(task.call)
     return _outcome(kind, payload)
 
 
@@ -92,6 +101,7 @@ class Pool:
         self,
         *,
         size: int | None = None,
+        threads: int = 1,
         tasks_per_process: int = 500,
         memory_bytes: int | None = None,
     ) -> None:
@@ -100,10 +110,12 @@ class Pool:
         Args:
             size: Most processes at a time; as many as there are cores, up to `MOST_PROCESSES`,
                 if None.
+            threads: Cores that one process computes on.
             tasks_per_process: A process is replaced after so many tasks: leaks stay bounded.
             memory_bytes: Most data memory of one process (Linux); more raises `MemoryError` there.
         """
-        self.size = size or min(_cores(), MOST_PROCESSES)
+        self.size = size or min(cores(), MOST_PROCESSES)
+        self._threads = threads
         self._tasks_per_process = tasks_per_process
         self._memory_bytes = memory_bytes
         self._waiting: deque[Task] = deque()
@@ -122,9 +134,9 @@ class Pool:
         self.close()
 
     @property
-    def waiting(self) -> int:
-        """Tasks that no worker has taken yet."""
-        return len(self._waiting)
+    def has_room(self) -> bool:
+        """Whether more tasks would keep workers busy."""
+        return len(self._waiting) < self.size
 
     @property
     def unfinished(self) -> int:
@@ -159,7 +171,7 @@ class Pool:
             elif self._waiting:
                 worker.give(self._next_for(worker))
         while self._waiting and len(self._workers) < self.size:
-            worker = _Worker(memory_bytes=self._memory_bytes)
+            worker = _Worker(threads=self._threads, memory_bytes=self._memory_bytes)
             self._selector.register(worker.replies, selectors.EVENT_READ, worker)
             self._workers.append(worker)
             worker.give(self._next_for(worker))
@@ -204,7 +216,7 @@ class Pool:
 class _Worker:
     """One process and what it is doing."""
 
-    def __init__(self, *, memory_bytes: int | None) -> None:
+    def __init__(self, *, threads: int, memory_bytes: int | None) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rag_assets.workers", str(memory_bytes or 0)],
@@ -212,7 +224,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             start_new_session=True,
-            env=_environment(),
+            env=_environment(threads),
         )
         self.known: set[str] = set()
         self.task: Task | None = None
@@ -242,7 +254,7 @@ class _Worker:
         self.served += 1
         self.errors.seek(0)
         self.errors.truncate()
-        call = {"function": task.function, "arguments": task.arguments, "seconds": self.limit}
+        call = {**task.call, "seconds": self.limit}
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):  # it has died: its closed reply pipe says so
             self.process.stdin.write(json.dumps(call).encode() + b"\n")
@@ -299,19 +311,20 @@ def _outcome(kind: bytes, payload: bytes) -> Outcome:
     return Failed(**value) if kind == _ERROR else Done(value)
 
 
-def _cores() -> int:
+def cores() -> int:
     """Cores that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _environment() -> dict[str, str]:
-    """One core for each worker, and the import path of this process."""
-    threads = dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT"), "1"
+def _environment(threads: int) -> dict[str, str]:
+    """So many cores for each worker, and the import path of this process."""
+    share = dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT"),
+        str(threads),
     )
-    return {**os.environ, **threads, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return {**os.environ, **share, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def main() -> None:

@@ -46,6 +46,11 @@ def crash():
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def die():
+    """As a machine that is taken away does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def slow(value):
     time.sleep(1)
     return value
@@ -70,3 +75,7 @@ def hog():
     blocks = []
     while True:
         blocks.append(bytearray(64 << 20))
+
+
+def read_text(path):
+    return [Path(path).name, Path(path).read_text()]

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self, TypeAlias, get_args
 from pydantic import (
     BeforeValidator,
     Field,
+    JsonValue,
     SecretStr,
     field_validator,
     model_validator,
@@ -255,6 +256,40 @@ class Schedule(Section):
         return value
 
 
+Place: TypeAlias = Literal["in_process", "processes", "ray"]
+
+
+class Execution(Section):
+    """Where documents are parsed and texts embedded; the result is the same everywhere."""
+
+    parsing: Place = Field(
+        "processes",
+        description="worker processes, with limits of time and memory, here or on a Ray cluster; "
+        "in_process has no limits",
+    )
+    embedding: Place = Field(
+        "in_process", description="this process uses all cores and GPUs; the others are for more"
+    )
+    workers: int | None = Field(
+        None,
+        gt=0,
+        description="most processes (one for each core, up to 4) or Ray workers (what fits)",
+    )
+    ray_address: str | None = Field(
+        None,
+        pattern=r"^(auto|[^/\s]+:\d+)$",
+        description="of the Ray cluster that this machine is a node of: auto, or HOST:PORT of its "
+        "head; one is started on this machine unless given",
+    )
+    steps: str | None = Field(
+        None,
+        pattern=r"^[\w.]+:\w+$",
+        description="Dagster executor that does the steps of a run, such as "
+        "dagster_k8s:k8s_job_executor; the process of the run does unless given",
+    )
+    steps_config: dict[str, JsonValue] = Field({}, description="config of that executor")
+
+
 class CleanUp(Section):
     """When old versions of tables are removed, and which of them."""
 
@@ -286,6 +321,12 @@ class Config(Section):
     """The whole of `rag_assets.yaml`."""
 
     state_dir: Path = Field(Path("data/.state"), description="everything built lies here")
+    tables_url: str | None = Field(
+        None,
+        pattern=r"^s3://[^/@:]+(/[^@]*)?$",
+        description="s3://BUCKET/PREFIX that holds the LanceDB tables instead of state_dir; "
+        "credentials and endpoint come from the environment (AWS_*)",
+    )
     owner: str = Field("team:data", description="owner shown in Dagster: team:NAME or an e-mail")
     sources: Sources = Sources()
     parsers: dict[Slug, Parser] = Field({}, validate_default=True)
@@ -294,6 +335,7 @@ class Config(Section):
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
     variants: dict[Slug, Variant] = Field({"default": Variant()}, min_length=1)
     index: Index = Index()
+    execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
     evaluation: Evaluation = Evaluation()
     serving: Serving = Serving()

@@ -9,20 +9,22 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
-from rag_assets.arrow_sql import query
 from rag_assets.config import Chunking, Config
 from rag_assets.documents.chunking import Block, Chunk, chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
 from rag_assets.store import Store
 
-REVISION = 1
-"""Raised when the same elements and settings give other chunks than before."""
+REVISION = 2
+"""Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 256
+WORDS_OF_SHA256 = 4
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["document_id", "index", "type", "text", "page", "section_path"]
@@ -190,10 +192,14 @@ class _Pass:
 
 
 def _contents(elements: pa.Table, files: pa.Table) -> pa.Table:
-    """For each document of the manifest, a hash over what its elements say."""
-    return query(
-        "SELECT document_id, count(*) || ':' || bit_xor(md5_number(row_fingerprint)) AS content "
-        "FROM elements SEMI JOIN files USING (document_id) GROUP BY document_id",
-        elements=elements,
-        files=files,
-    )
+    """For each document of the manifest, its number of elements and a sum over what they say."""
+    held = elements.filter(pc.is_in(elements["document_id"], files["document_id"].combine_chunks()))
+    owners = held["document_id"].combine_chunks().dictionary_encode()
+    places = owners.indices.to_numpy()
+    texts = "".join(held["row_fingerprint"].to_pylist())
+    words = np.frombuffer(bytes.fromhex(texts), "<u8").reshape(-1, WORDS_OF_SHA256)
+    sums = np.zeros((len(owners.dictionary), WORDS_OF_SHA256), "<u8")
+    np.add.at(sums, places, words)
+    counts = np.bincount(places, minlength=len(sums)).tolist()
+    contents = [f"{count}:{row.tobytes().hex()}" for count, row in zip(counts, sums, strict=True)]
+    return pa.table({"document_id": owners.dictionary, "content": pa.array(contents, pa.string())})

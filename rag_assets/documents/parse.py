@@ -24,9 +24,10 @@ from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsing import Content, Parsed, Parsing
+from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint
-from rag_assets.store import Store, is_one_of, parts_of, remove_folder
-from rag_assets.workers import Pool
+from rag_assets.places import remove_folder
+from rag_assets.store import Store, is_one_of, parts_of
 
 REVISION = 1
 """Raised when the same output of a parser gives other elements than before."""
@@ -91,14 +92,19 @@ def refresh_elements(
     scratch = store.root / "scratch" / target.name
     work = _Pass(store, target, parser=parser, parsers=parsers, log=log)
 
-    with Pool(memory_bytes=MEMORY_A_WORKER) as pool:
+    packages = sorted({each.distribution for each in parsers.values() if each.distribution})
+    with for_parsing(config.execution, memory_bytes=MEMORY_A_WORKER, packages=packages) as executor:
 
         def transform(changed: pa.Table) -> Iterator[sync.Batch]:
             remove_folder(scratch)  # left by a killed run: the table's lock is ours
             scratch.mkdir(parents=True)
             with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
                 parsing = Parsing(
-                    settings, name=parser, sources=sources, scratch=Path(folder), pool=pool
+                    settings,
+                    name=parser,
+                    sources=sources,
+                    scratch=Path(folder),
+                    executor=executor,
                 )
                 yield from work.transform(changed, parsing)
 

@@ -17,7 +17,8 @@ from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.sections import with_sections
-from rag_assets.workers import Done, Failed, Outcome, Pool, Task, failure_of
+from rag_assets.executors import Executor
+from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Parsing:
         name: str,
         sources: Mapping[str, config.DocumentSource],
         scratch: Path,
-        pool: Pool,
+        executor: Executor,
     ) -> None:
         """Prepare; nothing is started.
 
@@ -82,13 +83,13 @@ class Parsing:
             name: What the config calls them, for reasons that name a setting.
             sources: Where files lie, by name.
             scratch: An existing folder for copies of the files at work.
-            pool: Idle workers; they are left running.
+            executor: Where they are parsed; it is left open.
         """
         self._settings = settings
         self._name = name
         self._sources = sources
         self._scratch = scratch
-        self._pool = pool
+        self._executor = executor
         self._tasks: dict[str, tuple[_Open, list[int] | None]] = {}
 
     def run(self, contents: Iterable[Content]) -> Iterator[Parsed]:
@@ -98,7 +99,7 @@ class Parsing:
         """
         waiting = iter(contents)
         yield from self._draw(waiting)
-        for task, outcome in self._pool.finished():
+        for task, outcome in self._executor.finished():
             opened, pages = self._tasks.pop(task.key)
             opened.tasks -= 1
             if task.function == preflight.FUNCTION:
@@ -111,7 +112,7 @@ class Parsing:
 
     def _draw(self, waiting: Iterator[Content]) -> Iterator[Parsed]:
         """Open as many files as keep the workers busy; those that cannot be read are finished."""
-        while self._pool.waiting < self._pool.size and (content := next(waiting, None)) is not None:
+        while self._executor.has_room and (content := next(waiting, None)) is not None:
             media_type = str(content.file.media_type)
             if content.file.size <= content.parser.harmless_bytes:
                 yield self._read_here(content, media_type)
@@ -124,8 +125,8 @@ class Parsing:
                 opened.problems.append(Problem(str(error), error.kind))
                 yield self._finish(opened)
                 continue
-            arguments = {"path": str(path), "media_type": media_type}
-            task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS)
+            arguments = {"media_type": media_type}
+            task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS, file=path)
             self._submit(task, opened, pages=None)
 
     def _read_here(self, content: Content, media_type: str) -> Parsed:
@@ -182,13 +183,13 @@ class Parsing:
         content = opened.content
         limit = self._settings.seconds_per_task + length * self._settings.seconds_per_page
         key = f"{content.key} {pages[0] if pages else 'all'}"
-        arguments = {"path": str(opened.path), "pages": pages}
-        return Task(key, content.parser.function, arguments, limit)
+        arguments = {"pages": pages}
+        return Task(key, content.parser.function, arguments, limit, file=opened.path)
 
     def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None) -> None:
         opened.tasks += 1
         self._tasks[task.key] = opened, pages
-        self._pool.submit(task)
+        self._executor.submit(task)
 
     def _finish(self, opened: _Open) -> Parsed:
         opened.path.unlink(missing_ok=True)

@@ -16,13 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.config import Config
+from rag_assets.config import Config, Execution
+from rag_assets.executors import for_embedding, outcomes
 from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import Progress, ahead, parts_of_plan
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
 from rag_assets.models.embedding import Embedded
-from rag_assets.models.windows import Tokenized
+from rag_assets.models.replicas import EncoderError
+from rag_assets.models.tasks import part_of
+from rag_assets.models.weights import WeightsError
 from rag_assets.store import KEYS_PER_STATEMENT, Store, is_one_of, parts_of, quoted
 from rag_assets.sync import (
     Batch,
@@ -33,10 +36,13 @@ from rag_assets.sync import (
     refresh,
     with_recipe,
 )
+from rag_assets.workers import Failed, Task
 
 RECIPE = "units:1"
 OWNERS = ("documents__", "rows__")
 """Prefixes of the tables that own vectors; the joint table copies them."""
+MOST_LOST = 3
+"""So many lost workers in a row are no accident."""
 
 Log = Callable[[str], None]
 
@@ -71,6 +77,7 @@ def refresh_documents(
         source=chunk_source(tables.chunks),
         target=tables.documents,
         encoder=encoder_of(store, config, model=config.variant(variant).model),
+        execution=config.execution,
         log=log,
         retry=retry,
     )
@@ -86,6 +93,7 @@ def refresh_rows(
         source=row_source(tables.serialized_rows),
         target=tables.rows,
         encoder=encoder_of(store, config, model=config.variant(variant).model),
+        execution=config.execution,
         log=log,
         retry=retry,
     )
@@ -97,6 +105,7 @@ def refresh_units(
     source: TextSource,
     target: str,
     encoder: IndexEncoder,
+    execution: Execution,
     log: Log,
     retry: bool = False,
 ) -> EmbeddingReport:
@@ -105,9 +114,10 @@ def refresh_units(
     Raises:
         MissingTableError: The source was never built.
         WeightsError: The model's weights are missing or broken.
-        EncoderError: The model cannot compute here.
+        EncoderError: The model cannot compute where texts are embedded.
+        ClusterError: Texts are embedded on a Ray cluster that cannot be used.
     """
-    work = _Pass(store, source=source, target=target, encoder=encoder, log=log)
+    work = _Pass(store, source=source, target=target, encoder=encoder, execution=execution, log=log)
     report = refresh(
         store,
         target=Target(
@@ -126,16 +136,24 @@ class _Pass:
     """One pass over a units table: which vectors it finds, which it computes, and the tally."""
 
     def __init__(
-        self, store: Store, *, source: TextSource, target: str, encoder: IndexEncoder, log: Log
+        self,
+        store: Store,
+        *,
+        source: TextSource,
+        target: str,
+        encoder: IndexEncoder,
+        execution: Execution,
+        log: Log,
     ) -> None:
         self.recipe = f"{RECIPE}/{encoder.encoder_id}"
         self._store = store
         self._source = source
         self._target = target
         self._encoder = encoder
+        self._execution = execution
         self._log = log
         self._version: int | None = None
-        self._units = self._embedded = self._windowed = self._tokens = 0
+        self._units = self._embedded = self._windowed = self._tokens = self._lost = 0
         self._seconds = 0.0
         self._norms: list[float] = []
 
@@ -231,30 +249,66 @@ class _Pass:
         )
 
     def _computed(self, plan: pa.Table) -> Iterator[Batch]:
-        encoder = self._encoder.load()
         distinct = plan.group_by("text_hash").aggregate([("bytes", "max")])
-        progress = Progress(
-            self._target,
-            texts=distinct.num_rows,
-            size=pc.sum(distinct["bytes_max"]).as_py(),
-            log=self._log,
-        )
+        progress: Progress | None = None
+        parts: dict[str, _Texts] = {}
 
-        def prepared() -> Iterator[tuple[_Texts, Tokenized]]:
-            for part in parts_of_plan(plan, tokens=encoder.part_tokens):
+        def tasks() -> Iterator[Task]:
+            cut = parts_of_plan(plan, tokens=self._encoder.part_tokens)
+            for number, part in enumerate(cut):
                 texts = _distinct(self._rows(part))
-                yield texts, encoder.tokenize(texts.texts)
+                task = self._encoder.task(str(number), texts.texts)
+                parts[task.key] = texts
+                yield task
 
-        def computed() -> Iterator[tuple[_Texts, Embedded]]:
-            for texts, tokenized in ahead(prepared()):
-                yield texts, encoder.embed(tokenized)
+        with for_embedding(self._execution, device=self._encoder.device) as executor:
+            for task, outcome in outcomes(executor, ahead(tasks())):
+                texts = parts.pop(task.key)
+                if isinstance(outcome, Failed):
+                    yield self._not_embedded(texts, outcome)
+                    continue
+                self._lost = 0
+                part = part_of(outcome.value)
+                progress = progress or Progress(
+                    self._target,
+                    texts=distinct.num_rows,
+                    size=pc.sum(distinct["bytes_max"]).as_py(),
+                    started=time.monotonic() - part.seconds,
+                    log=self._log,
+                )
+                self._count(part.embedded)
+                yield self._placed(texts, part.embedded)
+                progress.advance(
+                    texts=len(texts.texts), size=texts.size, tokens=part.embedded.tokens
+                )
+                self._seconds = progress.seconds
 
-        started = time.monotonic()
-        for texts, embedded in ahead(computed()):
-            self._count(embedded)
-            yield self._placed(texts, embedded)
-            progress.advance(texts=len(texts.texts), size=texts.size, tokens=embedded.tokens)
-        self._seconds = time.monotonic() - started
+    def _not_embedded(self, texts: "_Texts", failed: Failed) -> Batch:
+        """Texts whose worker was lost: they are tried again at the next refresh.
+
+        Raises:
+            WeightsError: The weights are missing or broken where texts are embedded.
+            EncoderError: The model fails on any text, or one worker after the other is lost.
+        """
+        if failed.error == WeightsError.__name__:
+            raise WeightsError(failed.reason)
+        if failed.error == EncoderError.__name__:
+            raise EncoderError(failed.reason)
+        if failed.kind in ("error", "system"):
+            raise EncoderError(f"texts cannot be embedded: {failed.error}: {failed.reason}")
+        self._lost += 1
+        if self._lost == MOST_LOST:
+            raise EncoderError(f"worker after worker is lost: {failed.kind}: {failed.reason}")
+        units = self._source.units(texts.rows)
+        reason = f"its worker was lost ({failed.kind}: {failed.reason}); it is tried again"
+        return Batch(
+            rows=schemas.units(self._encoder.dimension).empty_table(),
+            done=(),
+            failed=[
+                Failure(unit["unit_id"], reason, self._source.label(unit), "environment")
+                for unit in units.to_pylist()
+            ],
+        )
 
     def _placed(self, texts: "_Texts", embedded: Embedded) -> Batch:
         """The units of some texts with their vectors; those of a failed text as failures."""

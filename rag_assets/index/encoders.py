@@ -1,26 +1,37 @@
 """The encoder that an index is built with, known before it is loaded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rag_assets.config import Config
-from rag_assets.models.embedding import Encoder, load_encoder
-from rag_assets.models.paths import chosen_path
+from rag_assets.config import Config, EmbeddingModel
+from rag_assets.executors import for_embedding
+from rag_assets.models.embedding import part_tokens
+from rag_assets.models.paths import Choice, chosen_path
+from rag_assets.models.replicas import EncoderError
+from rag_assets.models.tasks import choice_of, choosing_task, embedding_task
 from rag_assets.models.weights import encoder_id, weights_of
 from rag_assets.store import Store
+from rag_assets.workers import Failed, Task
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEncoder:
-    """What a refresh has to know of an encoder when there is nothing to embed."""
+    """What a refresh has to know of an encoder that others load."""
 
     model_id: str
     encoder_id: str
     dimension: int
     max_tokens: int
-    load: Callable[[], Encoder]
-    """Loads the weights: called only when there is something to embed."""
+    part_tokens: int
+    """How many tokens of texts to embed in one task."""
+    task: Callable[[str, Sequence[str]], Task]
+    """The task, of that key, that embeds these texts; its outcome is for `tasks.part_of`."""
+
+    @property
+    def device(self) -> str:
+        """What computes: `cpu` or `cuda`."""
+        return self.encoder_id.split("/")[1]
 
 
 def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
@@ -28,15 +39,33 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
 
     Raises:
         WeightsError: There are no weights, or they lack what is needed.
-        EncoderError: The model cannot compute here.
+        EncoderError: The model cannot compute where texts are embedded.
     """
     settings = config.models[model]
     weights = weights_of(settings, home=store.encoders)
-    path = chosen_path(settings, name=model, home=store.encoders)
+    is_here = config.execution.embedding != "ray"
+    path = chosen_path(
+        settings,
+        name=model,
+        home=store.encoders,
+        elsewhere=None if is_here else partial(_chosen_on_ray, store, config),
+    )
+    identity = encoder_id(weights.model_id, path)
     return IndexEncoder(
         model_id=weights.model_id,
-        encoder_id=encoder_id(weights.model_id, path),
+        encoder_id=identity,
         dimension=weights.dimension,
         max_tokens=weights.max_tokens,
-        load=partial(load_encoder, settings, path=path, home=store.encoders),
+        part_tokens=part_tokens(path),
+        task=partial(embedding_task, model=settings, encoder_id=identity, home=store.encoders),
     )
+
+
+def _chosen_on_ray(store: Store, config: Config, model: EmbeddingModel) -> Choice:
+    """The path that suits the cluster: this machine may have no GPU."""
+    with for_embedding(config.execution, device=None) as executor:
+        executor.submit(choosing_task(model, home=store.encoders))
+        [(_, outcome)] = executor.finished()
+    if isinstance(outcome, Failed):
+        raise EncoderError(f"no path was chosen on the Ray cluster: {outcome.reason}")
+    return choice_of(outcome.value)

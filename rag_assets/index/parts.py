@@ -59,13 +59,27 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
 class Progress:
     """Says how far an embedding is, how fast it goes and how long it will take."""
 
-    def __init__(self, name: str, *, texts: int, size: int, log: Callable[[str], None]) -> None:
-        """`texts` of together `size` bytes are to be embedded for the table `name`."""
+    def __init__(
+        self,
+        name: str,
+        *,
+        texts: int,
+        size: int,
+        started: float,
+        log: Callable[[str], None],
+    ) -> None:
+        """`texts` of together `size` bytes are embedded for the table `name` since `started`."""
         self._name = name
         self._log = log
         self._all_texts, self._all_bytes = texts, size
         self._texts = self._bytes = self._tokens = 0
-        self._started = self._spoken = time.monotonic()
+        self._started = started
+        self._spoken = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return max(time.monotonic() - self._started, 1e-9)
 
     def advance(self, *, texts: int, size: int, tokens: int) -> None:
         """Count what is done; say so every few seconds and at the end."""
@@ -76,7 +90,7 @@ class Progress:
         is_last = self._texts >= self._all_texts
         if is_last or now - self._spoken >= SECONDS_BETWEEN_LINES:
             self._spoken = now
-            seconds = max(now - self._started, 1e-9)
+            seconds = self.seconds
             left = seconds * (self._all_bytes - self._bytes) / max(self._bytes, 1)
             self._log(
                 f"{self._name}: {self._texts:,} of {self._all_texts:,} texts embedded, "

@@ -41,7 +41,7 @@ costs half the processor time."""
 CPU_BATCH_TOKENS = 1_024
 """Larger batches are slower on a CPU, whatever the config allows: by 1.3 times at 8,192 tokens."""
 CPU_PART_TOKENS = 32_768
-CUDA_PART_TOKENS = 524_288
+CUDA_PART_TOKENS = 1_048_576
 QUERIES_KEPT = 4_096
 PROBE = "a text that every model can embed"
 
@@ -88,11 +88,6 @@ class Encoder(Protocol):
         """The model's window, prefix and special tokens included."""
         ...
 
-    @property
-    def part_tokens(self) -> int:
-        """How many tokens to hand over at once: some seconds of work."""
-        ...
-
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
         """Passages, prefix added, ready for `embed`; may run in another thread."""
         ...
@@ -112,6 +107,11 @@ class Encoder(Protocol):
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
         """Vectors of queries, (texts, dimension) float32, L2 norm 1; each is computed once."""
         ...
+
+
+def part_tokens(path: str) -> int:
+    """How many tokens to hand over at once to a model on `path`: some seconds of work."""
+    return CUDA_PART_TOKENS if path.startswith("cuda") else CPU_PART_TOKENS
 
 
 def load_encoder(model: EmbeddingModel, *, path: str, home: Path | None = None) -> "ModelEncoder":
@@ -158,7 +158,6 @@ class ModelEncoder:
         self.dimension = weights.dimension
         self.max_tokens = weights.max_tokens
         is_cuda = path.startswith("cuda")
-        self.part_tokens = CUDA_PART_TOKENS * len(replicas.forwards) if is_cuda else CPU_PART_TOKENS
         self._batch_tokens = (
             model.batch_tokens if is_cuda else min(model.batch_tokens, CPU_BATCH_TOKENS)
         )

@@ -8,6 +8,7 @@ with it, where one request over all cores gives 1.6 and 2.8 times.
 """
 
 import json
+import os
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,12 +74,17 @@ def _compiled(folder: Path, *, precision: str) -> Replicas:
             "the index was built on cpu/openvino/bf16, but this processor does not compute bf16: "
             "set models.<name>.precision to fp32, which embeds everything again"
         )
+    share = os.environ.get("OMP_NUM_THREADS")  # of a worker process; OpenVINO does not read it
     settings = json.loads((folder / SETTINGS).read_text("utf-8"))
     graph = core.read_model(folder / GRAPH, folder / GRAPH.replace(".xml", ".bin"))
     compiled = core.compile_model(
         graph,
         "CPU",
-        {"PERFORMANCE_HINT": "THROUGHPUT", "INFERENCE_PRECISION_HINT": PRECISIONS[precision]},
+        {
+            "PERFORMANCE_HINT": "THROUGHPUT",
+            "INFERENCE_PRECISION_HINT": PRECISIONS[precision],
+            **({"INFERENCE_NUM_THREADS": int(share)} if share else {}),
+        },
     )
     count = compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS")
     return Replicas(

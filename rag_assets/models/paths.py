@@ -7,6 +7,7 @@ kept: vectors of one table must come from one path, and a machine never switches
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -83,8 +84,20 @@ def paths_here(model: EmbeddingModel) -> list[str]:
     return fitting
 
 
-def chosen_path(model: EmbeddingModel, *, name: str, home: Path) -> str:
+def chosen_path(
+    model: EmbeddingModel,
+    *,
+    name: str,
+    home: Path,
+    elsewhere: Callable[[EmbeddingModel], Choice] | None = None,
+) -> str:
     """The path of the config's model called `name`, as kept in `home` or chosen now.
+
+    Args:
+        model: The model of the config.
+        name: What the config calls it.
+        home: Folder that keeps the choice.
+        elsewhere: Chooses on the machine that computes; this one does unless given.
 
     Raises:
         EncoderError: No path that the config allows gives the vectors of fp32 here.
@@ -95,7 +108,7 @@ def chosen_path(model: EmbeddingModel, *, name: str, home: Path) -> str:
     kept = _kept(file)
     if kept and kept.model_id == model_id and _agrees(kept.path, model):
         return kept.path
-    choice = choose(model, home=home)
+    choice = elsewhere(model) if elsewhere else choose(model, home=home)
     write_atomically(file, json.dumps(asdict(choice), indent=1))
     return choice.path
 

@@ -1,7 +1,7 @@
 """Searching the index of one variant.
 
     config = config.load()
-    index = open_index(Store(config.state_dir), config, "default")
+    index = open_index(Store.of(config), config, "default")
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 

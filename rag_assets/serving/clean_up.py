@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> Answer:
     keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
     if keep_days < 0:
         raise CommandError(f"--keep-days is {keep_days:g}: give 0 or more")
-    store = Store(config.state_dir)
+    store = Store.of(config)
     with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
         cleaned = list(clean_up_all(store, keep_days=keep_days, log=say))
     return Answer(

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Answer:
 
     try:
         result = evaluate_file(
-            Store(config.state_dir),
+            Store.of(config),
             config,
             path=options.questions,
             variant=variant,

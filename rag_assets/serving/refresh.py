@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> Answer:
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
-    store = Store(config.state_dir)
+    store = Store.of(config)
     with disk.writing(config.state_dir):
         with store.lock(LOCK, log=say):
             outcome = refresh(

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> Answer:
             table=options.table,
             section=options.section,
         )
-        index = open_index(Store(config.state_dir), config, variant)
+        index = open_index(Store.of(config), config, variant)
         found = [
             index.search(query, retriever=options.retriever, top_k=options.top_k, filters=filters)
             for query in queries

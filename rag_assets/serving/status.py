@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> Answer:
     """Read the tables themselves: a table that variants share moves without an event."""
     config = configuration.load()
     names = [options.variant] if options.variant else list(config.variants)
-    store = Store(config.state_dir)
+    store = Store.of(config)
     failed = _failed(store)
     shared = {
         "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),

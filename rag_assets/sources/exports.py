@@ -16,13 +16,14 @@ from pathlib import Path
 from rag_assets import snapshot_passes, snapshots, sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
+from rag_assets.places import remove_folder
 from rag_assets.snapshot_types import ContentError
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
 from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
 from rag_assets.sources.places import SourceError, shown
-from rag_assets.store import Store, remove_folder
+from rag_assets.store import Store
 
 RECIPE = "exports 1"
 """Raised when a table may be read differently than before."""

@@ -392,6 +392,10 @@ def test_importing_the_parsers_loads_no_library():
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(), check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=_environment(threads=1),
+        check=True,
     )
     assert done.stdout.strip() == "[]"

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from rag_assets.store import Store, remove_folder
+from rag_assets.places import remove_folder
+from rag_assets.store import Store
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.kills import kill, said_by
@@ -262,8 +263,8 @@ class Chaos:
         if names:
             name = self._random.choice(names)
             store.reopen(name)
-            shutil.rmtree(store.tables / f"{name}.lance")
-            (store.tables / f"{name}.lance" / "_versions").mkdir(parents=True)
+            shutil.rmtree(store.root / "lance" / f"{name}.lance")
+            (store.root / "lance" / f"{name}.lance" / "_versions").mkdir(parents=True)
 
     def _do(self, deed: Callable[[], None]) -> None:
         self.tally.done[deed.__name__] += 1

@@ -27,12 +27,14 @@ TIMES = {"document_files": ("modified", "row_fingerprint")}
 Rows = Mapping[str, Sequence[tuple[str, str]]]
 
 
-def contents(state: Path, *, without: Sequence[str] = ()) -> dict[str, list[tuple[str, str]]]:
+def contents(
+    state: Path | Store, *, without: Sequence[str] = ()
+) -> dict[str, list[tuple[str, str]]]:
     """For each table and snapshot, the key and all that is said of each row, sorted.
 
     Columns that are named in `without` are left out.
     """
-    store = Store(state)
+    store = state if isinstance(state, Store) else Store(state)
     held: dict[str, list[tuple[str, str]]] = {}
     for name in store.names():
         if name == sync.QUARANTINE:

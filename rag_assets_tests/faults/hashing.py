@@ -17,8 +17,10 @@ from rag_assets.identity import text_hash
 from rag_assets.index import assets, embed, joint
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
+from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
 from rag_assets.store import Store
+from rag_assets.workers import Task
 
 DIMENSION = 32
 MODEL_ID = "hashing"
@@ -75,13 +77,43 @@ def encoder_of(
     ledger: Path | None = None,
 ) -> IndexEncoder:
     """Stands in for `encoders.encoder_of`."""
+    return index_encoder(ledger)
+
+
+def index_encoder(
+    ledger: Path | None,
+    *,
+    model_id: str = MODEL_ID,
+    encoder_id: str = ENCODER_ID,
+    dimension: int = DIMENSION,
+) -> IndexEncoder:
+    """A `HashEncoder` under any name, for the index."""
+
+    def task(key: str, texts: Sequence[str], /) -> Task:
+        arguments = {
+            "texts": texts,
+            "ledger": str(ledger) if ledger else None,
+            "encoder_id": encoder_id,
+            "dimension": dimension,
+        }
+        return Task(key, f"{__name__}:embed_texts", arguments, 60.0)
+
     return IndexEncoder(
-        model_id=MODEL_ID,
-        encoder_id=ENCODER_ID,
-        dimension=DIMENSION,
+        model_id=model_id,
+        encoder_id=encoder_id,
+        dimension=dimension,
         max_tokens=HashEncoder.max_tokens,
-        load=partial(HashEncoder, ledger),
+        part_tokens=HashEncoder.part_tokens,
+        task=task,
     )
+
+
+def embed_texts(texts: Sequence[str], ledger: str | None, encoder_id: str, dimension: int) -> bytes:
+    """The work of a task of `index_encoder`."""
+    encoder = HashEncoder(
+        Path(ledger) if ledger else None, encoder_id=encoder_id, dimension=dimension
+    )
+    return embed_with(encoder, texts)
 
 
 @contextmanager

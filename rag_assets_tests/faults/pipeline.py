@@ -52,7 +52,7 @@ def refresh(
     config: Config, *, variant: str = "default", log: Log = lambda _: None, **wishes: bool
 ) -> list[sync.Report]:
     """Every step of the nightly job for `variant`, checks and evaluation apart."""
-    store = Store(config.state_dir)
+    store = Store.of(config)
     recipe = config.variant(variant)
     retry = wishes.get("retry", False)
     done: list[sync.Report] = []
@@ -94,7 +94,7 @@ def build_index(
     config: Config, *, variant: str = "default", log: Log = lambda _: None
 ) -> list[sync.Report]:
     """The vectors of both domains, the joint table, and their indexes."""
-    store = Store(config.state_dir)
+    store = Store.of(config)
     done: list[sync.Report] = []
     for step in (embed.refresh_documents, embed.refresh_rows, joint.refresh_joint):
         made = step(store, config, variant=variant, log=log)

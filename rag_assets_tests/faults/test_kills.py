@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rag_assets.store import Store, remove_folder
+from rag_assets.places import remove_folder
+from rag_assets.store import Store
 from rag_assets.workers import Pool
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import comparing, project
@@ -33,8 +34,8 @@ def test_killed_refreshes_and_index_builds_lose_and_double_nothing(killing):
 
 def test_a_table_whose_first_commit_was_killed_is_made_again(tmp_path):
     store = Store(tmp_path)
-    (store.tables / "words.lance" / "_versions").mkdir(parents=True)
-    (store.tables / "words.lance" / "_versions" / "1.manifest#1").touch()
+    (store.root / "lance" / "words.lance" / "_versions").mkdir(parents=True)
+    (store.root / "lance" / "words.lance" / "_versions" / "1.manifest#1").touch()
 
     assert not store.exists("words")
     assert store.names() == []
@@ -51,16 +52,18 @@ def test_a_table_whose_removal_was_killed_is_whole_or_gone(tmp_path, monkeypatch
             shutil.rmtree(folder / "data")
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("rag_assets.store.remove_folder", half_removed)
+    monkeypatch.setattr("rag_assets.places.remove_folder", half_removed)
     with pytest.raises(KeyboardInterrupt):
         store.drop("words")
-    monkeypatch.setattr("rag_assets.store.remove_folder", remove_folder)
+    monkeypatch.setattr("rag_assets.places.remove_folder", remove_folder)
 
     assert not store.exists("words")
     store.append("words", ROWS, schema=ROWS.schema)
     store.drop("words")
-    assert list(store.tables.glob("*words*")) == [], "what the killed removal left is gone too"
-    assert list(store.tables.glob(".words*")) == []
+    assert list((store.root / "lance").glob("*words*")) == [], (
+        "what the killed removal left is gone too"
+    )
+    assert list((store.root / "lance").glob(".words*")) == []
 
 
 def test_a_damaged_record_of_a_pass_only_costs_another_pass(tmp_path):

@@ -6,15 +6,13 @@ left it, on the path `cpu/torch/fp32`; caches and Dagster's own records are left
 
 import json
 import tarfile
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rag_assets.index import assets, embed, encoders, joint
-from rag_assets.index.encoders import IndexEncoder
 from rag_assets_tests.faults import comparing
-from rag_assets_tests.faults.hashing import HashEncoder
+from rag_assets_tests.faults.hashing import index_encoder
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
 
@@ -33,12 +31,11 @@ def ledger(held, monkeypatch) -> Path:
     """What is embedded; a stand-in gives the vectors of new texts under the recorded identity."""
     recorded = json.loads((held.home / "state/encoders/minilm.json").read_text())
     file = held.home / "ledger"
-    encoder = IndexEncoder(
+    encoder = index_encoder(
+        file,
         model_id=recorded["model_id"],
         encoder_id=recorded["encoder_id"],
         dimension=384,
-        max_tokens=256,
-        load=partial(HashEncoder, file, encoder_id=recorded["encoder_id"], dimension=384),
     )
     for module in (assets, embed, joint):
         monkeypatch.setattr(module, "encoder_of", lambda *_, **__: encoder)

@@ -1,0 +1,137 @@
+"""Where the tables lie: in a folder, or below a URL of an S3-compatible object store.
+
+Credentials, region and endpoint of an object store come from the environment alone (`AWS_*`).
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from lancedb.db import DBConnection
+    from pyarrow.fs import FileSystem
+
+MANIFESTS = "_versions"
+"""Folder of a table with a file for each version: without one there is no table."""
+
+
+class Place(Protocol):
+    """A home of LanceDB tables."""
+
+    def connect(self) -> "DBConnection":
+        """Open it for reading and writing tables."""
+        ...
+
+    def uri(self, name: str, /) -> str:
+        """Where the table lies, for Lance."""
+        ...
+
+    def exists(self, name: str, /) -> bool:
+        """Whether the table was ever written; a run that was killed before leaves only folders."""
+        ...
+
+    def names(self) -> list[str]:
+        """All tables, sorted."""
+        ...
+
+    def drop(self, name: str, /) -> None:
+        """Remove the table if there is one; whoever is killed leaves it whole or gone."""
+        ...
+
+
+class Folder:
+    """Tables on a disk."""
+
+    def __init__(self, path: Path) -> None:
+        """Use the folder at `path`; it is made when it is first connected to."""
+        self._path = path
+
+    def connect(self) -> "DBConnection":
+        """Open it for reading and writing tables."""
+        import lancedb
+
+        self._path.mkdir(parents=True, exist_ok=True)
+        return lancedb.connect(self._path)
+
+    def uri(self, name: str, /) -> str:
+        """Where the table lies, for Lance."""
+        return str(self._path / f"{name}.lance")
+
+    def exists(self, name: str, /) -> bool:
+        """Whether the table was ever written."""
+        try:
+            with os.scandir(self._path / f"{name}.lance" / MANIFESTS) as versions:
+                return any(version.name.endswith(".manifest") for version in versions)
+        except FileNotFoundError:
+            return False
+
+    def names(self) -> list[str]:
+        """All tables, sorted."""
+        return sorted(path.stem for path in self._path.glob("*.lance") if self.exists(path.stem))
+
+    def drop(self, name: str, /) -> None:
+        """Remove the table: it is renamed first."""
+        folder, dropped = self._path / f"{name}.lance", self._path / f".{name}.dropped"
+        remove_folder(dropped)
+        if folder.exists():
+            folder.replace(dropped)
+            remove_folder(dropped)
+
+
+class Bucket:
+    """Tables in an object store."""
+
+    def __init__(self, url: str) -> None:
+        """Use what lies below `url` (`s3://bucket/prefix`); nothing is asked of it yet."""
+        self._url = url.rstrip("/")
+        self._seen: set[str] = set()
+
+    def connect(self) -> "DBConnection":
+        """Open it for reading and writing tables."""
+        import lancedb
+
+        return lancedb.connect(self._url)
+
+    def uri(self, name: str, /) -> str:
+        """Where the table lies, for Lance."""
+        return f"{self._url}/{name}.lance"
+
+    def exists(self, name: str, /) -> bool:
+        """Whether the table was ever written; asked of the store until it is."""
+        from pyarrow.fs import FileSelector
+
+        if name not in self._seen:
+            files, root = self._files()
+            folder = FileSelector(f"{root}/{name}.lance/{MANIFESTS}", allow_not_found=True)
+            if any(file.extension == "manifest" for file in files.get_file_info(folder)):
+                self._seen.add(name)
+        return name in self._seen
+
+    def names(self) -> list[str]:
+        """All tables, sorted."""
+        from pyarrow.fs import FileSelector
+
+        files, root = self._files()
+        folders = files.get_file_info(FileSelector(root, allow_not_found=True))
+        names = [
+            info.base_name.removesuffix(".lance") for info in folders if info.extension == "lance"
+        ]
+        return sorted(name for name in names if self.exists(name))
+
+    def drop(self, name: str, /) -> None:
+        """Remove the table: its manifests first, without which there is none."""
+        self._seen.discard(name)
+        files, root = self._files()
+        files.delete_dir_contents(f"{root}/{name}.lance/{MANIFESTS}", missing_dir_ok=True)
+        files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
+
+    def _files(self) -> "tuple[FileSystem, str]":
+        from pyarrow.fs import FileSystem
+
+        return FileSystem.from_uri(self._url)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all below it; it may be gone already."""
+    shutil.rmtree(path, ignore_errors=True)

