@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from rag_assets.config.errors import ConfigError
+from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.sections import Config, Sources
 
 
@@ -40,6 +41,7 @@ def anchored(config: Config, *, root: Path) -> Config:
             "state_dir": root / config.state_dir,
             "sources": sources,
             "evaluation": config.evaluation.model_copy(update={"questions": questions}),
+            "retrieval": _anchored_retrieval(config.retrieval, root=root),
             "chunkings": {
                 name: chunking.model_copy(
                     update={"tokenizer": _anchored_model(chunking.tokenizer, root=root)}
@@ -52,6 +54,20 @@ def anchored(config: Config, *, root: Path) -> Config:
             },
         }
     )
+
+
+def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
+    retrievers = dict(retrieval.retrievers)
+    for name, retriever in retrievers.items():
+        fusion = retriever.query_fusion
+        if fusion and fusion.path:
+            anchored = fusion.model_copy(update={"path": root / fusion.path})
+            retrievers[name] = retriever.model_copy(update={"query_fusion": anchored})
+    rerankers = {
+        name: reranker.model_copy(update={"path": _anchored_model(reranker.path, root=root)})
+        for name, reranker in retrieval.rerankers.items()
+    }
+    return retrieval.model_copy(update={"retrievers": retrievers, "rerankers": rerankers})
 
 
 def _anchored_url(url: str, *, root: Path) -> str:

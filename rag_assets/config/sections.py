@@ -15,6 +15,7 @@ from pydantic import (
 from rag_assets.config.base import Section, Slug
 from rag_assets.config.checks import Checks
 from rag_assets.config.errors import ConfigError
+from rag_assets.config.retrieval import Retrieval, RetrieverName
 from rag_assets.schemas import VariantTables, variant_tables
 
 SerializerName: TypeAlias = Literal[
@@ -29,7 +30,6 @@ SerializerName: TypeAlias = Literal[
     "full_semantic",
 ]
 SERIALIZERS: tuple[SerializerName, ...] = get_args(SerializerName)
-RetrieverName: TypeAlias = Literal["baseline", "bm25", "hybrid"]
 
 
 class DocumentSource(Section):
@@ -200,15 +200,6 @@ class Tables(Section):
     empty_cells: Literal["drop", "keep"] = Field("drop", description="leave empty cells out or not")
 
 
-class Retrieval(Section):
-    """Defaults of a search."""
-
-    retriever: RetrieverName = "hybrid"
-    top_k: int = Field(10, gt=0, description="units to return")
-    depth: int = Field(100, gt=0, description="units that each arm of a fusion contributes")
-    rrf_k: int = Field(60, ge=0, description="constant of reciprocal rank fusion")
-
-
 class QuestionSet(Section):
     """A file of questions with gold evidence."""
 
@@ -372,6 +363,8 @@ class Config(Section):
                         f"variants.{name}.{part}: no {part} is named {wanted!r}; "
                         f"there are {', '.join(sorted(known))}"
                     )
+        for name in self.evaluation.retrievers:
+            self.retrieval.check_retriever(name, key="evaluation.retrievers")
         if self.serving.variant is not None and self.serving.variant not in self.variants:
             raise ValueError(
                 f"serving.variant: no variant is named {self.serving.variant!r}; "

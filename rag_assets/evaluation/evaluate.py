@@ -135,7 +135,7 @@ def _made_from(
         list(retrievers),
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
-        config.retrieval.model_dump(),
+        config.retrieval.model_dump(mode="json"),
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},

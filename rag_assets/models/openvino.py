@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_assets.models.replicas import EncoderError, Forward, Replicas, fast_tokenizer
+from rag_assets.models.replicas import EncoderError, Forward, Output, Replicas, fast_tokenizer
 from rag_assets.models.weights import Weights
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 GRAPH, TOKENIZER, SETTINGS = "model.xml", "tokenizer.json", "export.json"
 PRECISIONS = {"fp32": "f32", "bf16": "bf16"}
+FOLDERS = {"sentence_embedding": "openvino", "token_embeddings": "openvino_tokens"}
 
 
 def is_installed() -> bool:
@@ -36,11 +37,18 @@ def is_installed() -> bool:
     return find_spec("openvino") is not None
 
 
-def load_openvino(weights: Weights, *, precision: str, home: Path | None) -> Replicas:
+def load_openvino(
+    weights: Weights,
+    *,
+    precision: str,
+    home: Path | None,
+    output: Output = "sentence_embedding",
+) -> Replicas:
     """The model in OpenVINO on all cores.
 
     Args:
         weights: The model's files.
+        output: What its forwards return: see `Output`.
         precision: `fp32` or `bf16`.
         home: Folder that keeps exported graphs, by `model_id`; a model is exported for this
             process alone without one.
@@ -56,11 +64,11 @@ def load_openvino(weights: Weights, *, precision: str, home: Path | None) -> Rep
         )
     if home is None:
         with TemporaryDirectory() as folder:
-            _export(weights, Path(folder))
+            _export(weights, Path(folder), output=output)
             return _compiled(Path(folder), precision=precision)
-    folder = home / weights.model_id / "openvino"
+    folder = home / weights.model_id / FOLDERS[output]
     if not folder.is_dir():
-        _export_to(weights, folder)
+        _export_to(weights, folder, output=output)
     return _compiled(folder, precision=precision)
 
 
@@ -103,11 +111,11 @@ def _request(compiled: "CompiledModel") -> Forward:
     return forward
 
 
-def _export_to(weights: Weights, folder: Path) -> None:
+def _export_to(weights: Weights, folder: Path, *, output: Output) -> None:
     """Export to `folder`, which is there whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent) as fresh:
-        _export(weights, Path(fresh) / folder.name)
+        _export(weights, Path(fresh) / folder.name, output=output)
         try:
             (Path(fresh) / folder.name).rename(folder)
         except OSError:
@@ -115,14 +123,14 @@ def _export_to(weights: Weights, folder: Path) -> None:
                 raise
 
 
-def _pipeline(model: "SentenceTransformer") -> "Callable[..., torch.Tensor]":
+def _pipeline(model: "SentenceTransformer", *, output: Output) -> "Callable[..., torch.Tensor]":
     def vectors(ids: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
-        return model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+        return model({"input_ids": ids, "attention_mask": mask})[output]
 
     return vectors
 
 
-def _export(weights: Weights, folder: Path) -> None:
+def _export(weights: Weights, folder: Path, *, output: Output) -> None:
     """Trace the whole pipeline of the model into a graph with free batch and length.
 
     The frontend is called as `openvino.convert_model` does it, which would also set up telemetry.
@@ -147,7 +155,7 @@ def _export(weights: Weights, folder: Path) -> None:
     example = (ids, torch.ones_like(ids))
     try:
         with warnings.catch_warnings(category=torch.jit.TracerWarning, action="ignore"):
-            traced = torch.jit.trace(_pipeline(model), example, check_trace=False)
+            traced = torch.jit.trace(_pipeline(model, output=output), example, check_trace=False)
         decoder = TorchScriptPythonDecoder(traced, example_input=example)
         frontend = FrontEndManager().load_by_framework("pytorch")
         graph = frontend.convert(frontend.load(decoder))

@@ -67,7 +67,7 @@ def paths_here(model: EmbeddingModel) -> list[str]:
     if torch.cuda.is_available() and model.engine != "openvino":
         offered = CUDA
     else:
-        offered = CPU_WITH_BF16 if _has_bf16() else CPU
+        offered = CPU_WITH_BF16 if has_bf16() else CPU
     if not openvino.is_installed() or model.backend != "sentence_transformers":
         offered = tuple(path for path in offered if "openvino" not in path)
     fitting = [
@@ -149,6 +149,27 @@ def fidelity(encoder: Encoder, reference: Encoder) -> float:
     return float((ours * theirs).sum(axis=1).min())
 
 
+def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
+    """The path for another use of a model: that of an index of the same model, if one was chosen.
+
+    Otherwise it is chosen under `name`, as by `chosen_path`; a state that may only be read does
+    without keeping the choice.
+
+    Raises:
+        EncoderError, WeightsError: As `chosen_path` does.
+    """
+    model_id = weights_of(model, home=home).model_id
+    for file in sorted(home.glob("*.json")):
+        kept = _kept(file)
+        if kept and kept.model_id == model_id and _agrees(kept.path, model):
+            return kept.path
+    try:
+        return chosen_path(model, name=name, home=home)
+    except OSError as error:
+        logger.info("the path of %s is chosen anew each time: %s", name, error)
+        return choose(model, home=home).path
+
+
 def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder:
     """The model on the path of its index, or on another where this machine lacks that one.
 
@@ -168,7 +189,7 @@ def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder
 
 
 @cache
-def _has_bf16() -> bool:
+def has_bf16() -> bool:
     """Whether this processor multiplies in bf16: AVX512-BF16 or AMX."""
     import torch
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 STREAMS_PER_DEVICE = 2
 """Threads that feed one CUDA device: one copies while the batch of the other is computed."""
 
+Output: TypeAlias = Literal["sentence_embedding", "token_embeddings"]
+"""One vector for each text, or one for each of its tokens."""
+
 Forward: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""(batch, tokens) int64 ids and attention mask to (batch, dimension) float32 vectors.
+"""(batch, tokens) int64 ids and attention mask to float32 vectors: (batch, dimension), or (batch,
+tokens, dimension) for the output `token_embeddings`.
 
 It raises `MemoryError` for a batch that is too large for the device, and `RuntimeError` for one
 that the model rejects.
@@ -39,7 +44,14 @@ class Replicas:
     """Token id that fills up the short rows of a batch."""
 
 
-def load_torch(weights: Weights, *, backend: str, device: str, precision: str) -> Replicas:
+def load_torch(
+    weights: Weights,
+    *,
+    backend: str,
+    device: str,
+    precision: str,
+    output: Output = "sentence_embedding",
+) -> Replicas:
     """The model in PyTorch: on the CPU, or on every CUDA device.
 
     Raises:
@@ -59,7 +71,10 @@ def load_torch(weights: Weights, *, backend: str, device: str, precision: str) -
             "models.<name>.precision to fp32, which embeds everything again"
         )
     logging.disable_progress_bar()  # it would cut into logs and the command line's output
-    load = {"sentence_transformers": _sentence_transformers, "flag_embedding": _flag_embedding}
+    load = {
+        "sentence_transformers": partial(_sentence_transformers, output=output),
+        "flag_embedding": _flag_embedding,
+    }
     is_cuda = device == "cuda"
     names = [f"cuda:{n}" for n in range(torch.cuda.device_count())] if is_cuda else ["cpu"]
     try:
@@ -109,7 +124,7 @@ _Model: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
 
 
 def _sentence_transformers(
-    weights: Weights, device: str, precision: str
+    weights: Weights, device: str, precision: str, *, output: Output
 ) -> "tuple[PreTrainedTokenizerBase, _Model]":
     import torch
     from sentence_transformers import SentenceTransformer
@@ -119,7 +134,7 @@ def _sentence_transformers(
     model.to(dtype=kinds[precision]).eval()
 
     def vectors(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return model({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+        return model({"input_ids": ids, "attention_mask": mask})[output]
 
     return model.tokenizer, vectors
 

@@ -1,62 +1,86 @@
-"""The arms of one search: dense and lexical candidates under the same filters, and their clock."""
+"""One call of a retriever: what it searches with, what it keeps, and its clock."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-import numpy as np
+import pyarrow as pa
 
-from rag_assets.config import Retrieval
-from rag_assets.retrieval import dense, lexical
+from rag_assets.config import Retrieval, Signal
+from rag_assets.identity import fingerprint
+from rag_assets.models.rerankers import Reranker
+from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
-from rag_assets.retrieval.rankings import Ranking
+from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.retrieval.units import UnitTable
 
-if TYPE_CHECKING:
-    from lancedb.table import Table as LanceTable
-
-Stage: TypeAlias = Literal["embed", "dense", "bm25", "fuse"]
+Stage: TypeAlias = Literal[
+    "rewrite", "embed", "dense", "bm25", "fuse", "weigh", "rerank", "collapse", "expand", "read"
+]
+JOINT = "joint"
 
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """What the retrievers of one call share."""
+    """What the stages of one call share."""
 
-    table: "LanceTable"
-    """The searched table, at the version of its index."""
-    vectors: Callable[[], dense.Vectors | None]
-    """Its vectors in memory; None where the table itself is to be searched."""
+    table: Callable[[str], UnitTable | None]
+    """The searched tables: `joint`, `document`, `table`; None for a domain that has none."""
+    read: Callable[[Sequence[str], Sequence[str]], pa.Table]
+    """The named units with the named columns, in no particular order."""
     encoder: Callable[[], QueryEncoder]
     """What embeds queries."""
+    reranker: Callable[[str], Reranker]
+    """The reranker of that name in the config."""
     where: str | None
     """SQL condition on the units that may be returned."""
     settings: Retrieval
+    scores: Cache
+    """Where scores of rerankers are kept."""
+    rankings: Cache
+    """Where rankings of arms are kept."""
     seconds: dict[str, float] = field(default_factory=dict)
     """What each stage has taken so far."""
 
-    def dense(self, queries: Sequence[str], *, depth: int) -> list[Ranking]:
-        """The `depth` units nearest to each query."""
-        encoder, vectors = self.encoder(), self.vectors()
-        with self.timed("embed"):
-            embedded = encoder.embed_queries(queries)
-        with self.timed("dense"):
-            if vectors is not None:
-                allowed = None if self.where is None else self._allowed(self.where)
-                return list(vectors.nearest(embedded, depth=depth, allowed=allowed))
-            return [
-                dense.nearest_in_table(self.table, query, depth=depth, where=self.where)
-                for query in embedded
-            ]
+    def search(
+        self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
+    ) -> list[Ranking]:
+        """The `depth` best units of `table` for each query by `signal`, kept or searched now."""
+        units = self.table(table)
+        if units is None:
+            return [ranking_of([]) for _ in queries]
+        keys = self._keys(signal, queries, units=units)
+        with self.timed(signal):
+            known = self.rankings.rankings([*keys.values()], depth=depth) if keys else {}
+        new = [query for query in dict.fromkeys(queries) if keys.get(query) not in known]
+        found = self._searched(signal, new, units=units, depth=depth)
+        if keys:
+            fresh = {keys[query]: ranking for query, ranking in found.items()}
+            self.rankings.keep_rankings(fresh, depth=depth)
+        return [found[query] if query in found else known[keys[query]] for query in queries]
 
-    def bm25(self, queries: Sequence[str], *, depth: int) -> list[Ranking]:
-        """The `depth` units that match the words of each query best."""
-        lexical.require_text_index(self.table)
-        with self.timed("bm25"):
-            return [
-                lexical.best_matches(self.table, query, depth=depth, where=self.where)
-                for query in queries
-            ]
+    def relevance(
+        self, reranker: Reranker, queries: Sequence[str], units: Sequence[Sequence[str]]
+    ) -> list[list[float]]:
+        """How well each of a query's `units` answers it, in [0, 1]; kept or scored now."""
+        texts = self._texts({unit for listed in units for unit in listed})
+        keys = [
+            [fingerprint(query, texts[unit][0], reranker.reranker_id) for unit in listed]
+            for query, listed in zip(queries, units, strict=True)
+        ]
+        known = self.scores.scores(list(dict.fromkeys(key for listed in keys for key in listed)))
+        new = {
+            key: (query, texts[unit][1])
+            for query, listed, named in zip(queries, units, keys, strict=True)
+            for unit, key in zip(listed, named, strict=True)
+            if key not in known
+        }
+        scored = dict(zip(new, reranker.score([*new.values()]).tolist(), strict=True))
+        self.scores.keep_scores(scored)
+        known |= scored
+        return [[known[key] for key in listed] for listed in keys]
 
     @contextmanager
     def timed(self, stage: Stage) -> Generator[None]:
@@ -67,6 +91,35 @@ class Arms:
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
-    def _allowed(self, where: str) -> np.ndarray:
-        rows = self.table.to_lance().to_table(columns=[], filter=where, with_row_id=True)
-        return rows["_rowid"].to_numpy()
+    def _searched(
+        self, signal: Signal, queries: Sequence[str], *, units: UnitTable, depth: int
+    ) -> Mapping[str, Ranking]:
+        if not queries:
+            return {}
+        if signal == "bm25":
+            with self.timed("bm25"):
+                found = units.best_matches(queries, depth=depth, where=self.where)
+        else:
+            encoder = self.encoder()
+            with self.timed("embed"):
+                embedded = encoder.embed_queries(queries)
+            units.vectors  # noqa: B018  loaded before the clock starts
+            with self.timed("dense"):
+                found = units.nearest(embedded, depth=depth, where=self.where)
+        return dict(zip(queries, found, strict=True))
+
+    def _keys(self, signal: Signal, queries: Sequence[str], *, units: UnitTable) -> dict[str, str]:
+        if not self.rankings.is_kept:
+            return {}
+        by = self.encoder().encoder_id if signal == "dense" else "words"
+        return {
+            query: fingerprint(units.content, signal, by, self.where, query) for query in queries
+        }
+
+    def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
+        """Hash and text of each unit."""
+        if not units:
+            return {}
+        rows = self.read(sorted(units), ["unit_id", "text_hash", "text"])
+        columns = (rows[name].to_pylist() for name in ("unit_id", "text_hash", "text"))
+        return {unit: (text_hash, text) for unit, text_hash, text in zip(*columns, strict=True)}

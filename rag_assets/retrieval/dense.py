@@ -1,11 +1,14 @@
 """Dense search: the units whose vectors are nearest to a query's by cosine similarity.
 
-Below the size from which an index has an ANN index, search is exact and a batch of queries costs
-one matrix product. Scores of an exact search depend on the query and the unit alone: searching
-queries together, one by one, or with a filter gives the same numbers to the last bit.
+As long as its vectors fit in memory, a table is searched exactly, which takes no longer than its
+ANN index and finds everything; a batch of queries costs one matrix product. Scores of an exact
+search depend on the query and the unit alone: searching queries together, one by one, or with a
+filter gives the same numbers to the last bit.
 """
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +26,9 @@ MATRIX_BYTES = 512 * 2**20
 PRODUCT_BYTES = 64 * 2**20
 """Memory for the similarities of one block of queries with all units."""
 READ_ROWS = 8_192
+PART_ROWS = 20_000
+"""Vectors that are worth a thread of their own for one query."""
+CORES = os.cpu_count() or 1
 ROUNDING = 1e-4
 """More than float32 can be off in a cosine of a few thousand dimensions."""
 
@@ -54,7 +60,7 @@ class Vectors:
         barred = None if allowed is None else ~np.isin(self.rows, allowed)
         depth = min(depth, units if barred is None else int(units - barred.sum()))
         if depth == 0:
-            yield from (ranked([], rows=[], scores=[], depth=0) for _ in queries)
+            yield from (ranked([], scores=[], depth=0) for _ in queries)
             return
         block = max(1, PRODUCT_BYTES // (units * 4))
         for start in range(0, len(queries), block):
@@ -76,16 +82,28 @@ class Vectors:
         near = np.flatnonzero(similarities >= last - slack)
         scores = cosines(query, self.matrix[near])
         units = self.unit_ids.take(pa.array(near)).to_pylist()
-        return ranked(units, rows=self.rows[near].tolist(), scores=scores.tolist(), depth=depth)
+        return ranked(units, scores=scores.tolist(), depth=depth)
 
 
 def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Dot products (m, n) of `queries` (m, d) and `vectors` (n, d)."""
-    if len(queries) == 1:
-        # bound by memory: the threads of a BLAS would only wait for one another, on a busy
-        # machine a hundred times longer than the product takes
+    if len(queries) > 1:
+        return queries @ vectors.T
+    # bound by memory: the threads of a BLAS would only wait for one another, on a busy machine a
+    # hundred times longer than the product takes
+    parts = min(CORES, len(vectors) // PART_ROWS)
+    if parts < 2:
         return np.vecdot(vectors, queries[0])[None]
-    return queries @ vectors.T
+    products = np.empty(len(vectors), np.float32)
+    bounds = np.linspace(0, len(vectors), parts + 1, dtype=int).tolist()
+
+    def part(place: int) -> None:
+        rows = slice(bounds[place], bounds[place + 1])
+        np.vecdot(vectors[rows], queries[0], out=products[rows])
+
+    with ThreadPoolExecutor(parts) as pool:
+        list(pool.map(part, range(parts)))
+    return products[None]
 
 
 def cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -96,9 +114,9 @@ def cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def load(table: "LanceTable") -> Vectors | None:
-    """The vectors of `table` for exact search; None if it has an ANN index or is too large."""
+    """The vectors of `table` for exact search; None if they take more than `MATRIX_BYTES`."""
     units, kind = table.count_rows(), table.schema.field("vector").type
-    if has_ann_index(table) or units * kind.list_size * 4 > MATRIX_BYTES:
+    if units * kind.list_size * 4 > MATRIX_BYTES:
         return None
     matrix = np.empty((units, kind.list_size), np.float32)
     ids, rows, start = [], np.empty(units, np.uint64), 0
@@ -120,11 +138,6 @@ def load(table: "LanceTable") -> Vectors | None:
     )
 
 
-def has_ann_index(table: "LanceTable") -> bool:
-    """Whether the vectors of `table` have an index, so that its search is approximate."""
-    return any(list(index.columns) == ["vector"] for index in table.list_indices())
-
-
 def nearest_in_table(
     table: "LanceTable", query: np.ndarray, *, depth: int, where: str | None = None
 ) -> Ranking:
@@ -142,10 +155,8 @@ def nearest_in_table(
         search = search.distance_type("cosine").minimum_nprobes(ANN_PROBES).maximum_nprobes(0)
         if where is not None:
             search = search.where(where, prefilter=True)
-        search = search.select(["unit_id", "_distance"]).with_row_id(True).limit(limit)
-        found = search.to_arrow()
-        scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1).tolist()
-        units, rows = found["unit_id"].to_pylist(), found["_rowid"].to_pylist()
-        return ranked(units, rows=rows, scores=scores, depth=limit)
+        found = search.select(["unit_id", "_distance"]).limit(limit).to_arrow()
+        scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1)
+        return ranked(found["unit_id"].to_pylist(), scores=scores.tolist(), depth=limit)
 
     return best_with_ties(fetch, depth=depth)

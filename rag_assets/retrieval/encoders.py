@@ -19,6 +19,11 @@ class QueryEncoder(Protocol):
         """Weights, revision, prefixes, pooling, normalisation and dimension."""
         ...
 
+    @property
+    def encoder_id(self) -> str:
+        """The same, and the path that computes."""
+        ...
+
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
         """(n, d) float32 unit vectors of `texts`; it is expected to remember them."""
         ...

@@ -1,44 +1,220 @@
-"""Fusion: several rankings of the same units become one.
+"""Fusion: several rankings become one.
 
-Pure functions over ids, best first. A fusion is deterministic: units with equal scores are
-ordered by id, and the order in which the rankings are given changes nothing.
+Pure functions over ids and scores, best first. A fusion is deterministic: units with equal scores
+are ordered by id, the order in which the rankings are given changes nothing, and neither does a
+ranking that is empty. An id that one ranking holds twice counts there once, at its better place.
+
+With indexes that share no unit (documents here, rows there) the modes behave in ways of their own:
+reciprocal ranks interleave the indexes whatever their scores say, relative scores give the best
+unit of each index the same score, and `simple` fusion of exact searches is the search of the joint
+index. Over the same units (dense and lexical) they reward agreement, which they were made for.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+Scored: TypeAlias = tuple[str, float]
+"""A unit's id and its score."""
+Statistic: TypeAlias = Literal["mean", "max", "top_m"]
+
+
+def simple_fusion(rankings: Sequence[Sequence[Scored]]) -> list[Scored]:
+    """Every id at its best score, as it stands: the scores must be comparable."""
+    best: dict[str, float] = {}
+    for ranking in rankings:
+        for unit, score in ranking:
+            best[unit] = max(score, best.get(unit, -math.inf))
+    return _ordered(best.items())
 
 
 def reciprocal_rank_fusion(
-    rankings: Sequence[Sequence[str]], *, k: int = 60, weights: Sequence[float] | None = None
-) -> list[tuple[str, float]]:
+    rankings: Sequence[Sequence[str]],
+    *,
+    k: int = 60,
+    weights: Sequence[float] | None = None,
+    first_rank: Literal[0, 1] = 1,
+) -> list[Scored]:
     """Ids with their fused scores, best first, by the ranks alone.
 
-    The score of an id is the sum over the rankings that hold it of `weight / (k + rank)`, with
-    ranks from 1 (Cormack, Clarke and Büttcher 2009, "Reciprocal Rank Fusion outperforms Condorcet
-    and individual rank learning methods", where k = 60 and all weights are 1). An id that one
-    ranking holds twice counts there once, at its better rank.
+    The score of an id is the sum over the rankings that hold it of `weight / (k + rank)` (Cormack,
+    Clarke and Büttcher 2009, "Reciprocal Rank Fusion outperforms Condorcet and individual rank
+    learning methods", where k = 60, ranks count from 1 and all weights are 1).
 
     Args:
         rankings: Ids of each ranking, best first; they may differ in length or be empty.
-        k: Constant that damps the head of the rankings; at least 0.
+        k: Constant that damps the head of the rankings; `k + first_rank` is at least 1 where
+            `first_rank` is 0, and `k` at least 0.
         weights: One weight for each ranking, at least 0; all 1 unless given.
+        first_rank: 1 as in the literature, 0 as in LlamaIndex.
 
     Raises:
         ValueError: `k` or a weight is out of range, or their number is not that of the rankings.
     """
-    if k < 0:
-        raise ValueError(f"k = {k}: reciprocal rank fusion needs a constant of at least 0")
-    shares = [1.0] * len(rankings) if weights is None else list(weights)
-    if len(shares) != len(rankings):
-        raise ValueError(f"{len(shares)} weights for {len(rankings)} rankings: give one for each")
-    if any(not (math.isfinite(share) and share >= 0) for share in shares):
-        raise ValueError(f"weights {shares}: each must be a number of at least 0")
+    if k < 0 or k + first_rank == 0:
+        least = 1 - first_rank
+        raise ValueError(f"k = {k}: reciprocal rank fusion needs a constant of at least {least}")
+    shares = [1.0] * len(rankings) if weights is None else _checked(weights, rankings)
+    terms = (
+        (unit, share / (k + rank))
+        for ranking, share in zip(rankings, shares, strict=True)
+        for rank, unit in enumerate(dict.fromkeys(ranking), start=first_rank)
+    )
+    return _summed(terms)
 
-    terms: defaultdict[str, list[float]] = defaultdict(list)
-    for ranking, share in zip(rankings, shares, strict=True):
-        for rank, unit in enumerate(dict.fromkeys(ranking), start=1):
-            terms[unit].append(share / (k + rank))
+
+def relative_score_fusion(
+    rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float] | None = None
+) -> list[Scored]:
+    """Weighted sum of scores that each ranking scales to [0, 1] by its least and largest.
+
+    `sum of w (s - min) / (max - min)`, the weights of the rankings that hold anything scaled to a
+    sum of 1. A ranking of equal scores gives 1 where they are above 0, else 0: it does not tell
+    its units apart.
+
+    Args:
+        rankings: Ids and finite scores of each ranking.
+        weights: One weight for each ranking, at least 0; equal unless given.
+
+    Raises:
+        ValueError: A weight is out of range, or their number is not that of the rankings.
+    """
+    return _normalised(rankings, weights=weights, bounds=_extremes)
+
+
+def distribution_based_score_fusion(
+    rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float] | None = None
+) -> list[Scored]:
+    """Relative score fusion with the bounds mean - 3 sigma and mean + 3 sigma of each ranking.
+
+    Sigma is that of the population; scores beyond the bounds are not clipped, so that an outlier
+    keeps its lead and a flat ranking loses to one that stands out (Mazzeschi 2023,
+    "Distribution-Based Score Fusion").
+
+    Raises:
+        ValueError: As `relative_score_fusion` does.
+    """
+    return _normalised(rankings, weights=weights, bounds=_three_sigma)
+
+
+def weighted_fusion(
+    rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float]
+) -> list[Scored]:
+    """Every id at its best score times the weight of the ranking that it stands in.
+
+    Raises:
+        ValueError: A score is negative, whose order a weight would reverse; or as
+            `relative_score_fusion` does.
+    """
+    shares = _checked(weights, rankings)
+    for unit, score in (entry for ranking in rankings for entry in ranking):
+        if score < 0:
+            raise ValueError(
+                f"the score {score} of {unit} is negative: a weight would move it the wrong way"
+            )
+    return simple_fusion(
+        [
+            [(unit, share * score) for unit, score in ranking]
+            for ranking, share in zip(rankings, shares, strict=True)
+        ]
+    )
+
+
+def domain_weights(
+    relevance: Sequence[Sequence[float]],
+    *,
+    alpha: float,
+    statistic: Statistic = "mean",
+    top_m: int = 3,
+) -> list[float]:
+    """How much each domain has to say on a query: the softmax of `statistic / alpha`.
+
+    Args:
+        relevance: For each domain the scores of its retrieved units; a domain without any gets
+            the weight 0.
+        alpha: Temperature, above 0: large values even the weights out.
+        statistic: What stands for a domain: the `mean` of its scores, their `max`, or the mean of
+            its `top_m` best.
+        top_m: How many count for `top_m`.
+
+    Returns:
+        One weight for each domain; they sum to 1 unless all domains are empty.
+
+    Raises:
+        ValueError: `alpha` or `top_m` is out of range.
+    """
+    if not alpha > 0 or top_m < 1:
+        raise ValueError(f"alpha = {alpha}, top_m = {top_m}: both must be above 0")
+    counted = {"mean": None, "max": 1, "top_m": top_m}[statistic]
+    means = [_mean_of_best(scores, count=counted) for scores in relevance]
+    largest = max(means, default=-math.inf)
+    parts = [0.0 if mean == -math.inf else math.exp((mean - largest) / alpha) for mean in means]
+    total = math.fsum(parts)
+    return [part / total if total else 0.0 for part in parts]
+
+
+def _mean_of_best(scores: Sequence[float], *, count: int | None) -> float:
+    best = sorted(scores, reverse=True)[:count]
+    return math.fsum(best) / len(best) if best else -math.inf
+
+
+def _extremes(scores: Sequence[float]) -> tuple[float, float]:
+    return min(scores), max(scores)
+
+
+def _three_sigma(scores: Sequence[float]) -> tuple[float, float]:
+    mean = math.fsum(scores) / len(scores)
+    sigma = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / len(scores))
+    return mean - 3 * sigma, mean + 3 * sigma
+
+
+def _normalised(
+    rankings: Sequence[Sequence[Scored]],
+    *,
+    weights: Sequence[float] | None,
+    bounds: Callable[[Sequence[float]], tuple[float, float]],
+) -> list[Scored]:
+    given = [1.0] * len(rankings) if weights is None else _checked(weights, rankings)
+    total = math.fsum(share for share, ranking in zip(given, rankings, strict=True) if ranking)
+    return _summed(
+        (unit, share / total * score if total else 0.0)
+        for ranking, share in zip(rankings, given, strict=True)
+        for unit, score in _scaled(ranking, bounds=bounds)
+    )
+
+
+def _scaled(
+    ranking: Sequence[Scored], *, bounds: Callable[[Sequence[float]], tuple[float, float]]
+) -> Iterator[Scored]:
+    if not ranking:
+        return
+    distinct = dict(simple_fusion([ranking]))
+    scores = list(distinct.values())
+    low, high = bounds(scores)
+    if min(scores) == max(scores) or low == high:
+        flat = 1.0 if max(scores) > 0 else 0.0
+        yield from dict.fromkeys(distinct, flat).items()
+        return
+    for unit, score in distinct.items():
+        yield unit, (score - low) / (high - low)
+
+
+def _checked(weights: Sequence[float], rankings: Sequence[Sequence[object]]) -> list[float]:
+    if len(weights) != len(rankings):
+        raise ValueError(f"{len(weights)} weights for {len(rankings)} rankings: give one for each")
+    if any(not (math.isfinite(weight) and weight >= 0) for weight in weights):
+        raise ValueError(f"weights {list(weights)}: each must be a number of at least 0")
+    return list(weights)
+
+
+def _summed(terms: Iterable[Scored]) -> list[Scored]:
+    parts: defaultdict[str, list[float]] = defaultdict(list)
+    for unit, term in terms:
+        parts[unit].append(term)
     # fsum rounds once, so that the sum does not depend on the order of the rankings
-    fused = [(unit, math.fsum(parts)) for unit, parts in terms.items()]
-    return sorted(fused, key=lambda entry: (-entry[1], entry[0]))
+    return _ordered((unit, math.fsum(shares)) for unit, shares in parts.items())
+
+
+def _ordered(scored: Iterable[Scored]) -> list[Scored]:
+    return sorted(scored, key=lambda entry: (-entry[1], entry[0]))

@@ -11,7 +11,10 @@ from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
+    from rag_assets.retrieval.units import UnitTable
+
 COLUMN = "text"
+SCORE = "_score"
 
 
 class MissingTextIndexError(LookupError):
@@ -19,25 +22,33 @@ class MissingTextIndexError(LookupError):
 
 
 def best_matches(
-    table: "LanceTable", query: str, *, depth: int, where: str | None = None
+    units: "UnitTable", query: str, *, depth: int, where: str | None = None
 ) -> Ranking:
-    """The `depth` units of `table` with the highest BM25 score (Robertson et al. 1994).
+    """The `depth` units with the highest BM25 score (Robertson et al. 1994).
 
     `query` is plain words: no character of it is an operator. A unit needs one of the words; a
     query of stop words or punctuation alone matches nothing.
     """
-    from lancedb.query import MatchQuery
+    from lance.query import MatchQuery
 
     def fetch(limit: int) -> Ranking:
-        search = table.search(MatchQuery(query, COLUMN), query_type="fts")
-        if where is not None:
-            search = search.where(where, prefilter=True)
-        search = search.select(["unit_id", "_score"]).with_row_id(True).limit(limit)
-        found = search.to_arrow()
-        units, rows = found["unit_id"].to_pylist(), found["_rowid"].to_pylist()
-        return ranked(units, rows=rows, scores=found["_score"].to_pylist(), depth=limit)
+        found = units.dataset.to_table(
+            columns=[SCORE],  # no column of the table: reading one takes longer than the search
+            full_text_query=MatchQuery(query, COLUMN),
+            filter=where,
+            prefilter=where is not None,
+            limit=limit,
+            with_row_id=True,
+        )
+        names = [units.names[row] for row in found["_rowid"].to_pylist()]
+        return ranked(names, scores=found[SCORE].to_pylist(), depth=limit)
 
     return best_with_ties(fetch, depth=depth)
+
+
+def has_text_index(table: "LanceTable") -> bool:
+    """Whether the text of `table` has a full-text index."""
+    return any(list(index.columns) == [COLUMN] for index in table.list_indices())
 
 
 def require_text_index(table: "LanceTable") -> None:
@@ -48,8 +59,7 @@ def require_text_index(table: "LanceTable") -> None:
     Raises:
         MissingTextIndexError: `table` holds units but no full-text index of their text.
     """
-    indexed = any(list(index.columns) == [COLUMN] for index in table.list_indices())
-    if not indexed and table.count_rows():
+    if table.count_rows() and not has_text_index(table):
         raise MissingTextIndexError(
             f"{table.name} has no full-text index yet: run `rag-assets refresh` to build it"
         )

@@ -36,40 +36,60 @@ class Ranking:
     """Distinct units for one query, best first; equal scores are ordered by unit id."""
 
     unit_ids: tuple[str, ...]
-    rows: tuple[int, ...]
-    """Row id of each unit in the searched table, at the searched version."""
     scores: tuple[float, ...]
     arms: Mapping[str, Self] = field(default_factory=dict)
-    """The rankings that this one was made from, by the name of their arm."""
+    """The rankings that this one was made from, by the name of their arm or stage."""
 
     def __len__(self) -> int:
         return len(self.unit_ids)
 
+    @property
+    def entries(self) -> list[tuple[str, float]]:
+        """Each unit with its score."""
+        return list(zip(self.unit_ids, self.scores, strict=True))
+
     def head(self, depth: int) -> Self:
         """The best `depth` units; the arms stay whole."""
-        return replace(
-            self,
-            unit_ids=self.unit_ids[:depth],
-            rows=self.rows[:depth],
-            scores=self.scores[:depth],
-        )
+        if depth >= len(self):
+            return self
+        return replace(self, unit_ids=self.unit_ids[:depth], scores=self.scores[:depth])
 
     def places(self) -> dict[str, Place]:
         """The place of each unit."""
-        placed = zip(self.unit_ids, self.scores, strict=True)
-        return {unit: Place(rank, score) for rank, (unit, score) in enumerate(placed, start=1)}
+        return {
+            unit: Place(rank, score) for rank, (unit, score) in enumerate(self.entries, start=1)
+        }
+
+    def stages(self) -> dict[str, Self]:
+        """All rankings below this one, by their path: `dense`, or `candidates/document/dense`."""
+        found: dict[str, Self] = {}
+        for name, arm in self.arms.items():
+            found[name] = arm
+            found |= {f"{name}/{below}": ranking for below, ranking in arm.stages().items()}
+        return found
 
 
 def ranked(
-    unit_ids: Iterable[str], *, rows: Iterable[int], scores: Iterable[float], depth: int
+    unit_ids: Iterable[str],
+    *,
+    scores: Iterable[float],
+    depth: int | None = None,
+    arms: Mapping[str, Ranking] | None = None,
 ) -> Ranking:
-    """The best `depth` of units in any order, given column by column."""
-    triples = zip(scores, unit_ids, rows, strict=True)
-    best = sorted(triples, key=lambda triple: (-triple[0], triple[1]))[:depth]
+    """The best `depth` of units in any order, given column by column; all unless given."""
+    entries = sorted(zip(scores, unit_ids, strict=True), key=lambda entry: (-entry[0], entry[1]))
+    return ranking_of([(unit, score) for score, unit in entries[:depth]], arms=arms)
+
+
+def ranking_of(
+    entries: Iterable[tuple[str, float]], *, arms: Mapping[str, Ranking] | None = None
+) -> Ranking:
+    """A ranking of `entries`, which are in order."""
+    listed = list(entries)
     return Ranking(
-        unit_ids=tuple(unit for _, unit, _ in best),
-        rows=tuple(row for _, _, row in best),
-        scores=tuple(score for score, _, _ in best),
+        unit_ids=tuple(unit for unit, _ in listed),
+        scores=tuple(score for _, score in listed),
+        arms=arms or {},
     )
 
 
@@ -139,8 +159,8 @@ RANKINGS = pa.schema(
 - `char_start` and `char_end` delimit the chunk in its document's text (elements joined), the
   place to project a quoted span on. Units with equal `text_hash` are exact duplicates.
 - `score` has the retriever's own unit: cosine similarity in [-1, 1] for `baseline`, BM25 (from
-  0, no upper bound) for `bm25`, reciprocal rank sums for `hybrid`. Compare it within one query
-  and retriever only.
+  0, no upper bound) for `bm25`, reciprocal rank sums for `hybrid`, relevance in [0, 1] after a
+  reranker. Compare it within one query and retriever only.
 """
 
 
@@ -149,11 +169,11 @@ def rankings_table(
 ) -> pa.Table:
     """`rankings` of queries, in their order, as a table in the schema `RANKINGS`.
 
-    `units` holds `UNIT_COLUMNS` and `_rowid` for every row of the rankings.
+    `units` holds `UNIT_COLUMNS` for every unit of the rankings.
     """
-    places = {row: place for place, row in enumerate(units["_rowid"].to_pylist())}
-    rows = chain.from_iterable(ranking.rows for ranking in rankings)
-    columns = units.take(pa.array([places[row] for row in rows], pa.int64()))
+    places = {unit: place for place, unit in enumerate(units["unit_id"].to_pylist())}
+    named = chain.from_iterable(ranking.unit_ids for ranking in rankings)
+    columns = units.take(pa.array([places[unit] for unit in named], pa.int64()))
     lengths = [len(ranking) for ranking in rankings]
     own = {
         "query_index": [index for index, length in enumerate(lengths) for _ in range(length)],

@@ -1,66 +1,242 @@
-"""Retrievers: each turns queries into rankings over the same arms, with the same signature.
+"""Retrievers: the stages of the config, one after another, for any number of queries at once.
 
-A retriever takes the arms of an index and any number of queries, and returns one ranking for each
-query. Adding one is writing a neighbour of these functions and naming it in `RETRIEVERS`.
+    signals of each domain -> signal fusion -> domain fusion -> reranking -> collapse
+
+The query's reformulations take the same way and are fused with it, before or after reranking.
+
+Each stage takes rankings and gives rankings; what it was made from stays below the new ranking, by
+the name of its arm: that is what `explain` shows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Protocol
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from typing import assert_never
 
-from rag_assets.config import RetrieverName
-from rag_assets.retrieval.arms import Arms
-from rag_assets.retrieval.fusion import reciprocal_rank_fusion
-from rag_assets.retrieval.rankings import Ranking
+from rag_assets.config import DomainFusion, Fusion, QueryFusion, Retriever, Signal
+from rag_assets.retrieval import fusion as fusions
+from rag_assets.retrieval.arms import JOINT, Arms
+from rag_assets.retrieval.duplicates import collapsed
+from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
+from rag_assets.retrieval.rewriters import rewriter_of
+from rag_assets.schemas import DOMAINS
 
-
-class Retriever(Protocol):
-    """What all retrievers look like."""
-
-    def __call__(self, arms: Arms, queries: Sequence[str], *, top_k: int) -> list[Ranking]:
-        """One ranking of at most `top_k` units for each of `queries`."""
-        ...
-
-
-def baseline(arms: Arms, queries: Sequence[str], *, top_k: int) -> list[Ranking]:
-    """By cosine similarity with the query's vector."""
-    found = arms.dense(queries, depth=top_k)
-    return [replace(ranking, arms={"dense": ranking}) for ranking in found]
+CANDIDATES = "candidates"
+"""The arm that holds a ranking as it was before a reranker, or before duplicates were left out."""
 
 
-def bm25(arms: Arms, queries: Sequence[str], *, top_k: int) -> list[Ranking]:
-    """By BM25 over the words of the query."""
-    found = arms.bm25(queries, depth=top_k)
-    return [replace(ranking, arms={"bm25": ranking}) for ranking in found]
+def retrieve(
+    arms: Arms, queries: Sequence[str], *, retriever: Retriever, top_k: int
+) -> list[Ranking]:
+    """One ranking of at most `top_k` units for each of `queries`."""
+    if retriever.query_fusion:
+        found = _over_queries(arms, queries, retriever=retriever, top_k=top_k)
+    else:
+        found = _searched(arms, queries, retriever=retriever, top_k=top_k)
+        if retriever.reranker:
+            found = reranked(arms, queries, found, name=retriever.reranker)
+    if retriever.collapse:
+        with arms.timed("collapse"):
+            found = collapsed(arms, found, settings=retriever.collapse, top_k=top_k)
+    return [ranking.head(top_k) for ranking in found]
 
 
-def hybrid(arms: Arms, queries: Sequence[str], *, top_k: int) -> list[Ranking]:
-    """By reciprocal rank fusion of both arms, `depth` units of each."""
-    depth = max(arms.settings.depth, top_k)
-    dense = arms.dense(queries, depth=depth)
-    lexical = arms.bm25(queries, depth=depth)
+def reranked(
+    arms: Arms, queries: Sequence[str], rankings: Sequence[Ranking], *, name: str
+) -> list[Ranking]:
+    """Each ranking in the order of relevance to its query, by the reranker called `name`."""
+    reranker = arms.reranker(name)
+    with arms.timed("rerank"):
+        scores = arms.relevance(reranker, queries, [ranking.unit_ids for ranking in rankings])
+    return [
+        ranked(ranking.unit_ids, scores=relevance, arms={CANDIDATES: ranking})
+        for ranking, relevance in zip(rankings, scores, strict=True)
+    ]
+
+
+def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Ranking:
+    """The rankings of several arms as one; `rrf_k` is the constant unless `fusion` gives one."""
+    scored = [ranking.entries for ranking in found.values()]
+    weights = [fusion.weights.get(name, 1.0) for name in found]
+    match fusion.mode:
+        case "simple":
+            entries = fusions.simple_fusion(scored)
+        case "reciprocal_rank":
+            entries = fusions.reciprocal_rank_fusion(
+                [ranking.unit_ids for ranking in found.values()],
+                k=rrf_k if fusion.k is None else fusion.k,
+                weights=weights,
+                first_rank=fusion.first_rank,
+            )
+        case "relative_score":
+            entries = fusions.relative_score_fusion(scored, weights=weights)
+        case "distribution_based":
+            entries = fusions.distribution_based_score_fusion(scored, weights=weights)
+        case "weighted":
+            raise ValueError("weighted fusion needs the relevance of the units: see `_weighted`")
+        case other:
+            assert_never(other)
+    return ranking_of(entries, arms=found)
+
+
+def _over_queries(
+    arms: Arms, queries: Sequence[str], *, retriever: Retriever, top_k: int
+) -> list[Ranking]:
+    """Rankings fused over each query (`q1`) and its reformulations (`q2` and on).
+
+    Retrieval and reranking have the same budget for each of them, `candidates`, and so has the
+    reranking of the fused list (RAG fusion under fixed budgets: paper P2, A.5).
+    """
+    settings = retriever.query_fusion or QueryFusion()
+    rewriter = rewriter_of(settings)
+    with arms.timed("rewrite"):
+        asked = [[query, *rewriter(query, count=settings.queries - 1)] for query in queries]
+    flat = list(dict.fromkeys(chain.from_iterable(asked)))
+    found = _searched(arms, flat, retriever=retriever, top_k=top_k)
+    name, fuses_after = retriever.reranker, settings.fuse == "after_reranking"
+    if name and fuses_after:
+        found = reranked(arms, flat, found, name=name)
+    by_query = dict(zip(flat, found, strict=True))
+    with arms.timed("fuse"):
+        one = [
+            fused(
+                {f"q{place}": by_query[query] for place, query in enumerate(same, start=1)},
+                fusion=settings.fusion,
+                rrf_k=arms.settings.rrf_k,
+            )
+            for same in asked
+        ]
+    anchor = settings.anchor or (None if fuses_after else "q1")
+    if not name or not anchor:
+        return one
+    place = {"q1": 0, "q2": 1}[anchor]
+    anchors = [same[min(place, len(same) - 1)] for same in asked]
+    cut = [ranking.head(retriever.candidates) for ranking in one]
+    return reranked(arms, anchors, cut, name=name)
+
+
+def _searched(
+    arms: Arms, queries: Sequence[str], *, retriever: Retriever, top_k: int
+) -> list[Ranking]:
+    """What the searched indexes hold for each query, fused, before any reranking."""
+    needed = retriever.candidates if retriever.reranker else top_k
+    is_fused = len(retriever.signals) > 1 or retriever.domain_fusion or retriever.query_fusion
+    depth = max(arms.settings.depth, needed) if is_fused or retriever.collapse else needed
+    if retriever.domain_fusion:
+        found = _over_domains(
+            arms, queries, retriever=retriever, fusion=retriever.domain_fusion, depth=depth
+        )
+    else:
+        found = _over_signals(arms, queries, retriever=retriever, table=JOINT, depth=depth)
+    return [ranking.head(needed if retriever.reranker else depth) for ranking in found]
+
+
+def _over_signals(
+    arms: Arms, queries: Sequence[str], *, retriever: Retriever, table: str, depth: int
+) -> list[Ranking]:
+    def search(signal: Signal) -> list[Ranking]:
+        deep = _depth_of(signal, retriever, default=depth)
+        return arms.search(signal, queries, table=table, depth=deep)
+
+    with ThreadPoolExecutor(len(retriever.signals)) as pool:
+        found = dict(zip(retriever.signals, pool.map(search, retriever.signals), strict=True))
+    if len(found) == 1:
+        [(signal, rankings)] = found.items()
+        return [ranking_of(ranking.entries, arms={signal: ranking}) for ranking in rankings]
     with arms.timed("fuse"):
         return [
-            _fused({"dense": near, "bm25": match}, k=arms.settings.rrf_k).head(top_k)
-            for near, match in zip(dense, lexical, strict=True)
+            fused(
+                {signal: rankings[place] for signal, rankings in found.items()},
+                fusion=retriever.signal_fusion,
+                rrf_k=arms.settings.rrf_k,
+            )
+            for place in range(len(queries))
         ]
 
 
-def _fused(arms: Mapping[str, Ranking], *, k: int) -> Ranking:
-    fused = reciprocal_rank_fusion([ranking.unit_ids for ranking in arms.values()], k=k)
-    rows: dict[str, int] = {}
-    for ranking in arms.values():
-        rows.update(zip(ranking.unit_ids, ranking.rows, strict=True))
-    return Ranking(
-        unit_ids=tuple(unit for unit, _ in fused),
-        rows=tuple(rows[unit] for unit, _ in fused),
-        scores=tuple(score for _, score in fused),
-        arms=arms,
+def _depth_of(signal: Signal, retriever: Retriever, *, default: int) -> int:
+    if isinstance(retriever.depth, dict):
+        return retriever.depth.get(signal, default)
+    return retriever.depth or default
+
+
+def _over_domains(
+    arms: Arms,
+    queries: Sequence[str],
+    *,
+    retriever: Retriever,
+    fusion: DomainFusion,
+    depth: int,
+) -> list[Ranking]:
+    each = fusion.depth or depth
+    found = {
+        domain: [
+            ranking.head(each)
+            for ranking in _over_signals(
+                arms, queries, retriever=retriever, table=domain, depth=each
+            )
+        ]
+        for domain in DOMAINS
+    }
+    by_query = [
+        {domain: rankings[place] for domain, rankings in found.items()}
+        for place in range(len(queries))
+    ]
+    if fusion.mode == "weighted":
+        return _weighted(arms, queries, by_query, fusion=fusion)
+    with arms.timed("fuse"):
+        return [fused(one, fusion=fusion, rrf_k=arms.settings.rrf_k) for one in by_query]
+
+
+def _weighted(
+    arms: Arms,
+    queries: Sequence[str],
+    found: Sequence[Mapping[str, Ranking]],
+    *,
+    fusion: DomainFusion,
+) -> list[Ranking]:
+    """Domains weighted by how relevant their best `top_j` units are (thesis P0, 4.4.5).
+
+    `w = softmax(statistic / alpha)` over the domains, and the units of a domain in the order of
+    `w * s`. The relevance s lies in [0, 1]: a negative score would be moved the wrong way.
+    """
+    reranker = arms.reranker(fusion.reranker)
+    heads = [
+        {domain: ranking.head(fusion.top_j) for domain, ranking in one.items()} for one in found
+    ]
+    with arms.timed("weigh"):
+        scores = arms.relevance(
+            reranker,
+            queries,
+            [[*chain.from_iterable(head.unit_ids for head in one.values())] for one in heads],
+        )
+        return [
+            _weigh(one, relevance, before=before, fusion=fusion)
+            for one, relevance, before in zip(heads, scores, found, strict=True)
+        ]
+
+
+def _weigh(
+    heads: Mapping[str, Ranking],
+    relevance: Sequence[float],
+    *,
+    before: Mapping[str, Ranking],
+    fusion: DomainFusion,
+) -> Ranking:
+    scored = iter(relevance)
+    domains = [[(unit, next(scored)) for unit in head.unit_ids] for head in heads.values()]
+    weights = fusions.domain_weights(
+        [[score for _, score in entries] for entries in domains],
+        alpha=fusion.alpha,
+        statistic=fusion.statistic,
+        top_m=fusion.top_m,
     )
-
-
-RETRIEVERS: Mapping[RetrieverName, Retriever] = {
-    "baseline": baseline,
-    "bm25": bm25,
-    "hybrid": hybrid,
-}
+    arms = {
+        domain: ranked(
+            [unit for unit, _ in entries],
+            scores=[score for _, score in entries],
+            arms={CANDIDATES: before[domain]},
+        )
+        for domain, entries in zip(heads, domains, strict=True)
+    }
+    return ranking_of(fusions.weighted_fusion(domains, weights=weights), arms=arms)

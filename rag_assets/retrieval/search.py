@@ -5,8 +5,8 @@
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 
-An index is opened at one version of its table and keeps answering from it, whatever a refresh
-writes meanwhile. The embedding model is loaded at the first query that needs a vector.
+An index is opened at one version of its tables and keeps answering from it, whatever a refresh
+writes meanwhile. Models are loaded at the first query that needs them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, overload
 
 import pyarrow as pa
 
-from rag_assets.config import Config, Retrieval, RetrieverName
+from rag_assets.config import Config, Expansion, Retrieval, Retriever, RetrieverName
 from rag_assets.models.paths import load_for_queries
-from rag_assets.retrieval import dense
-from rag_assets.retrieval.arms import Arms
+from rag_assets.models.rerankers import Reranker, load_reranker
+from rag_assets.retrieval import context
+from rag_assets.retrieval.arms import JOINT, Arms
+from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_same_model
+from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.filters import Filters, encodable
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Place, Ranking, rankings_table
-from rag_assets.retrieval.retrievers import RETRIEVERS
+from rag_assets.retrieval.retrievers import retrieve
+from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -58,8 +62,10 @@ class Hit:
     table: str | None
     row_key: str | None
     text: str
+    context: str
+    """The text and what the retriever reads around it; the text alone unless it expands."""
     arms: Mapping[str, Place]
-    """Rank and score in each arm that found it: `dense`, `bm25`."""
+    """Rank and score in each arm and stage that held it, such as `dense`: see `explain`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,10 @@ class Results(Sequence[Hit]):
     query: str
     retriever: RetrieverName
     hits: tuple[Hit, ...]
+    ranking: Ranking
+    """The ranking behind the hits, with all that it was made from."""
     seconds: Mapping[str, float]
-    """Wall time of each stage, the loading of model and vectors left out."""
+    """Wall time of each stage, the loading of models and vectors left out."""
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -84,6 +92,10 @@ class Results(Sequence[Hit]):
     def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
     def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[place]
+
+    def explain(self) -> pa.Table:
+        """Rank and score of every unit in every arm and stage: see `explain.EXPLANATION`."""
+        return explanation(self.ranking)
 
 
 def open_index(
@@ -102,15 +114,27 @@ def open_index(
         ConfigError: The config has no such variant.
         MissingTableError: No refresh has built the index yet.
     """
-    name = config.tables_of(variant).joint
-    table = store.open(name, version=store.version(name) if version is None else version)
+    names = config.tables_of(variant)
+    domains = {
+        domain: partial(store.open, name, version=store.version(name))
+        for domain, name in (("document", names.documents), ("table", names.rows))
+        if store.exists(name)
+    }
+    joint = store.open(
+        names.joint, version=store.version(names.joint) if version is None else version
+    )
     model = config.variant(variant).model
     load = partial(load_for_queries, config.models[model], name=model, home=store.encoders)
     return Index(
-        table,
+        joint,
+        domains=domains,
         settings=config.retrieval,
         variant=variant,
         load_encoder=(lambda: encoder) if encoder else load,
+        load_reranker=lambda name: load_reranker(
+            config.retrieval.rerankers[name], name=name, home=store.encoders
+        ),
+        cache=Cache(store.root / "cache" / "retrieval.sqlite"),
     )
 
 
@@ -119,62 +143,83 @@ class Index:
 
     def __init__(
         self,
-        table: "LanceTable",
+        joint: "LanceTable",
         *,
+        domains: "Mapping[str, Callable[[], LanceTable]]",
         settings: Retrieval,
         variant: str,
         load_encoder: Callable[[], QueryEncoder],
+        load_reranker: Callable[[str], Reranker],
+        cache: Cache,
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
-        self.table = table
-        self.version = table.version
+        self.version = joint.version
         self.settings = settings
+        self._tables = {JOINT: UnitTable(joint)}
+        self._domains = domains
         self._load_encoder = load_encoder
+        self._load_reranker = load_reranker
+        self._cache = cache
 
     def search(
         self,
         query: str,
         *,
-        retriever: RetrieverName | None = None,
+        retriever: RetrieverName | Retriever | None = None,
         top_k: int | None = None,
         filters: Filters | None = None,
     ) -> Results:
         """The best `top_k` units for `query`.
 
-        `retriever` and `top_k` are those of the config unless given.
+        `retriever` and `top_k` are those of the config unless given; a retriever may also be given
+        by its settings.
 
         Raises:
             EmptyQueryError: The query is blank.
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: Words are to be looked up and there is no full-text index.
+            RerankerError: A reranker's weights or package are missing.
         """
-        chosen = retriever or self.settings.retriever
-        arms, (ranking,) = self._rank([query], chosen, top_k=top_k, filters=filters)
-        hits = self._hits(ranking)
-        return Results(query=query, retriever=chosen, hits=hits, seconds=arms.seconds)
+        name, chosen = self._chosen(retriever)
+        arms = self._arms(filters, rankings=Cache(None))
+        [ranking] = self._rank(arms, [query], chosen, top_k=top_k)
+        with arms.timed("read"):
+            units = self._units(ranking)
+        around: Mapping[str, str] = {}
+        if chosen.expand:
+            with arms.timed("expand"):
+                around = self._contexts(units, settings=chosen.expand)
+        return Results(
+            query=query,
+            retriever=name,
+            hits=_hits(ranking, units, around=around),
+            ranking=ranking,
+            seconds=arms.seconds,
+        )
 
     def search_many(
         self,
         queries: Sequence[str],
         *,
-        retriever: RetrieverName | None = None,
+        retriever: RetrieverName | Retriever | None = None,
         top_k: int | None = None,
         filters: Filters | None = None,
     ) -> pa.Table:
         """The rankings of `queries` as one table in the schema `rankings.RANKINGS`.
 
         They are the same as those of `search`, one by one: all queries are embedded in one
-        pass, and exact dense search is one matrix product for a block of them. The wall time
-        of each stage is in the table's schema metadata: `rankings.seconds_of`.
+        pass, and exact dense search is one matrix product for a block of them. What each arm
+        found is kept by content in the state folder, and found again. The wall time of each
+        stage is in the table's schema metadata: `rankings.seconds_of`.
 
         Raises:
-            EmptyQueryError, ModelMismatchError, MissingTextIndexError: As `search` does.
+            EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError: As `search`.
         """
-        chosen = retriever or self.settings.retriever
-        arms, found = self._rank(queries, chosen, top_k=top_k, filters=filters)
-        rows = {row for ranking in found for row in ranking.rows}
-        units = self._read(sorted(rows), columns=UNIT_COLUMNS)
+        _, chosen = self._chosen(retriever)
+        arms = self._arms(filters, rankings=self._cache)
+        found = self._rank(arms, queries, chosen, top_k=top_k)
+        units = self._read([unit for ranking in found for unit in ranking.unit_ids], UNIT_COLUMNS)
         return rankings_table(found, units=units, seconds=arms.seconds)
 
     @cached_property
@@ -185,57 +230,86 @@ class Index:
             ModelMismatchError: The vectors are not of its model.
         """
         encoder = self._load_encoder()
-        require_same_model(self.table, encoder=encoder, variant=self.variant)
+        require_same_model(self._tables[JOINT].table, encoder=encoder, variant=self.variant)
         return encoder
 
-    @cached_property
-    def _vectors(self) -> dense.Vectors | None:
-        return dense.load(self.table)
+    def _chosen(self, retriever: RetrieverName | Retriever | None) -> tuple[str, Retriever]:
+        if isinstance(retriever, Retriever):
+            return "custom", retriever
+        name = retriever or self.settings.retriever
+        self.settings.check_retriever(name, key="retriever")
+        return name, self.settings.retrievers[name]
+
+    def _arms(self, filters: Filters | None, *, rankings: Cache) -> Arms:
+        return Arms(
+            table=self._table,
+            read=self._read,
+            encoder=lambda: self.encoder,
+            reranker=self._load_reranker,
+            where=filters.condition() if filters else None,
+            settings=self.settings,
+            scores=self._cache,
+            rankings=rankings,
+        )
 
     def _rank(
-        self,
-        queries: Sequence[str],
-        retriever: RetrieverName,
-        *,
-        top_k: int | None,
-        filters: Filters | None,
-    ) -> tuple[Arms, list[Ranking]]:
-        if retriever not in RETRIEVERS:
-            known = ", ".join(RETRIEVERS)
-            raise ValueError(f"no retriever is named {retriever!r}; there are {known}")
-        depth = self.settings.top_k if top_k is None else top_k
-        if depth < 1:
-            raise ValueError(f"top_k = {depth}: ask for at least 1 unit")
+        self, arms: Arms, queries: Sequence[str], retriever: Retriever, *, top_k: int | None
+    ) -> list[Ranking]:
+        wanted = self.settings.top_k if top_k is None else top_k
+        if wanted < 1:
+            raise ValueError(f"top_k = {wanted}: ask for at least 1 unit")
         for position, query in enumerate(queries):
             if not query.strip():
                 raise EmptyQueryError(position)
-        arms = Arms(
-            table=self.table,
-            vectors=lambda: self._vectors,
-            encoder=lambda: self.encoder,
-            where=filters.condition() if filters else None,
-            settings=self.settings,
-        )
         texts = [encodable(query) for query in queries]
-        return arms, RETRIEVERS[retriever](arms, texts, top_k=depth)
+        return retrieve(arms, texts, retriever=retriever, top_k=wanted)
 
-    def _hits(self, ranking: Ranking) -> tuple[Hit, ...]:
-        units = self._read(ranking.rows, columns=(*SHOWN_COLUMNS, "pages"))
-        shown = {unit["_rowid"]: unit for unit in units.to_pylist()}
-        arms = {name: arm.places() for name, arm in ranking.arms.items()}
-        return tuple(
-            Hit(
-                unit_id=unit_id,
-                rank=place.rank,
-                score=place.score,
-                pages=tuple(shown[row]["pages"]),
-                arms={name: held[unit_id] for name, held in arms.items() if unit_id in held},
-                **{name: shown[row][name] for name in SHOWN_COLUMNS},
-            )
-            for row, (unit_id, place) in zip(ranking.rows, ranking.places().items(), strict=True)
+    def _table(self, name: str) -> UnitTable | None:
+        if name not in self._tables and name in self._domains:
+            self._tables.setdefault(name, UnitTable(self._domains[name]()))
+        return self._tables.get(name)
+
+    def _read(self, unit_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """The named units in no particular order, each once.
+
+        A refresh may stand between the domains and the joint table: what one lacks another holds.
+        """
+        left, parts = set(unit_ids), []
+        for table in list(self._tables.values()):
+            here = table.held(left)
+            parts.append(table.read(here, columns=columns))
+            left -= here
+            if not left:
+                break
+        return pa.concat_tables(parts)
+
+    def _units(self, ranking: Ranking) -> list[dict]:
+        columns = dict.fromkeys((*SHOWN_COLUMNS, "pages", *context.COLUMNS))
+        found = self._read(ranking.unit_ids, list(columns)).to_pylist()
+        named = {unit["unit_id"]: unit for unit in found}
+        return [named[unit] for unit in ranking.unit_ids]
+
+    def _contexts(self, units: Sequence[dict], *, settings: Expansion) -> Mapping[str, str]:
+        def read(condition: str) -> pa.Table:
+            dataset = self._tables[JOINT].table.to_lance()
+            return dataset.to_table(columns=list(context.COLUMNS), filter=condition)
+
+        return context.contexts(units, settings=settings, read=read)
+
+
+def _hits(
+    ranking: Ranking, units: Sequence[Mapping], *, around: Mapping[str, str]
+) -> tuple[Hit, ...]:
+    stages = {name: below.places() for name, below in ranking.stages().items()}
+    return tuple(
+        Hit(
+            unit_id=unit_id,
+            rank=place.rank,
+            score=place.score,
+            pages=tuple(unit["pages"]),
+            context=around.get(unit_id, unit["text"]),
+            arms={name: held[unit_id] for name, held in stages.items() if unit_id in held},
+            **{name: unit[name] for name in SHOWN_COLUMNS},
         )
-
-    def _read(self, rows: Sequence[int], *, columns: Sequence[str]) -> pa.Table:
-        """The units at `rows`, in no particular order, with their `_rowid`."""
-        taken = self.table.take_row_ids(list(rows)).select(list(columns)).with_row_id()
-        return taken.to_arrow()
+        for unit, (unit_id, place) in zip(units, ranking.places().items(), strict=True)
+    )

@@ -3,10 +3,9 @@
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.config import RetrieverName
 from rag_assets.serving.command import Answer, CommandError, say, table
 from rag_assets.store import Store
 
@@ -27,9 +26,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("--questions", required=True, type=Path, help="JSONL, one question a line")
     command.add_argument("--variant", help="the variant that serves unless given")
-    command.add_argument(
-        "--retriever", choices=get_args(RetrieverName), help="those of the config unless given"
-    )
+    command.add_argument("--retriever", help="those of the config unless given")
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -37,6 +34,11 @@ def run(options: argparse.Namespace) -> Answer:
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
+    try:
+        if options.retriever:
+            config.retrieval.check_retriever(options.retriever, key="--retriever")
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
     from rag_assets.evaluation.evaluate import evaluate_file
     from rag_assets.evaluation.questions import QuestionsError

@@ -4,12 +4,11 @@ import argparse
 import sys
 import textwrap
 from dataclasses import asdict
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.config import RetrieverName
 from rag_assets.schemas import DOMAINS
-from rag_assets.serving.command import Answer, CommandError
+from rag_assets.serving.command import Answer, CommandError, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ EXAMPLES = """\
   rag-assets search "yield strength of hot rolled steel"
   rag-assets search "density of aluminium" --domain table --top-k 3
   rag-assets search "surface treatment" --retriever bm25 --source documents --json
+  rag-assets search "yield strength" --retriever hybrid_late_fusion --explain
   rag-assets search - < queries.txt        one query a line"""
 
 SNIPPET_CHARACTERS = 320
@@ -32,14 +32,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("query", help="what to look for, in plain words; - reads stdin")
     command.add_argument("--variant", help="the variant that serves unless given")
-    command.add_argument(
-        "--retriever", choices=get_args(RetrieverName), help="as in the config unless given"
-    )
+    command.add_argument("--retriever", help="a name under retrieval.retrievers in the config")
     command.add_argument("--top-k", type=positive, help="how many units to return")
     command.add_argument("--domain", choices=DOMAINS, help="only documents, or only table rows")
     command.add_argument("--source", help="only this source")
     command.add_argument("--table", help="only this table")
     command.add_argument("--section", help="only below this section: 'Heading > Subheading'")
+    command.add_argument(
+        "--explain", action="store_true", help="show rank and score in each arm and stage"
+    )
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -48,6 +49,7 @@ def run(options: argparse.Namespace) -> Answer:
     variant = options.variant or config.serving_variant
     config.variant(variant)
 
+    from rag_assets.models.rerankers import RerankerError
     from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.search import open_index
 
@@ -65,9 +67,11 @@ def run(options: argparse.Namespace) -> Answer:
             index.search(query, retriever=options.retriever, top_k=options.top_k, filters=filters)
             for query in queries
         ]
-    except ValueError as error:
+    except (ValueError, RerankerError) as error:
         raise CommandError(str(error)) from error
-    return _several(found, variant=variant) if many else _one(found[0], variant=variant)
+    if many:
+        return _several(found, variant=variant, explain=options.explain)
+    return _one(found[0], variant=variant, explain=options.explain)
 
 
 def positive(text: str) -> int:
@@ -81,24 +85,50 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def _one(results: "Results", *, variant: str) -> Answer:
+def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
     record = {
         "query": results.query,
         "variant": variant,
         "retriever": results.retriever,
         "seconds": dict(results.seconds),
-        "hits": [asdict(hit) for hit in results],
+        "hits": [_record(hit) for hit in results],
     }
-    return Answer(record, "\n\n".join(map(_shown, results)) or "Nothing was found.")
+    text = "\n\n".join(map(_shown, results)) or "Nothing was found."
+    if not explain:
+        return Answer(record, text)
+    explanation = results.explain().to_pylist()
+    return Answer(record | {"explanation": explanation}, f"{text}\n\n{_explained(results)}")
 
 
-def _several(found: "Sequence[Results]", *, variant: str) -> Answer:
-    answers = [_one(results, variant=variant) for results in found]
+def _record(hit: "Hit") -> dict:
+    """The hit; its text does not stand there twice where nothing was read around it."""
+    record = asdict(hit)
+    return {name: value for name, value in record.items() if (name, value) != ("context", hit.text)}
+
+
+def _several(found: "Sequence[Results]", *, variant: str, explain: bool) -> Answer:
+    answers = [_one(results, variant=variant, explain=explain) for results in found]
     sections = (
         f"> {results.query}\n\n{answer.text}"
         for results, answer in zip(found, answers, strict=True)
     )
     return Answer({"searches": [answer.record for answer in answers]}, "\n\n\n".join(sections))
+
+
+def _explained(results: "Results") -> str:
+    """Rank and score of the best units of each stage, the result first, and what each took."""
+    shown = len(results)
+    places: dict[str, dict[str, str]] = {}
+    lines = results.explain().to_pylist()
+    wanted = {line["unit_id"] for line in lines if line["rank"] <= shown}
+    for line in lines:
+        if line["unit_id"] in wanted:
+            stages = places.setdefault(line["unit_id"], {})
+            stages[line["stage"]] = f"{line['rank']} ({line['score']:.4g})"
+    rows = [{"unit": unit, **stages} for unit, stages in places.items()]
+    stages = dict.fromkeys(line["stage"] for line in lines)
+    took = ", ".join(f"{stage} {1_000 * taken:.1f}" for stage, taken in results.seconds.items())
+    return f"{table(rows, columns=['unit', *stages])}\nMilliseconds: {took}"
 
 
 def _shown(hit: "Hit") -> str:

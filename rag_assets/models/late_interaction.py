@@ -1,0 +1,172 @@
+"""Late interaction: a query and a text are compared token by token.
+
+The score of a text is the mean, over the query's tokens, of the largest cosine with any token of
+the text (MaxSim; Khattab and Zaharia 2020, "ColBERT", who sum it). It needs an embedding model and
+no weights of its own: token vectors are the model's last hidden states, those of special tokens
+left out. Token vectors of texts are kept, so that a text costs its forward pass once.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+
+import numpy as np
+
+from rag_assets.config import EmbeddingModel
+from rag_assets.identity import fingerprint
+from rag_assets.models.openvino import load_openvino
+from rag_assets.models.paths import path_of
+from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
+from rag_assets.models.weights import ID_LENGTH, Weights, weights_of
+from rag_assets.models.windows import Window, Windows, batches_of
+
+KEPT_BYTES = 256 * 2**20
+"""Token vectors in memory: about 2,500 texts of 128 tokens at 384 dimensions."""
+BATCH_TOKENS = 1_024
+TEXTS_AT_ONCE = 128
+
+
+def load_late_interaction(model: EmbeddingModel, *, name: str, home: Path) -> "LateInteraction":
+    """The reranker called `name` over the token vectors of `model`.
+
+    It computes on the path that is the fastest true one here, chosen once and kept in `home`.
+
+    Raises:
+        WeightsError: There are no weights, or they are broken.
+        EncoderError: The model cannot compute here.
+    """
+    weights = weights_of(model, home=home)
+    path = path_of(model, name=f"reranker_{name}", home=home)
+    device, engine, precision = path.split("/")
+    if engine == "openvino":
+        replicas = load_openvino(weights, precision=precision, home=home, output="token_embeddings")
+    else:
+        replicas = load_torch(
+            weights,
+            backend=model.backend,
+            device=device,
+            precision=precision,
+            output="token_embeddings",
+        )
+    return LateInteraction(model, weights=weights, path=path, replicas=replicas)
+
+
+class LateInteraction:
+    """A reranker over the token vectors of an embedding model; safe to share between threads."""
+
+    def __init__(
+        self, model: EmbeddingModel, *, weights: Weights, path: str, replicas: Replicas
+    ) -> None:
+        """Use `load_late_interaction` instead."""
+        self.reranker_id = fingerprint("late_interaction:1", weights.model_id, path)[:ID_LENGTH]
+        self._replicas = replicas
+        self._queries, self._texts = (
+            Windows(replicas.tokenizer, max_tokens=weights.max_tokens, prefix=prefix)
+            for prefix in (model.query_prefix, model.passage_prefix)
+        )
+        added = replicas.tokenizer.get_added_tokens_decoder()
+        self._special = np.array([place for place, token in added.items() if token.special])
+        self._kept: OrderedDict[str, np.ndarray] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def score(self, pairs: Sequence[tuple[str, str]], /) -> np.ndarray:
+        """Relevance of each pair's text to its query, (pairs,) float64 in [0, 1].
+
+        Raises:
+            EncoderError: A query or a text cannot be tokenised.
+        """
+        scores = np.zeros(len(pairs))
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, (_, text) in enumerate(pairs):
+            places[text].append(place)
+        with self._lock:
+            asked = list(dict.fromkeys(query for query, _ in pairs))
+            queries = dict(zip(asked, self._vectors(asked, windows=self._queries), strict=True))
+            for text, vectors in self._texts_of(list(places)):
+                of_text = places[text]
+                tokens = [queries[pairs[place][0]] for place in of_text]
+                scores[of_text] = _max_sim(tokens, vectors)
+        return scores
+
+    def _texts_of(self, texts: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
+        """Token vectors of each text, the kept ones first."""
+        new: list[str] = []
+        for text in texts:
+            if text in self._kept:
+                self._kept.move_to_end(text)
+                yield text, self._kept[text]
+            else:
+                new.append(text)
+        new.sort(key=len)  # a part holds texts of like length, and so do its batches
+        for start in range(0, len(new), TEXTS_AT_ONCE):
+            part = new[start : start + TEXTS_AT_ONCE]
+            for text, vectors in zip(part, self._vectors(part, windows=self._texts), strict=True):
+                self._keep(text, vectors)
+                yield text, vectors
+
+    def _keep(self, text: str, vectors: np.ndarray) -> None:
+        self._kept[text] = vectors
+        self._bytes += vectors.nbytes
+        while self._bytes > KEPT_BYTES:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= oldest.nbytes
+
+    def _vectors(self, texts: Sequence[str], *, windows: Windows) -> list[np.ndarray]:
+        """For each text its (tokens, dimension) float16 unit vectors, windows one after another.
+
+        Half precision halves the memory and moves a cosine by less than 0.001.
+        """
+        tokenized = windows.of(texts)
+        for position, reason in tokenized.failed.items():
+            raise EncoderError(f"{texts[position][:80]!r} cannot be reranked: {reason}")
+        order = {id(window): place for place, window in enumerate(tokenized.windows)}
+        parts: list[list[tuple[int, np.ndarray]]] = [[] for _ in texts]
+        for batch, vectors in self._run(
+            list(batches_of(tokenized.windows, batch_tokens=BATCH_TOKENS))
+        ):
+            for window, tokens in zip(batch, vectors, strict=True):
+                own = ~np.isin(window.ids, self._special)
+                own = own if own.any() else np.ones(len(window.ids), bool)
+                found = tokens[: len(window.ids)][own]
+                lengths = np.linalg.norm(found, axis=1, keepdims=True)
+                unit = found / np.maximum(lengths, np.finfo(np.float32).tiny)
+                parts[window.text].append((order[id(window)], unit.astype(np.float16)))
+        return [
+            np.concatenate([part for _, part in sorted(found, key=lambda entry: entry[0])])
+            for found in parts
+        ]
+
+    def _run(self, batches: Sequence[list[Window]]) -> Iterator[tuple[list[Window], np.ndarray]]:
+        idle: SimpleQueue[Forward] = SimpleQueue()
+        for forward in self._replicas.forwards:
+            idle.put(forward)
+
+        def work(batch: list[Window]) -> np.ndarray:
+            longest = max(len(window.ids) for window in batch)
+            ids = np.full((len(batch), longest), self._replicas.pad, dtype=np.int64)
+            mask = np.zeros((len(batch), longest), dtype=np.int64)
+            for row, window in enumerate(batch):
+                ids[row, : len(window.ids)] = window.ids
+                mask[row, : len(window.ids)] = 1
+            forward = idle.get()
+            try:
+                return forward(ids, mask)
+            finally:
+                idle.put(forward)
+
+        with ThreadPoolExecutor(len(self._replicas.forwards)) as pool:
+            yield from zip(batches, pool.map(work, batches), strict=True)
+
+
+def _max_sim(queries: Sequence[np.ndarray], text: np.ndarray) -> np.ndarray:
+    """MaxSim of each of `queries` (tokens, d) with `text` (tokens, d), moved to [0, 1]."""
+    stacked = np.concatenate(queries).astype(np.float32)
+    best = (stacked @ text.astype(np.float32).T).max(axis=1)
+    starts = np.cumsum([0, *(len(query) for query in queries[:-1])])
+    lengths = np.array([len(query) for query in queries])
+    means = np.add.reduceat(best.astype(np.float64), starts) / lengths
+    return np.clip((1 + means) / 2, 0, 1)

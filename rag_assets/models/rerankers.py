@@ -1,0 +1,243 @@
+"""Rerankers: models that score how well a text answers a query.
+
+All scores lie in [0, 1] and keep the order of the model: the logits of a cross-encoder pass through
+a sigmoid, cosines move from [-1, 1]. So scores of one reranker may be weighted and compared across
+queries; scores of two rerankers may not.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from rag_assets.config import EmbeddingModel
+from rag_assets.config import Reranker as Settings
+from rag_assets.identity import fingerprint
+from rag_assets.models.late_interaction import LateInteraction, load_late_interaction
+from rag_assets.models.paths import has_bf16
+from rag_assets.models.replicas import EncoderError
+from rag_assets.models.weights import ID_LENGTH, Weights, WeightsError, weights_of
+
+Pair: TypeAlias = tuple[str, str]
+"""A query and a text."""
+FLASHRANK_TOKENS = 512
+
+
+class RerankerError(Exception):
+    """A reranker cannot score here; the message says why and what to do."""
+
+
+class Reranker(Protocol):
+    """A loaded reranker."""
+
+    @property
+    def reranker_id(self) -> str:
+        """Identity: weights, window and precision. Scores are kept under it."""
+        ...
+
+    def score(self, pairs: Sequence[Pair], /) -> np.ndarray:
+        """Relevance of each pair's text to its query, (pairs,) float64 in [0, 1].
+
+        Pairs are scored in batches of like length, in no particular order.
+        """
+        ...
+
+
+def load_reranker(settings: Settings, *, name: str, home: Path) -> Reranker:
+    """The reranker called `name` in the config; one that is loaded already is given again.
+
+    Args:
+        settings: Its section of the config.
+        name: Its key there.
+        home: Folder that keeps what is derived from weights (`Store.encoders`).
+
+    Raises:
+        RerankerError: Weights or a package are missing, or it cannot compute here.
+    """
+    try:
+        return _loaded(settings, name, home)
+    except (WeightsError, EncoderError) as error:
+        raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
+
+
+@lru_cache(maxsize=2)
+def _loaded(settings: Settings, name: str, home: Path) -> Reranker:
+    if settings.backend == "late_interaction":
+        return _late_interaction(settings, name=name, home=home)
+    if settings.backend == "flashrank":
+        return FlashRank(settings, name=name, home=home)
+    load = SentenceTransformersReranker
+    if settings.backend == "flag_embedding":
+        load = FlagEmbeddingReranker
+    return load(settings, weights=_weights(settings, home=home))
+
+
+def _late_interaction(settings: Settings, *, name: str, home: Path) -> LateInteraction:
+    return load_late_interaction(_as_model(settings), name=name, home=home)
+
+
+def _as_model(settings: Settings) -> EmbeddingModel:
+    return EmbeddingModel(
+        path=settings.path,
+        revision=settings.revision,
+        precision=settings.precision,
+        max_tokens=settings.max_tokens,
+    )
+
+
+def _weights(settings: Settings, *, home: Path) -> Weights | None:
+    """The files; None for a model whose code comes from the hub along with them."""
+    return None if settings.trust_remote_code else weights_of(_as_model(settings), home=home)
+
+
+class SentenceTransformersReranker:
+    """A cross-encoder in sentence-transformers."""
+
+    def __init__(self, settings: Settings, *, weights: Weights | None) -> None:
+        """Use `load_reranker` instead.
+
+        Raises:
+            RerankerError: The files hold no cross-encoder.
+        """
+        import torch
+        from sentence_transformers import CrossEncoder
+
+        precision = _precision(settings)
+        kinds = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+        try:
+            self._model = CrossEncoder(
+                str(weights.folder) if weights else settings.path,
+                revision=None if weights else settings.revision,
+                num_labels=1,
+                max_length=settings.max_tokens,
+                local_files_only=weights is not None,
+                trust_remote_code=settings.trust_remote_code,
+                activation_fn=torch.nn.Sigmoid(),
+                model_kwargs={"dtype": kinds[precision]},
+            )
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+            raise RerankerError(_cannot_load(settings, error)) from error
+        self._batch = settings.batch_size
+        self.reranker_id = _identity(settings, weights=weights, precision=precision)
+
+    def score(self, pairs: Sequence[Pair], /) -> np.ndarray:
+        """See `Reranker`."""
+        if not pairs:
+            return np.zeros(0)
+        scores = self._model.predict(
+            [list(pair) for pair in pairs], batch_size=self._batch, show_progress_bar=False
+        )
+        return _checked(np.asarray(scores, dtype=np.float64).reshape(len(pairs)))
+
+
+class FlagEmbeddingReranker:
+    """A cross-encoder in FlagEmbedding, such as bge-reranker-v2-m3."""
+
+    def __init__(self, settings: Settings, *, weights: Weights | None) -> None:
+        """Use `load_reranker` instead.
+
+        Raises:
+            RerankerError: The files hold no cross-encoder.
+        """
+        import torch
+        from FlagEmbedding import FlagReranker
+
+        precision = _precision(settings)
+        try:
+            self._model = FlagReranker(
+                str(weights.folder) if weights else settings.path,
+                use_fp16=precision == "fp16",
+                trust_remote_code=settings.trust_remote_code,
+                devices=["cuda:0" if torch.cuda.is_available() else "cpu"],
+                batch_size=settings.batch_size,
+                max_length=settings.max_tokens or (weights.max_tokens if weights else 512),
+                normalize=True,
+            )
+            if precision == "bf16" and self._model.model is not None:
+                self._model.model.to(torch.bfloat16)
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+            raise RerankerError(_cannot_load(settings, error)) from error
+        self.reranker_id = _identity(settings, weights=weights, precision=precision)
+
+    def score(self, pairs: Sequence[Pair], /) -> np.ndarray:
+        """See `Reranker`."""
+        if not pairs:
+            return np.zeros(0)
+        return _checked(np.asarray(self._model.compute_score(list(pairs)), dtype=np.float64))
+
+
+class FlashRank:
+    """A small cross-encoder in ONNX, by the package of that name."""
+
+    def __init__(self, settings: Settings, *, name: str, home: Path) -> None:
+        """Use `load_reranker` instead.
+
+        Raises:
+            RerankerError: The package is not installed, or its model cannot be fetched.
+        """
+        if find_spec("flashrank") is None:
+            raise RerankerError(
+                f"retrieval.rerankers.{name}: the package flashrank is not installed: "
+                "pip install flashrank, or choose the backend late_interaction, which needs none"
+            )
+        self._package = import_module("flashrank")
+        self._tokens = settings.max_tokens or FLASHRANK_TOKENS
+        try:
+            self._model = self._package.Ranker(
+                model_name=settings.path, cache_dir=str(home / "flashrank"), max_length=self._tokens
+            )
+        except (OSError, ValueError, KeyError) as error:
+            raise RerankerError(
+                f"retrieval.rerankers.{name}: flashrank fetches {settings.path} when it is first "
+                f"used, which failed ({error}): put its folder below {home / 'flashrank'}"
+            ) from error
+        self.reranker_id = fingerprint("flashrank", settings.path, self._tokens)[:ID_LENGTH]
+
+    def score(self, pairs: Sequence[Pair], /) -> np.ndarray:
+        """See `Reranker`."""
+        scores = np.zeros(len(pairs))
+        for query in dict.fromkeys(query for query, _ in pairs):
+            places = [place for place, pair in enumerate(pairs) if pair[0] == query]
+            places.sort(key=lambda place: len(pairs[place][1]))
+            passages = [{"id": place, "text": pairs[place][1]} for place in places]
+            request = self._package.RerankRequest(query=query, passages=passages)
+            for found in self._model.rerank(request):
+                scores[found["id"]] = found["score"]
+        return _checked(scores)
+
+
+def _precision(settings: Settings) -> str:
+    import torch
+
+    if settings.precision != "auto":
+        return settings.precision
+    if torch.cuda.is_available():
+        return "fp16"
+    return "bf16" if has_bf16() else "fp32"
+
+
+def _identity(settings: Settings, *, weights: Weights | None, precision: str) -> str:
+    who = [weights.model_id] if weights else [settings.path, settings.revision]
+    return fingerprint(settings.backend, who, settings.max_tokens, precision)[:ID_LENGTH]
+
+
+def _cannot_load(settings: Settings, error: Exception) -> str:
+    reason = str(error).partition("\n")[0]
+    return (
+        f"{settings.path} cannot be loaded by {settings.backend} as a cross-encoder ({reason}): "
+        "check the path and the backend in retrieval.rerankers, and that the folder is whole; "
+        "`late_interaction` needs no weights of its own"
+    )
+
+
+def _checked(scores: np.ndarray) -> np.ndarray:
+    if not np.isfinite(scores).all():
+        raise RerankerError(
+            "the reranker gives scores that are not finite: set its precision to fp32, or check "
+            "the weights"
+        )
+    return scores

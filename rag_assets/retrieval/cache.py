@@ -1,0 +1,100 @@
+"""What searches leave behind for the next: rankings of arms and scores of rerankers, by content.
+
+A key names all that a value depends on and nothing else: the units' content, the signal, the
+filter, the query and what encoded it; or the query, the text's hash and the reranker. So the second
+arm of an experiment pays only for what differs from the first, and an index that was built again
+with the same content finds its results. No key names a table version. Values are never wrong, only
+missing: a cache that cannot be read or written is one that holds nothing.
+"""
+
+import json
+import logging
+import sqlite3
+import zlib
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from rag_assets.retrieval.rankings import Ranking, ranking_of
+
+MOST_BYTES = 2**30
+"""A cache that grew larger is begun anew."""
+KEYS_AT_ONCE = 500
+SECONDS_TO_WAIT = 10
+
+logger = logging.getLogger(__name__)
+
+
+class Cache:
+    """A file of key and value, which several processes may share."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Keep values in the file `path`; nothing is kept without one."""
+        self._path = path
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether anything is kept at all."""
+        return self._path is not None
+
+    def rankings(self, keys: Sequence[str], *, depth: int) -> dict[str, Ranking]:
+        """The kept rankings that reach down to `depth`, by their key."""
+        found = {}
+        for key, value in self._get("rankings", keys):
+            assert isinstance(value, bytes), "written by keep_rankings"
+            reach, units, scores = json.loads(zlib.decompress(value))
+            if reach >= depth:
+                found[key] = ranking_of(zip(units, scores, strict=True)).head(depth)
+        return found
+
+    def keep_rankings(self, rankings: Mapping[str, Ranking], *, depth: int) -> None:
+        """Keep rankings of the `depth` best units, or of all where there are fewer."""
+        self._put(
+            "rankings",
+            (
+                (key, zlib.compress(json.dumps([depth, one.unit_ids, one.scores]).encode(), 1))
+                for key, one in rankings.items()
+            ),
+        )
+
+    def scores(self, keys: Sequence[str]) -> dict[str, float]:
+        """The kept scores, by their key."""
+        return {key: float(value) for key, value in self._get("scores", keys)}
+
+    def keep_scores(self, scores: Mapping[str, float]) -> None:
+        """Keep scores."""
+        self._put("scores", scores.items())
+
+    def _get(self, table: str, keys: Sequence[str]) -> Iterator[tuple[str, bytes | float]]:
+        if self._path is None or not keys or not self._path.is_file():
+            return
+        try:
+            with self._opened() as database:
+                for start in range(0, len(keys), KEYS_AT_ONCE):
+                    part = keys[start : start + KEYS_AT_ONCE]
+                    marks = ", ".join("?" * len(part))
+                    yield from database.execute(
+                        f"SELECT key, value FROM {table} WHERE key IN ({marks})", part
+                    )
+        except sqlite3.Error as error:
+            logger.warning("results kept in %s cannot be read: %s", self._path, error)
+
+    def _put(self, table: str, entries: Iterable[tuple[str, bytes | float]]) -> None:
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            if self._path.is_file() and self._path.stat().st_size > MOST_BYTES:
+                self._path.unlink()
+            with self._opened() as database, database:
+                database.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", entries)
+        except (OSError, sqlite3.Error) as error:
+            logger.info("results cannot be kept in %s: %s", self._path, error)
+
+    @contextmanager
+    def _opened(self) -> Generator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._path or "", timeout=SECONDS_TO_WAIT)) as database:
+            for table in ("rankings", "scores"):
+                columns = "(key TEXT PRIMARY KEY, value) WITHOUT ROWID"
+                database.execute(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
+            yield database

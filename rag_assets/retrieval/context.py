@@ -1,0 +1,97 @@
+"""Context: what is read around a unit that was found, for whoever answers from it.
+
+A chunk takes in its neighbours of the same section, joined by their place in the document's text,
+so that an overlap appears once. A row takes in all rows of its table, where that is small enough.
+Neighbours are derived from document and index, never stored.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from rag_assets.config import Expansion
+from rag_assets.retrieval.filters import literal
+
+Unit: TypeAlias = Mapping[str, str | int | None]
+COLUMNS = (
+    "unit_id",
+    "domain",
+    "source",
+    "uri",
+    "table",
+    "row_key",
+    "section",
+    "index",
+    "char_start",
+    "char_end",
+    "text",
+)
+
+
+def contexts(
+    units: Sequence[Unit], *, settings: Expansion, read: Callable[[str], pa.Table]
+) -> dict[str, str]:
+    """The text around each of `units` (with `COLUMNS`) and its own, by unit id.
+
+    `read` returns the units that an SQL condition allows.
+    """
+    conditions = [
+        condition for unit in units if (condition := _around(unit, settings=settings)) is not None
+    ]
+    held = read(" OR ".join(dict.fromkeys(conditions))).to_pylist() if conditions else []
+    return {str(unit["unit_id"]): _context(unit, held, settings=settings) for unit in units}
+
+
+def _around(unit: Unit, *, settings: Expansion) -> str | None:
+    source = f"source = {literal(str(unit['source']))}"
+    if unit["domain"] == "table":
+        if not settings.rows:
+            return None
+        return f"(domain = 'table' AND {source} AND `table` = {literal(str(unit['table']))})"
+    index = unit["index"]
+    if not settings.neighbours or not isinstance(index, int):
+        return None
+    first, last = index - settings.neighbours, index + settings.neighbours
+    return (
+        f"(domain = 'document' AND {source} AND uri = {literal(str(unit['uri']))} "
+        f"AND `index` >= {first} AND `index` <= {last})"
+    )
+
+
+def _context(unit: Unit, held: Sequence[Unit], *, settings: Expansion) -> str:
+    if unit["domain"] == "table":
+        rows = [other for other in held if _is_same(unit, other, "domain", "source", "table")]
+        if not 0 < len(rows) <= settings.rows:
+            return str(unit["text"])
+        return "\n".join(
+            str(row["text"]) for row in sorted(rows, key=lambda row: str(row["row_key"]))
+        )
+    chunks = {
+        int(other["index"] or 0): other
+        for other in held
+        if _is_same(unit, other, "domain", "source", "uri", "section")
+    }
+    place = int(unit["index"] or 0)
+    run = [unit]
+    for step in (-1, 1):
+        for distance in range(1, settings.neighbours + 1):
+            neighbour = chunks.get(place + step * distance)
+            if neighbour is None:
+                break
+            run.append(neighbour)
+    return _joined(sorted(run, key=lambda chunk: int(chunk["index"] or 0)))
+
+
+def _is_same(unit: Unit, other: Unit, *columns: str) -> bool:
+    return all(unit[column] == other[column] for column in columns)
+
+
+def _joined(chunks: Sequence[Unit]) -> str:
+    """Chunks of one document in order, what two of them share once."""
+    text = str(chunks[0]["text"])
+    for before, chunk in pairwise(chunks):
+        overlap = int(before["char_end"] or 0) - int(chunk["char_start"] or 0)
+        text += str(chunk["text"])[overlap:] if overlap >= 0 else "\n" + str(chunk["text"])
+    return text

@@ -1,0 +1,141 @@
+"""Rewriters: other ways to ask the same question, to be searched beside it.
+
+A rewriter takes a query and gives at most so many reformulations, none of them equal to the query
+or to one another. The rules here need no model; a file holds what a model or a person wrote.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from rag_assets.config import QueryFusion
+
+ASKING_WORDS = """
+how what when where which who whose why is are was were do does did can could should would will
+much many list name give tell me please find show explain describe
+hur vad när var vilken vilket vilka vem vems varför är kan ska bör finns ange visa beskriv förklara
+hitta
+"""
+FILLING_WORDS = """
+a an and as at be been being by for from had has have in into it its of on or that the their there
+these this those to with used about between
+att av de den det en ett från för har i med och om på som till vid detta denna dessa mellan eller
+"""
+ASKING = frozenset(ASKING_WORDS.split())
+FILLING = frozenset(FILLING_WORDS.split())
+WORD = re.compile(r"[^\s?!,;:]+")
+CLAUSES = re.compile(r"[,;:?!]|\.\s")
+
+
+class MissingRewriteError(ValueError):
+    """A file of rewrites holds none for a query."""
+
+
+class Rewriter(Protocol):
+    """What all rewriters look like."""
+
+    def __call__(self, query: str, /, *, count: int) -> list[str]:
+        """At most `count` reformulations of `query`, the best first."""
+        ...
+
+
+def rewriter_of(settings: QueryFusion) -> Rewriter:
+    """The rewriter that the config asks for.
+
+    Raises:
+        ValueError: Its file cannot be read.
+    """
+    return by_rules if settings.path is None else FromFile(settings.path)
+
+
+def by_rules(query: str, /, *, count: int) -> list[str]:
+    """The query's keywords, its statement form and its longest clause, as far as they differ.
+
+    English and Swedish question words and fillers are known; words of other languages stay.
+    """
+    rules: tuple[Callable[[str], str], ...] = (_keywords, _statement, _longest_clause)
+    return _distinct([rule(query) for rule in rules], query=query)[:count]
+
+
+class FromFile:
+    """Rewrites from a JSONL file: `{"query": "...", "rewrites": ["...", ...]}` a line."""
+
+    def __init__(self, path: Path) -> None:
+        """Read `path`.
+
+        Raises:
+            ValueError: There is no such file, or a line is not of that form.
+        """
+        try:
+            state = path.stat()
+        except OSError as error:
+            raise ValueError(f"there is no file of rewrites {path}: {error.strerror}") from error
+        self._path = path
+        self._held = _read(path, state.st_mtime_ns, state.st_size)
+
+    def __call__(self, query: str, /, *, count: int) -> list[str]:
+        """See `Rewriter`.
+
+        Raises:
+            MissingRewriteError: The file has no line for `query`.
+        """
+        if query not in self._held:
+            raise MissingRewriteError(
+                f"{self._path} holds no rewrites of {query!r}: add a line for it, or set "
+                "query_fusion.rewriter to rules"
+            )
+        return _distinct(self._held[query], query=query)[:count]
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, _modified: int, _size: int) -> dict[str, list[str]]:
+    held: dict[str, list[str]] = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            query, rewrites = entry["query"], entry["rewrites"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{path}, line {number}: not of the form "
+                '{"query": "...", "rewrites": ["...", ...]}'
+            ) from error
+        if not isinstance(query, str) or not _are_texts(rewrites):
+            raise ValueError(f"{path}, line {number}: query and rewrites must be text")
+        held[query] = rewrites
+    return held
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _distinct(found: Sequence[str], *, query: str) -> list[str]:
+    kept: dict[str, str] = {}
+    for text in found:
+        words = " ".join(text.split())
+        if words and words.casefold() != " ".join(query.split()).casefold():
+            kept.setdefault(words.casefold(), words)
+    return list(kept.values())
+
+
+def _keywords(query: str) -> str:
+    return " ".join(
+        word for word in WORD.findall(query) if word.strip(".").casefold() not in ASKING | FILLING
+    )
+
+
+def _statement(query: str) -> str:
+    """The query without the words at its head that only ask."""
+    words = WORD.findall(query)
+    while words and words[0].casefold() in ASKING:
+        words = words[1:]
+    return " ".join(words).rstrip(".")
+
+
+def _longest_clause(query: str) -> str:
+    return max(CLAUSES.split(query), key=len, default="").strip()

