@@ -115,7 +115,8 @@ def f1_of_means(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
 def candidate_recall(relevance: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Relevant items anywhere in the ranking, divided by all: (questions,).
 
-    The most that a reranker of these candidates can reach at any k.
+    Of a reranker's output this is the recall of its candidates: the most that any order of them
+    can reach, at any k.
     """
     return recall(relevance, relevant, k=relevance.shape[1])
 

@@ -205,13 +205,13 @@ def _all_metrics(result: EvaluationResult) -> Iterator[str]:
 
 
 def _candidates(result: EvaluationResult, domain: str) -> Iterator[str]:
-    """What a reranker of all ranked units could reach."""
+    """What no order of the ranked units could surpass."""
     for row in result.summary_rows(
         metric=CANDIDATE_RECALL, domain=domain, level="gold", split="all"
     ):
         yield (
-            f"{row['retriever']}: recall of all candidates ({row['cutoff']} units, before they "
-            f"are cut to k): {with_interval(row)}"
+            f"{row['retriever']}: recall of all that it ranked (up to {row['cutoff']} units; with "
+            f"a reranker its candidates): {with_interval(row)}"
         )
 
 
