@@ -219,6 +219,7 @@ class Evaluation(Section):
         [1, 3, 5, 10, 20], min_length=1, description="the k of hit_rate@k and the others"
     )
     bootstrap_samples: int = Field(2_000, gt=0)
+    margin: float = Field(0.02, gt=0, description="a smaller difference does not matter")
 
 
 class Serving(Section):

@@ -26,7 +26,7 @@ from rag_assets.evaluation.scores import evaluate
 from rag_assets.store import MissingTableError, Store
 from rag_assets.sync import Failure
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same rankings should give other numbers, or another report."""
 
 DEPTH_PER_RANK = 5
@@ -137,6 +137,7 @@ def _made_from(
         config.evaluation.bootstrap_samples,
         config.retrieval.model_dump(mode="json"),
         config.index.ann_from_rows,
+        config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
     )
 
@@ -216,6 +217,7 @@ def _measure(
         questions,
         held=held,
         cutoffs=cutoffs,
+        depth=depth,
         samples=config.evaluation.bootstrap_samples,
     )
     record = Record(
@@ -234,6 +236,7 @@ def _measure(
             for name, table in rankings.items()
         },
         settings=_settings(store, config, variant=variant, version=index.version, depth=depth),
+        margin=config.evaluation.margin,
     )
     result = EvaluationResult(
         folder,
@@ -280,7 +283,7 @@ def _settings(store: Store, config: Config, *, variant: str, version: int, depth
         "depth of a ranking (units)": depth,
         "depth of an arm (units)": config.retrieval.depth,
         "constant of reciprocal rank fusion": config.retrieval.rrf_k,
-        "bootstrap samples": config.evaluation.bootstrap_samples,
+        "samples of the bootstrap and of the tests": config.evaluation.bootstrap_samples,
         "python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
     }

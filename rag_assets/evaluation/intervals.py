@@ -1,21 +1,25 @@
 """Confidence intervals of means over questions that are not independent.
 
 Questions about one document stand or fall together, so whole clusters of questions are drawn, not
-single ones: the cluster bootstrap (Field and Welsh 2007, Bootstrapping Clustered Data), with 95 %
-percentile intervals. The same seed and the same input give the same interval.
+single ones: the cluster bootstrap (Field and Welsh 2007, Bootstrapping Clustered Data). Intervals
+are percentiles, expanded for the number of clusters (Hesterberg 2015, What Teachers Should Know
+about the Bootstrap, section 5.3.3): with 30 clusters plain percentiles are 6 % too narrow. The
+same seed and the same input give the same interval.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
 FEWEST_CLUSTERS = 20
-"""With fewer clusters the percentile interval is too narrow to be trusted."""
+"""With fewer clusters no interval is to be trusted: see `docs/evaluation.md`."""
 LEVEL = 0.95
 DRAWN_AT_ONCE = 4_000_000
-"""Weights held in memory at a time."""
+"""Draws held in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,17 @@ class Clusters:
     def count(self) -> int:
         """Number of clusters."""
         return int(self.codes.max()) + 1 if self.codes.size else 0
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(clusters,) int: questions of each."""
+        return np.bincount(self.codes, minlength=self.count)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Sums of `values`, (questions, values), over the questions of each cluster."""
+        return np.stack(
+            [np.bincount(self.codes, column, minlength=self.count) for column in values.T], axis=1
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +89,63 @@ def cluster_bootstrap(
         samples: Number of bootstrap samples.
         seed: Of the random numbers.
     """
-    means = values.mean(axis=0)
+    drawn = drawn_means(values, clusters, samples=samples, seed=seed)
+    return intervals_of(values.mean(axis=0), drawn, clusters=clusters.count)
+
+
+def drawn_means(
+    values: np.ndarray, clusters: Clusters, *, samples: int, seed: int = 0
+) -> np.ndarray:
+    """Means of `values` in each bootstrap sample: (samples, values); for `intervals_of`.
+
+    Whatever is computed from means (their difference, the F1 of mean precision and recall) has
+    its own bootstrap distribution in the same function of these.
+    """
     count = clusters.count
-    if count < 2:
-        unknown = np.full_like(means, np.nan)
-        return Intervals(means, unknown, unknown)
-    sizes = np.bincount(clusters.codes, minlength=count).astype(float)
-    sums = np.stack(
-        [np.bincount(clusters.codes, column, minlength=count) for column in values.T], axis=1
-    )
+    sizes, sums = clusters.sizes, clusters.sums(values)
     rng = np.random.default_rng(seed)
     block = max(1, DRAWN_AT_ONCE // count)
     drawn = []
     for start in range(0, samples, block):
-        shape = min(block, samples - start)
-        weights = rng.multinomial(count, np.full(count, 1 / count), size=shape).astype(float)
+        rows = min(block, samples - start)
+        chosen = rng.integers(count, size=(rows, count)) + count * np.arange(rows)[:, None]
+        weights = np.bincount(chosen.ravel(), minlength=rows * count).reshape(rows, count)
         drawn.append((weights @ sums) / (weights @ sizes)[:, None])
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail], axis=0)
+    return np.concatenate(drawn)
+
+
+def intervals_of(means: np.ndarray, drawn: np.ndarray, *, clusters: int) -> Intervals:
+    """95 % intervals of `means`, (values,), from their bootstrap samples, (samples, values)."""
+    if clusters < 2:
+        unknown = np.full_like(means, np.nan)
+        return Intervals(means, unknown, unknown)
+    tail = _tail(clusters)
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     return Intervals(means, low, high)
+
+
+def standard_errors(values: np.ndarray, clusters: Clusters) -> np.ndarray:
+    """Of the means of `values` over questions: (values,); NaN with fewer than two clusters.
+
+    Linearized for cluster sampling: Cochran 1977, Sampling Techniques, equation 6.13.
+    """
+    count = clusters.count
+    if count < 2:
+        return np.full(values.shape[1], np.nan)
+    residuals = clusters.sums(values - values.mean(axis=0))
+    return np.sqrt(count / (count - 1) * (residuals**2).sum(axis=0)) / len(values)
+
+
+def _tail(clusters: int) -> float:
+    """Share of the samples outside each end.
+
+    Means of n clusters vary by (n - 1) / n too little in the bootstrap, and the normal tail is
+    that of a t with n - 1 degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    quantile = stdtrit(clusters - 1, (1 - LEVEL) / 2)
+    return NormalDist().cdf(float(quantile) * math.sqrt(clusters / (clusters - 1)))
 
 
 def _codes(labels: Sequence[str]) -> np.ndarray:

@@ -9,6 +9,10 @@ float64; the mean over questions is the metric of a system (mrr, map and so on).
 - `k` is the cutoff: only the first `k` ranks count.
 
 Definitions are those of trec_eval, which `ir-measures` names Success, P, R, RR, AP and nDCG.
+
+The papers' names: Success@k and MAP@k (P1) are hit_rate@k and map@k; Top-1, Top-3 and Hit@10 (P2)
+are hit_rate@1, @3 and @10 at the level `document`; page-level Recall, MRR and nDCG (P4) are those
+at the level `page` (`projection`).
 """
 
 from collections.abc import Mapping
@@ -45,11 +49,20 @@ def recall(relevance: np.ndarray, relevant: np.ndarray, *, k: int) -> np.ndarray
     return relevance[:, :k].sum(axis=1) / relevant
 
 
+def capped_recall(relevance: np.ndarray, relevant: np.ndarray, *, k: int) -> np.ndarray:
+    """Relevant items among the first k, divided by as many as k can hold: min(k, relevant).
+
+    A question with more gold than k cannot reach a recall of 1. Thakur et al. 2021, BEIR,
+    appendix: R_cap@k.
+    """
+    return relevance[:, :k].sum(axis=1) / np.minimum(relevant, k)
+
+
 def f1(relevance: np.ndarray, relevant: np.ndarray, *, k: int) -> np.ndarray:
     """2 P R / (P + R) of the question's own precision and recall; 0 where both are 0.
 
     van Rijsbergen 1979, Information Retrieval, chapter 7. The mean over questions is not the F1
-    of mean precision and mean recall.
+    of mean precision and mean recall: for that there is `f1_of_means`.
     """
     found = relevance[:, :k].sum(axis=1)
     return 2 * found / (k + relevant)
@@ -90,10 +103,29 @@ def ndcg(relevance: np.ndarray, relevant: np.ndarray, *, k: int) -> np.ndarray:
     return gain / discounts.cumsum()[np.minimum(relevant, k) - 1]
 
 
+def f1_of_means(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
+    """2 P R / (P + R) of mean precision and mean recall, of any one shape; 0 where both are 0.
+
+    Not a mean over questions. Paper P0 prints it as F1@10 (tables 5.2 and 5.4).
+    """
+    total = precision + recall
+    return np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0)
+
+
+def candidate_recall(relevance: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    """Relevant items anywhere in the ranking, divided by all: (questions,).
+
+    Of a reranker's output this is the recall of its candidates: the most that any order of them
+    can reach, at any k.
+    """
+    return recall(relevance, relevant, k=relevance.shape[1])
+
+
 METRICS: Mapping[str, Metric] = {
     "hit_rate": hit_rate,
     "precision": precision,
     "recall": recall,
+    "capped_recall": capped_recall,
     "f1": f1,
     "mrr": reciprocal_rank,
     "map": average_precision,

@@ -6,17 +6,18 @@ from itertools import product
 
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS
 from rag_assets.evaluation.wording import (
     DOMAIN_NAMES,
     MAIN_METRICS,
     SHOWN_METRICS,
     count_of,
+    differences_table,
     domains_of,
     findings,
     main_cutoff,
     main_table,
-    signed,
-    verdict,
+    overall_sentences,
     with_interval,
 )
 from rag_assets.pages import bullets, note, page, section, table, tile
@@ -47,6 +48,7 @@ def render(result: EvaluationResult) -> str:
         f'<div class="plots">{"".join(figures(result))}</div>',
         *_main_section(result),
         *section("Differences", *_differences(result)),
+        *section("Do they return the same?", *_agreement(result)),
         *section("At other levels", *_levels(result)),
         *section("All metrics", *_all_metrics(result)),
         *section("Dev and test", *_splits(result)),
@@ -135,25 +137,41 @@ def _main_section(result: EvaluationResult) -> Iterator[str]:
 
 
 def _differences(result: EvaluationResult) -> Iterator[str]:
-    cutoff = main_cutoff(result)
+    rows = differences_table(result)
+    if not rows:
+        yield note("One retriever was evaluated: there is nothing to compare it with.")
+        return
+    yield note(
+        "Paired, question by question. Difference with 95 % interval by the same bootstrap. "
+        "Detectable: the true difference that these questions would show with a power of 80 %. "
+        "p: sign-flip test by cluster; adjusted for all metrics and retrievers at this cutoff "
+        "(step-down max-T). McNemar's exact test counts questions and ignores clusters. Smallest "
+        "p: what so many clusters could have given at best."
+    )
+    yield table(list(rows[0]), rows)
+    yield bullets(
+        sentence for domain in domains_of(result) for sentence in overall_sentences(result, domain)
+    )
+
+
+def _agreement(result: EvaluationResult) -> Iterator[str]:
     rows = [
         {
             "questions": domain,
-            "retriever": row["retriever"],
-            "against": row["reference"],
-            "metric": f"{metric}@{cutoff}",
-            "difference": signed(row),
-            "says": verdict(row),
+            "retrievers": f"{row['first']}, {row['second']}",
+            "in both": f"{row['overlap']:.2f}",
+            "Jaccard": f"{row['jaccard']:.3f}",
+            "in either": f"{row['union']:.2f}",
+            "documents and rows": f"{row['sources']:.2f}",
+            "only by the second": f"{row['new_sources']:.2f}",
         }
-        for domain, metric in product(domains_of(result), MAIN_METRICS)
-        for row in result.difference_rows(
-            domain=domain, metric=metric, cutoff=cutoff, level="gold", split="all"
-        )
+        for domain in domains_of(result)
+        for row in result.agreement_rows(domain=domain)
     ]
     if not rows:
         yield note("One retriever was evaluated: there is nothing to compare it with.")
         return
-    yield note("Paired, question by question, with the same bootstrap.")
+    yield note(f"Units among the first {main_cutoff(result)} of two rankings, mean over questions.")
     yield table(list(rows[0]), rows)
 
 
@@ -171,7 +189,7 @@ def _levels(result: EvaluationResult) -> Iterator[str]:
 def _all_metrics(result: EvaluationResult) -> Iterator[str]:
     for domain in domains_of(result):
         rows = []
-        for retriever, metric in product(result.record.retrievers, METRICS):
+        for retriever, metric in product(result.record.retrievers, [*METRICS, F1_OF_MEANS]):
             cells = {
                 f"@{cutoff}": with_interval(
                     result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
@@ -181,7 +199,19 @@ def _all_metrics(result: EvaluationResult) -> Iterator[str]:
             rows.append({"retriever": retriever, "metric": metric} | cells)
         yield (
             f"<details><summary>{DOMAIN_NAMES[domain]} (n = {count_of(result, domain)})</summary>"
-            f"{table(list(rows[0]), rows)}</details>"
+            f"{table(list(rows[0]), rows)}"
+            f"{bullets(_candidates(result, domain))}</details>"
+        )
+
+
+def _candidates(result: EvaluationResult, domain: str) -> Iterator[str]:
+    """What no order of the ranked units could surpass."""
+    for row in result.summary_rows(
+        metric=CANDIDATE_RECALL, domain=domain, level="gold", split="all"
+    ):
+        yield (
+            f"{row['retriever']}: recall of all that it ranked (up to {row['cutoff']} units; with "
+            f"a reranker its candidates): {with_interval(row)}"
         )
 
 

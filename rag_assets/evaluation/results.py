@@ -4,13 +4,13 @@ A folder holds the report for people, the tables as Parquet for programs, and `e
 which is written last: without it the evaluation does not count as done.
 
     retrieval_evaluation.html  rankings.parquet  questions.parquet
-    summary.parquet  differences.parquet  evaluation.json
+    summary.parquet  differences.parquet  overall.parquet  agreement.parquet  evaluation.json
 """
 
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,6 +24,8 @@ from rag_assets.sync import Failure
 
 REPORT_FILE = "retrieval_evaluation.html"
 RECORD_FILE = "evaluation.json"
+TABLES = tuple(field.name for field in fields(Scores))
+"""What is measured, a file each."""
 
 Settings: TypeAlias = Mapping[str, str | int | float | None]
 
@@ -46,6 +48,8 @@ class Record:
     """Milliseconds a question in each stage, for each retriever, in one batch."""
     settings: Settings
     """Variant, index, protocol and versions, under the names that the report shows."""
+    margin: float
+    """Differences below it do not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,14 @@ class EvaluationResult:
     def difference_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
         """Rows of the paired differences whose columns have the `wanted` values."""
         return _filtered(self.scores.differences, wanted)
+
+    def overall_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
+        """Tests of all retrievers at once whose columns have the `wanted` values."""
+        return _filtered(self.scores.overall, wanted)
+
+    def agreement_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
+        """How far retrievers return the same, where the columns have the `wanted` values."""
+        return _filtered(self.scores.agreement, wanted)
 
     def missing(self, *, level: str = "gold") -> list[dict[str, str]]:
         """Gold that the index does not hold, with its question and the reason."""
@@ -165,10 +177,7 @@ def load(folder: Path, *, made_from: str) -> EvaluationResult | None:
         record = Record(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
         if record.made_from != made_from or not (folder / REPORT_FILE).is_file():
             return None
-        tables = [
-            pq.read_table(folder / f"{name}.parquet")
-            for name in ("questions", "summary", "differences")
-        ]
+        tables = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]
     except (OSError, json.JSONDecodeError, TypeError, pa.ArrowInvalid):
         return None
     return EvaluationResult(folder, record, Scores(*tables))
@@ -180,9 +189,8 @@ def save(result: EvaluationResult, *, rankings: pa.Table, report: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD_FILE).unlink(missing_ok=True)
     _write(rankings, folder / "rankings.parquet")
-    _write(result.scores.questions, folder / "questions.parquet")
-    _write(result.scores.summary, folder / "summary.parquet")
-    _write(result.scores.differences, folder / "differences.parquet")
+    for name in TABLES:
+        _write(getattr(result.scores, name), folder / f"{name}.parquet")
     write_atomically(result.report, report)
     write_atomically(folder / RECORD_FILE, json.dumps(asdict(result.record), indent=1))
 

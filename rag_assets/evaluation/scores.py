@@ -1,68 +1,61 @@
-"""From rankings and gold to one row for each question, and from these to means with intervals."""
+"""From rankings and gold to one row for each question, and what `summary` makes of these."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.gold import Gold, RowGold
-from rag_assets.evaluation.intervals import Intervals, cluster_bootstrap, clusters_of
-from rag_assets.evaluation.metrics import METRICS
+from rag_assets.evaluation.metrics import METRICS, candidate_recall
 from rag_assets.evaluation.projection import LEVELS, Held, Level, Unit, Wanted, wanted_at
 from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.summary import (
+    ALL_QUESTIONS,
+    CANDIDATE_RECALL,
+    DOMAINS,
+    column,
+    main_cutoff,
+    overall,
+    summarize,
+)
 
-ALL_QUESTIONS = "combined"
-DOMAINS = ("document", "table", ALL_QUESTIONS)
-"""Questions with gold in documents, with gold in tables, and all of them."""
-SPLITS = ("all", "dev", "test")
 ITEMS_SHOWN = 5
 
-
-def _column(name: str, kind: pa.DataType, comment: str) -> pa.Field:
-    return pa.field(name, kind, metadata={"comment": comment})
-
-
 QUESTION_COLUMNS = (
-    _column("question_id", pa.string(), "set/id of the question"),
-    _column("question", pa.string(), "the query"),
-    _column("domain", pa.string(), "where its gold lies: document, table or combined"),
-    _column("split", pa.string(), "dev or test"),
-    _column("language", pa.string(), "language code"),
-    _column("retriever", pa.string(), "what ranked"),
-    _column("level", pa.string(), "what ranks count: gold, document, page or quote"),
-    _column("gold", pa.list_(pa.string()), "what must be found"),
-    _column("missing", pa.list_(pa.string()), "gold that the index does not hold, and why"),
-    _column("source_cluster", pa.string(), "document or table of the first gold"),
-    _column("gold_cluster", pa.string(), "page, row or document of the first gold"),
-    _column("relevant", pa.int32(), "pieces of gold to find, those that are missing included"),
-    _column("items", pa.int32(), "distinct items that were ranked"),
-    _column("first_rank", pa.int32(), "rank of the first relevant item; NULL if there is none"),
-    _column("found", pa.list_(pa.string()), "the first items of the ranking"),
+    column("question_id", pa.string(), "set/id of the question"),
+    column("question", pa.string(), "the query"),
+    column("domain", pa.string(), "where its gold lies: document, table or combined"),
+    column("split", pa.string(), "dev or test"),
+    column("language", pa.string(), "language code"),
+    column("retriever", pa.string(), "what ranked"),
+    column("level", pa.string(), "what ranks count: gold, document, page or quote"),
+    column("gold", pa.list_(pa.string()), "what must be found"),
+    column("missing", pa.list_(pa.string()), "gold that the index does not hold, and why"),
+    column("source_cluster", pa.string(), "document or table of the first gold"),
+    column("gold_cluster", pa.string(), "page, row or document of the first gold"),
+    column("relevant", pa.int32(), "pieces of gold to find, those that are missing included"),
+    column("items", pa.int32(), "distinct items that were ranked"),
+    column("first_rank", pa.int32(), "rank of the first relevant item; NULL if there is none"),
+    column("found", pa.list_(pa.string()), "the first items of the ranking"),
 )
 """The columns of the per-question table that precede its metrics (`hit_rate@1` and so on)."""
 
-VALUE = (
-    _column("value", pa.float64(), "mean over the questions"),
-    _column("low", pa.float64(), "lower end of the 95 % interval; NULL if nothing can be said"),
-    _column("high", pa.float64(), "upper end"),
-    _column("questions", pa.int32(), "number of questions"),
-    _column("clusters", pa.int32(), "clusters that the bootstrap drew"),
-    _column("clustered_by", pa.string(), "source (document or table), or gold (page or row)"),
-)
-GROUP = (
-    _column("retriever", pa.string(), "what ranked"),
-    _column("level", pa.string(), "what ranks count"),
-    _column("domain", pa.string(), "document, table, or combined: all questions"),
-    _column("split", pa.string(), "dev, test, or all"),
-    _column("metric", pa.string(), "hit_rate, precision, recall, f1, mrr, map or ndcg"),
-    _column("cutoff", pa.int32(), "the k of metric@k"),
-)
-SUMMARY = pa.schema([*GROUP, *VALUE])
-DIFFERENCES = pa.schema(
-    [*GROUP, _column("reference", pa.string(), "the retriever that is subtracted"), *VALUE]
+AGREEMENT = pa.schema(
+    [
+        column("first", pa.string(), "a retriever"),
+        column("second", pa.string(), "another"),
+        column("domain", pa.string(), "document, table, or combined: all questions"),
+        column("cutoff", pa.int32(), "the first units of each ranking that are compared"),
+        column("questions", pa.int32(), "number of questions"),
+        column("overlap", pa.float64(), "mean number of units in both"),
+        column("jaccard", pa.float64(), "mean of overlap / union"),
+        column("union", pa.float64(), "mean number of units in either"),
+        column("sources", pa.float64(), "mean number of documents and rows in either"),
+        column("new_sources", pa.float64(), "those of them that only the second shows"),
+    ]
 )
 
 
@@ -76,6 +69,10 @@ class Scores:
     """Means with intervals: `SUMMARY`."""
     differences: pa.Table
     """Paired differences of each retriever to the first: `DIFFERENCES`."""
+    overall: pa.Table
+    """Tests of all retrievers at once, where they are more than two: `OVERALL`."""
+    agreement: pa.Table
+    """How far each two retrievers return the same: `AGREEMENT`."""
 
 
 def evaluate(
@@ -84,6 +81,7 @@ def evaluate(
     *,
     held: Held,
     cutoffs: Sequence[int],
+    depth: int,
     samples: int,
 ) -> Scores:
     """Score rankings of the same questions against their gold.
@@ -94,7 +92,8 @@ def evaluate(
         questions: At least one, with gold.
         held: What the searched index holds of their gold.
         cutoffs: The k of each metric.
-        samples: Of the bootstrap.
+        depth: Units that each retriever was asked for: the candidates of a reranker.
+        samples: Of the bootstrap and of the tests.
     """
     wanted = {
         level: [wanted_at(level, question.gold, held) for question in questions] for level in LEVELS
@@ -108,18 +107,20 @@ def evaluate(
             retriever=retriever,
             level=level,
             cutoffs=cutoffs,
+            depth=depth,
         )
         for retriever, units in ranked.items()
         for level in LEVELS
     ]
     per_question = pa.concat_tables(parts)
-    summary, differences = _summarize(per_question, cutoffs=cutoffs, samples=samples)
-    return Scores(per_question, summary, differences)
-
-
-def metric_columns(cutoffs: Sequence[int]) -> list[str]:
-    """`hit_rate@1`, `hit_rate@3` and so on."""
-    return [f"{metric}@{cutoff}" for metric, cutoff in product(METRICS, cutoffs)]
+    summary, differences = summarize(per_question, cutoffs=cutoffs, depth=depth, samples=samples)
+    return Scores(
+        per_question,
+        summary,
+        differences,
+        overall(per_question, cutoff=main_cutoff(cutoffs), samples=samples),
+        _agreement(ranked, questions, cutoff=main_cutoff(cutoffs)),
+    )
 
 
 def _units(rankings: pa.Table, *, count: int) -> list[list[Unit]]:
@@ -144,15 +145,15 @@ def _scored(
     retriever: str,
     level: Level,
     cutoffs: Sequence[int],
+    depth: int,
 ) -> pa.Table:
     """The per-question rows of one retriever at one level."""
-    width = max(cutoffs)
     rows, relevance, relevant = [], [], []
     for units, question, goal in zip(rankings, questions, wanted, strict=True):
         if goal is None:
             continue
         items, hits = goal.ranked(units)
-        relevance.append((hits + [False] * width)[:width])
+        relevance.append(hits)
         relevant.append(len(goal.pieces))
         rows.append(
             {
@@ -174,81 +175,44 @@ def _scored(
             }
         )
     table = pa.Table.from_pylist(rows, schema=pa.schema(QUESTION_COLUMNS))
-    matrix = np.array(relevance, dtype=bool).reshape(-1, width)
-    totals = np.array(relevant, dtype=int)
+    matrix, totals = _matrix(relevance), np.array(relevant, dtype=int)
     for name, metric in METRICS.items():
         for cutoff in cutoffs:
             values = metric(matrix, totals, k=cutoff)
-            field = _column(f"{name}@{cutoff}", pa.float64(), f"{name} of the first {cutoff}")
+            field = column(f"{name}@{cutoff}", pa.float64(), f"{name} of the first {cutoff}")
             table = table.append_column(field, pa.array(values, pa.float64()))
-    return table
+    field = column(
+        f"{CANDIDATE_RECALL}@{depth}", pa.float64(), f"recall of all items in {depth} units"
+    )
+    return table.append_column(field, pa.array(candidate_recall(matrix, totals), pa.float64()))
+
+
+def _matrix(relevance: Sequence[Sequence[bool]]) -> np.ndarray:
+    """Rankings of any length as (questions, ranks) bool; short ones end in False."""
+    width = max(map(len, relevance), default=0)
+    padded = [[*hits, *[False] * (width - len(hits))] for hits in relevance]
+    return np.array(padded, dtype=bool).reshape(len(relevance), width)
 
 
 def _source_of(gold: Gold) -> str:
     return f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri
 
 
-def _summarize(
-    scores: pa.Table, *, cutoffs: Sequence[int], samples: int
-) -> tuple[pa.Table, pa.Table]:
-    """Means and paired differences for each level, domain and split that has questions."""
-    retrievers = pc.unique(scores["retriever"]).to_pylist()
-    columns = metric_columns(cutoffs)
-    summary: list[dict] = []
-    differences: list[dict] = []
-    for level, domain, split in product(LEVELS, DOMAINS, SPLITS):
-        group = _group(scores, level=level, domain=domain, split=split)
-        by_retriever = [
-            group.filter(pc.equal(group["retriever"], retriever)) for retriever in retrievers
-        ]
-        first = by_retriever[0]
-        if not first.num_rows:
-            continue
-        values = [
-            np.stack([part[name].to_numpy() for name in columns], axis=1) for part in by_retriever
-        ]
-        changes = [other - values[0] for other in values[1:]]
-        clusters = clusters_of(
-            first["source_cluster"].to_pylist(), first["gold_cluster"].to_pylist()
-        )
-        about = {
-            "level": level,
-            "domain": domain,
-            "split": split,
-            "questions": first.num_rows,
-            "clusters": clusters.count,
-            "clustered_by": clusters.by,
-        }
-        bounds = cluster_bootstrap(np.hstack([*values, *changes]), clusters, samples=samples)
-        cells = list(_cells(bounds, columns))
-        size = len(columns)
-        for place, retriever in enumerate(retrievers):
-            mine = cells[place * size : (place + 1) * size]
-            summary += [about | {"retriever": retriever} | cell for cell in mine]
-        for place, retriever in enumerate(retrievers[1:], start=len(retrievers)):
-            mine = cells[place * size : (place + 1) * size]
-            compared = about | {"retriever": retriever, "reference": retrievers[0]}
-            differences += [compared | cell for cell in mine]
-    return (
-        pa.Table.from_pylist(summary, schema=SUMMARY),
-        pa.Table.from_pylist(differences, schema=DIFFERENCES),
-    )
-
-
-def _group(scores: pa.Table, *, level: Level, domain: str, split: str) -> pa.Table:
-    mask = pc.equal(scores["level"], level)
-    if domain != ALL_QUESTIONS:
-        mask = pc.and_(mask, pc.equal(scores["domain"], domain))
-    if split != "all":
-        mask = pc.and_(mask, pc.equal(scores["split"], split))
-    return scores.filter(mask)
-
-
-def _cells(bounds: Intervals, columns: Sequence[str]) -> Iterator[dict[str, str | int | float]]:
-    """Metric, cutoff, value and interval of each column, `columns` over and over."""
-    for place, (value, low, high) in enumerate(
-        zip(bounds.means, bounds.low, bounds.high, strict=True)
-    ):
-        metric, _, cutoff = columns[place % len(columns)].partition("@")
-        cell = {"metric": metric, "cutoff": int(cutoff), "value": float(value)}
-        yield cell if np.isnan(low) else cell | {"low": float(low), "high": float(high)}
+def _agreement(
+    ranked: Mapping[str, Sequence[Sequence[Unit]]], questions: Sequence[Question], *, cutoff: int
+) -> pa.Table:
+    """How far each two retrievers return the same."""
+    domains = np.array([question.domain for question in questions])
+    rows = []
+    for first, second in combinations(ranked, 2):
+        shared = agreement(ranked[first], ranked[second], k=cutoff)
+        for domain in DOMAINS:
+            chosen = domains == domain if domain != ALL_QUESTIONS else np.full(len(domains), True)
+            if chosen.any():
+                about = {"first": first, "second": second, "domain": domain, "cutoff": cutoff}
+                means = {
+                    field.name: float(getattr(shared, field.name)[chosen].mean())
+                    for field in fields(shared)
+                }
+                rows.append(about | {"questions": int(chosen.sum())} | means)
+    return pa.Table.from_pylist(rows, schema=AGREEMENT)

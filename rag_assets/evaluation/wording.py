@@ -1,14 +1,18 @@
 """An evaluation in words, numbers and lines of text: what report, metadata and terminal share."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import TypeAlias
 
+from rag_assets.evaluation import summary
 from rag_assets.evaluation.results import EvaluationResult
-from rag_assets.evaluation.scores import ALL_QUESTIONS, DOMAINS
+from rag_assets.evaluation.significance import ALPHA
+from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
 
-MAIN_METRICS = ("hit_rate", "mrr", "ndcg")
 SHOWN_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
-PREFERRED_CUTOFF = 10
+LEAST_P_SHOWN = 0.001
+UNSEEN = 3
+"""Rule of three: what happens in 3 of n clusters goes unseen in n of them once in 20 times."""
 DOMAIN_NAMES: Mapping[str, str] = {
     "document": "questions on documents",
     "table": "questions on tables",
@@ -21,8 +25,7 @@ Row: TypeAlias = Mapping[str, Cell]
 
 def main_cutoff(result: EvaluationResult) -> int:
     """10 where it was measured, else the largest cutoff."""
-    cutoffs = result.record.cutoffs
-    return PREFERRED_CUTOFF if PREFERRED_CUTOFF in cutoffs else max(cutoffs)
+    return summary.main_cutoff(result.record.cutoffs)
 
 
 def domains_of(result: EvaluationResult, *, level: str = "gold") -> list[str]:
@@ -57,14 +60,66 @@ def signed(row: Row) -> str:
     return f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
 
 
-def verdict(row: Row) -> str:
-    """What a paired difference says: `better`, `worse`, or that it cannot be told."""
-    low, high = row["low"], row["high"]
-    if isinstance(low, float) and low > 0:
-        return "better"
-    if isinstance(high, float) and high < 0:
-        return "worse"
-    return f"not separable at n = {row['questions']}"
+def verdict(row: Row, *, margin: float) -> str:
+    """What a paired difference says, interval and adjusted p together.
+
+    `better` or `worse` if the interval leaves out 0 and the corrected test agrees; `equivalent`
+    if the interval lies within the margin, and clusters are so many that a difference of the
+    margin could not have gone unseen; else that it cannot be told.
+    """
+    low, high, p, clusters = (row.get(name) for name in ("low", "high", "p_adjusted", "clusters"))
+    unknown = f"not separable at n = {row['questions']}"
+    if not isinstance(low, float) or not isinstance(high, float):
+        return unknown
+    is_within = -margin < low and high < margin and margin * float(clusters or 0) >= UNSEEN
+    if (low > 0 or high < 0) and (p is None or float(p) <= ALPHA):
+        word = "better" if low > 0 else "worse"
+        return f"{word}, but within the margin of {margin:g}" if is_within else word
+    return f"equivalent within the margin of {margin:g}" if is_within else unknown
+
+
+def p_value(value: Cell) -> str:
+    """`0.031`, `< 0.001`, or `-` if there is none."""
+    if not isinstance(value, float):
+        return "-"
+    return f"{value:.3f}" if value >= LEAST_P_SHOWN else f"< {LEAST_P_SHOWN}"
+
+
+def differences_table(result: EvaluationResult) -> list[Row]:
+    """Paired differences of the main metrics: effect and interval first, p-values last."""
+    cutoff = main_cutoff(result)
+    return [
+        {
+            "questions": domain,
+            "n": row["questions"],
+            "clusters": f"{row['clusters']} by {row['clustered_by']}",
+            "retriever": row["retriever"],
+            "against": row["reference"],
+            "metric": f"{metric}@{cutoff}",
+            "difference": signed(row),
+            "says": verdict(row, margin=result.record.margin),
+            "detectable": "-" if row["detectable"] is None else f"{row['detectable']:.3f}",
+            "p adjusted": p_value(row["p_adjusted"]),
+            "p": p_value(row["p"]),
+            "p McNemar": p_value(row["p_mcnemar"]),
+            "smallest p": f"{row['smallest_p']:.2g}",
+        }
+        for domain, metric in product(domains_of(result), MAIN_METRICS)
+        for row in result.difference_rows(
+            domain=domain, metric=metric, cutoff=cutoff, level="gold", split="all"
+        )
+    ]
+
+
+def overall_sentences(result: EvaluationResult, domain: str) -> Iterator[str]:
+    """Whether the retrievers differ at all, where more than two were compared."""
+    for row in result.overall_rows(domain=domain):
+        says = "they differ" if float(row["p"] or 0) <= ALPHA else "they cannot be told apart"
+        yield (
+            f"All {row['retrievers']} retrievers at once on {DOMAIN_NAMES[domain]}, "
+            f"{row['metric']}@{row['cutoff']}: {says} "
+            f"(chi-square {row['statistic']:.1f}, permutation p {p_value(row['p'])})."
+        )
 
 
 def findings(result: EvaluationResult) -> Iterator[str]:
@@ -84,11 +139,11 @@ def findings(result: EvaluationResult) -> Iterator[str]:
         ):
             yield (
                 f"There, {row['retriever']} against {row['reference']}: {signed(row)}, "
-                f"{verdict(row)}."
+                f"{verdict(row, margin=result.record.margin)}.{_reach(row)}"
             )
     if any(row["clustered_by"] == "gold" for row in result.summary_rows(level="gold")):
         yield (
-            "Where the gold comes from fewer than 20 documents or tables, the intervals are "
+            "Where the gold comes from fewer than 20 documents or tables, intervals and tests are "
             "clustered by the gold page or row; they say nothing about other documents or tables."
         )
     missing = result.missing()
@@ -98,6 +153,13 @@ def findings(result: EvaluationResult) -> Iterator[str]:
             f"Gold of {questions} questions is not in the index ({len(missing)} pieces): it "
             "counts as missed."
         )
+
+
+def _reach(row: Row) -> str:
+    """What difference these questions would have shown."""
+    if row["detectable"] is None:
+        return ""
+    return f" These questions would show a difference of {row['detectable']:.3f} (power 80 %)."
 
 
 def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[str], list[Row]]:
@@ -120,9 +182,16 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
 
 
 def report_markdown(result: EvaluationResult) -> str:
-    """The main table and what it says, as Markdown."""
+    """The main table, what it says, and the paired differences behind that, as Markdown."""
     columns, rows = main_table(result)
-    table = [columns, ["---"] * len(columns)]
-    table += [[str(row[name]) for name in columns] for row in rows]
-    lines = ["| " + " | ".join(cells) + " |" for cells in table]
-    return "\n".join([*lines, "", *(f"- {sentence}" for sentence in findings(result))])
+    lines = [*_markdown(columns, rows), "", *(f"- {sentence}" for sentence in findings(result))]
+    differences = differences_table(result)
+    if differences:
+        lines += ["", *_markdown(list(differences[0]), differences)]
+    return "\n".join(lines)
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    cells = [columns, ["---"] * len(columns)]
+    cells += [[str(row[name]) for name in columns] for row in rows]
+    return ("| " + " | ".join(line) + " |" for line in cells)

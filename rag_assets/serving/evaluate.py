@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> Answer:
             "report": str(result.report),
             "seconds": round(result.seconds, 3),
         },
-        text="\n\n".join([scores(result), *_left_out(result)]),
+        text="\n\n".join([scores(result), *_compared(result), *_left_out(result)]),
         code=3 if result.failures else 0,
     )
 
@@ -92,6 +92,16 @@ def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str
         if (metric, cutoff) == INTERVAL_OF and found["low"] is not None:
             shown["95 % interval"] = f"{found['low']:.3f} to {found['high']:.3f}"
     return shown
+
+
+def _compared(result: "EvaluationResult") -> Iterator[str]:
+    """The paired differences and what they say; p-values are in the report."""
+    from rag_assets.evaluation.wording import differences_table
+
+    rows = differences_table(result)
+    if rows:
+        columns = ["questions", "n", "retriever", "against", "metric", "difference", "says"]
+        yield f"Paired differences, 95 % intervals\n{table(rows, columns=columns)}"
 
 
 def _left_out(result: "EvaluationResult") -> Iterator[str]:

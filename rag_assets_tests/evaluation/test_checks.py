@@ -46,7 +46,7 @@ def judge(config, rankings, *, made_from="1", missing=()):
         for question in QUESTIONS
     ]
     pq.write_table(pa.Table.from_pylist(questions), folder / "questions.parquet")
-    record = Record(made_from, "default", "now", 20, RETRIEVERS, [10], "hybrid", {}, {})
+    record = Record(made_from, "default", "now", 20, RETRIEVERS, [10], "hybrid", {}, {}, 0.02)
     (folder / results.RECORD_FILE).write_text(json.dumps(asdict(record)))
     return judged(checks.subjects(config), store, asset="retrieval_evaluation")
 

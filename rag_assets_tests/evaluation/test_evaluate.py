@@ -15,7 +15,7 @@ from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.questions import QuestionsError, refresh_questions
 from rag_assets.evaluation.results import EvaluationResult
-from rag_assets.evaluation.wording import report_markdown
+from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
@@ -151,7 +151,7 @@ def test_each_level_counts_its_own_items_and_questions(result: EvaluationResult)
 
 def test_every_retriever_has_every_metric_with_its_interval(result: EvaluationResult) -> None:
     rows = result.summary_rows(level="gold", domain="combined", split="all")
-    assert len(rows) == len(RETRIEVERS) * 7 * 5
+    assert len(rows) == len(RETRIEVERS) * (9 * 5 + 1)
     assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in rows)
     differences = result.difference_rows(level="gold", domain="combined", split="all")
     assert {(row["retriever"], row["reference"]) for row in differences} == {
@@ -168,6 +168,38 @@ def test_a_difference_is_that_of_the_means(result: EvaluationResult) -> None:
             for name in (row["retriever"], row["reference"])
         ]
         assert row["value"] == pytest.approx(means[0] - means[1])
+
+
+def test_every_difference_of_a_mean_over_questions_is_tested(result: EvaluationResult) -> None:
+    rows = result.difference_rows(level="gold", domain="combined", split="all")
+    assert {row["metric"] for row in rows if row["p"] is None} == {"f1_of_means"}
+    assert {row["metric"] for row in rows if row["p_mcnemar"] is not None} == {"hit_rate"}
+    tested = [row for row in rows if row["p"] is not None]
+    assert all(row["smallest_p"] <= row["p"] <= row["p_adjusted"] <= 1 for row in tested)
+    assert {row["detectable"] is None for row in tested if row["value"] == 0} == {True}
+
+
+def test_f1_of_means_is_that_of_mean_precision_and_recall(result: EvaluationResult) -> None:
+    precision, recall, f1 = (
+        value(result, name, domain="combined", cutoff=5)
+        for name in ("precision", "recall", "f1_of_means")
+    )
+    assert f1 == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_all_retrievers_are_tested_at_once(result: EvaluationResult) -> None:
+    rows = result.overall_rows(domain="combined")
+    assert [row["metric"] for row in rows] == ["hit_rate", "mrr", "ndcg"]
+    assert all(row["retrievers"] == 3 and 0 < row["p"] <= 1 for row in rows)
+
+
+def test_each_two_retrievers_are_held_beside_each_other(result: EvaluationResult) -> None:
+    pairs = {(row["first"], row["second"]) for row in result.agreement_rows(domain="combined")}
+    assert pairs == {("baseline", "bm25"), ("baseline", "hybrid"), ("bm25", "hybrid")}
+    (row,) = result.agreement_rows(domain="combined", first="baseline", second="hybrid")
+    assert row["overlap"] == row["union"] == len(UNITS)
+    assert row["jaccard"] == 1
+    assert row["sources"] == 5
 
 
 def test_gold_that_is_not_indexed_is_listed_with_its_reason(result: EvaluationResult) -> None:
@@ -329,8 +361,19 @@ def test_a_question_with_markup_is_shown_as_text(result: EvaluationResult) -> No
 def test_words_follow_from_the_numbers(result: EvaluationResult) -> None:
     markdown = report_markdown(result)
     assert "not separable at n = 4" in markdown
+    assert "fewer than 20 documents or tables, intervals and tests are clustered by" in markdown
     assert "Gold of 1 questions is not in the index (1 pieces)" in markdown
     assert "| combined | 4 | hybrid | 0.750 [" in markdown
+
+
+def test_effect_and_interval_stand_before_any_p(result: EvaluationResult) -> None:
+    columns = list(differences_table(result)[0])
+    assert columns.index("difference") < columns.index("p adjusted") < columns.index("p")
+    assert columns.index("detectable") < columns.index("smallest p")
+    text = result.report.read_text("utf-8")
+    assert text.index("<th>difference</th>") < text.index("<th>p adjusted</th>")
+    assert "4 by gold" in text
+    assert "All 3 retrievers at once on all questions, hit_rate@10" in text
 
 
 def materialize(config: Config) -> dg.ExecuteInProcessResult:

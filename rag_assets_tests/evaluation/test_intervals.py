@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from rag_assets.evaluation.intervals import Clusters, cluster_bootstrap, clusters_of
+from rag_assets.evaluation.intervals import (
+    Clusters,
+    cluster_bootstrap,
+    clusters_of,
+    standard_errors,
+)
 
 
 def singles(count: int) -> Clusters:
@@ -68,3 +73,16 @@ def test_with_fewer_than_20_sources_the_gold_itself_clusters() -> None:
     assert (few.by, few.count) == ("gold", 60)
     many = clusters_of([f"document {number % 20}" for number in range(60)], gold)
     assert (many.by, many.count) == ("source", 20)
+
+
+def test_the_standard_error_of_single_questions_is_the_usual_one() -> None:
+    values = np.random.default_rng(6).random((50, 2))
+    expected = values.std(axis=0, ddof=1) / np.sqrt(50)
+    assert standard_errors(values, singles(50)) == pytest.approx(expected)
+
+
+def test_with_few_clusters_the_interval_is_that_of_student() -> None:
+    values = np.random.default_rng(7).normal(size=(20, 1))
+    bounds = cluster_bootstrap(values, singles(20), samples=20_000)
+    half = 2.093 * values.std(ddof=1) / np.sqrt(20)
+    assert bounds.high[0] - bounds.low[0] == pytest.approx(2 * half, rel=0.05)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assets.evaluation.metrics import METRICS
+from rag_assets.evaluation.metrics import METRICS, candidate_recall, f1_of_means
 
 FIELD_NAMES = {
     "hit_rate": ir_measures.Success,
@@ -29,6 +29,7 @@ def measured(name: str, ranks: list[bool], *, relevant: int, k: int) -> float:
         ("hit_rate", 1.0),
         ("precision", 2 / 5),
         ("recall", 2 / 3),
+        ("capped_recall", 2 / 3),
         ("f1", 2 * (2 / 5) * (2 / 3) / (2 / 5 + 2 / 3)),
         ("mrr", 1 / 2),
         ("map", (1 / 2 + 2 / 4) / 3),
@@ -48,7 +49,9 @@ def test_nothing_found_is_zero(name: str) -> None:
     assert measured(name, [False] * 3, relevant=2, k=10) == 0
 
 
-@pytest.mark.parametrize("name", ["hit_rate", "recall", "f1", "mrr", "map", "ndcg"])
+@pytest.mark.parametrize(
+    "name", ["hit_rate", "recall", "capped_recall", "f1", "mrr", "map", "ndcg"]
+)
 def test_a_perfect_ranking_is_one(name: str) -> None:
     assert measured(name, [True, True, False], relevant=2, k=2) == pytest.approx(1)
 
@@ -99,3 +102,42 @@ def test_f1_is_the_harmonic_mean_of_precision_and_recall(
     total = precision + recall
     harmonic = np.divide(2 * precision * recall, total, out=np.zeros_like(f1), where=total > 0)
     assert f1 == pytest.approx(harmonic)
+
+
+def test_capped_recall_can_be_one_where_gold_does_not_fit() -> None:
+    ranks = [True] * 5
+    assert measured("recall", ranks, relevant=20, k=5) == 1 / 4
+    assert measured("capped_recall", ranks, relevant=20, k=5) == 1
+
+
+@given(judged_rankings())
+def test_capped_recall_is_recall_or_precision_whichever_is_larger(
+    judged: tuple[np.ndarray, np.ndarray],
+) -> None:
+    relevance, relevant = judged
+    precision, recall, capped = (
+        METRICS[name](relevance, relevant, k=5) for name in ("precision", "recall", "capped_recall")
+    )
+    assert capped == pytest.approx(np.maximum(precision, recall))
+
+
+@given(judged_rankings())
+def test_no_cutoff_recalls_more_than_all_candidates(
+    judged: tuple[np.ndarray, np.ndarray],
+) -> None:
+    most = candidate_recall(*judged)
+    assert all((METRICS["recall"](*judged, k=k) <= most).all() for k in CUTOFFS)
+    assert METRICS["recall"](*judged, k=25) == pytest.approx(most)
+
+
+@pytest.mark.parametrize(
+    ("precision", "recall", "f1"),
+    [(0.1410, 0.1841, 0.1597), (0.1022, 0.3508, 0.1583), (0.1235, 0.4490, 0.1937)],
+)
+def test_f1_of_means_is_what_paper_p0_prints(precision: float, recall: float, f1: float) -> None:
+    found = f1_of_means(np.array([precision]), np.array([recall]))
+    assert found.item() == pytest.approx(f1, abs=5e-5)
+
+
+def test_f1_of_means_without_a_hit_is_zero() -> None:
+    assert f1_of_means(np.zeros(2), np.zeros(2)).tolist() == [0, 0]

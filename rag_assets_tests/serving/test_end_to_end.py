@@ -196,6 +196,14 @@ def test_evaluate_measures_a_file_of_questions(here, capsys):
     assert Path(record["report"]).is_file()
 
 
+def test_evaluate_says_which_retriever_is_better(here, capsys):
+    assert cli.main(["evaluate", "--questions", "questions.jsonl"]) == cli.OK
+
+    text = capsys.readouterr().out
+    assert "Paired differences, 95 % intervals" in text
+    assert "not separable at n = " in text
+
+
 def test_evaluate_names_a_file_that_is_not_there(here, capsys):
     assert cli.main(["evaluate", "--questions", "nothing.jsonl"]) == cli.FAILED
     assert "nothing.jsonl" in capsys.readouterr().err

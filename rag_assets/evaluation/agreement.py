@@ -1,0 +1,46 @@
+"""How far two systems return the same: what fusing them could add, whoever is right.
+
+After paper P2, table 5: exact overlap, Jaccard similarity and union of the first k units, and the
+sources that both lists together show. A source is a document or a row, whichever a unit is from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag_assets.evaluation.projection import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Of two rankings for each question: arrays (questions,) float."""
+
+    overlap: np.ndarray
+    """Units among the first k of both."""
+    jaccard: np.ndarray
+    """Overlap divided by union; 1 where both are empty."""
+    union: np.ndarray
+    """Distinct units among the first k of either."""
+    sources: np.ndarray
+    """Distinct sources in the union."""
+    new_sources: np.ndarray
+    """Those of them that only the second one shows."""
+
+
+def agreement(
+    first: Sequence[Sequence[Unit]], second: Sequence[Sequence[Unit]], *, k: int
+) -> Agreement:
+    """Compare the first `k` units of two systems, question by question."""
+    rows = [_compared(one[:k], other[:k]) for one, other in zip(first, second, strict=True)]
+    return Agreement(*np.array(rows, dtype=float).reshape(-1, 5).T)
+
+
+def _compared(first: Sequence[Unit], second: Sequence[Unit]) -> tuple[float, ...]:
+    units, others = ({unit.unit_id for unit in ranking} for ranking in (first, second))
+    sources, theirs = (
+        {item for unit in ranking for item in unit.items("document")} for ranking in (first, second)
+    )
+    overlap, union = len(units & others), len(units | others)
+    jaccard = overlap / union if union else 1.0
+    return overlap, jaccard, union, len(sources | theirs), len(theirs - sources)
