@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, unquote
 
+import numpy as np
 import pyarrow as pa
 
 from rag_assets.atomic import write_atomically
@@ -149,14 +150,25 @@ class Store:
         self,
         name: str,
         *,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | dict[str, str] | None = None,
         where: str | None = None,
+        version: int | None = None,
         rows: int = 8_192,
     ) -> Iterator[pa.RecordBatch]:
-        """The same as `read` in batches of at most `rows`, for tables larger than memory."""
-        yield from self._dataset(name).to_batches(
-            columns=list(columns) if columns else None, filter=where, batch_size=rows
+        """The same as `read` in batches of at most `rows`, for tables larger than memory.
+
+        `columns` may also be expressions by name.
+        """
+        chosen = columns if columns is None or isinstance(columns, dict) else list(columns)
+        yield from self._dataset(name, version=version).to_batches(
+            columns=chosen, filter=where, batch_size=rows
         )
+
+    def take(
+        self, name: str, places: np.ndarray, *, columns: Sequence[str], version: int
+    ) -> pa.Table:
+        """The rows at `places` in the order of a reading without filter, at the same version."""
+        return self._dataset(name, version=version).take(places, columns=list(columns))
 
     def read_keys(
         self,

@@ -11,19 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import Chunking, Config
 from rag_assets.documents.chunking import Block, Chunk, chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
+from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Store
 
 REVISION = 2
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 256
+ELEMENTS_AT_ONCE = 65_536
 WORDS_OF_SHA256 = 4
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
@@ -71,7 +72,7 @@ def refresh_chunks(
     manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
-        yield from work.transform(changed["key"].to_pylist(), TokenCounter.from_file(tokenizer))
+        yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
 
     return sync.refresh(
         store,
@@ -111,7 +112,12 @@ class _Pass:
         self._store = store
         self._name = name
         self._settings = settings
+        self._version = 0
         self._places: dict[str, _Place] = {}
+        self._index = KeyIndex(pa.array([], pa.string()))
+        """Documents of the manifest."""
+        self._owners = np.empty(0, np.int64)
+        """For each element its document's position in the manifest."""
 
     def inputs(self, recipe: str) -> pa.Table:
         """One input for each document of the manifest that has elements: what they say."""
@@ -119,25 +125,50 @@ class _Pass:
         self._places = {
             row["document_id"]: _Place(row["source"], row["uri"]) for row in files.to_pylist()
         }
-        contents = _contents(
-            self._store.read(self.elements, columns=["document_id", "row_fingerprint"]), files
-        )
+        self._version = self._store.version(self.elements)
+        self._index = KeyIndex(files["document_id"])
+        contents = self._contents(files["document_id"])
         return sync.with_recipe(contents, key="document_id", content="content", recipe=recipe)
 
-    def transform(self, documents: Sequence[str], counter: TokenCounter) -> Iterator[sync.Batch]:
+    def transform(self, documents: pa.ChunkedArray, counter: TokenCounter) -> Iterator[sync.Batch]:
         """Chunks of the changed documents, in batches."""
+        order = np.argsort(self._owners, kind="stable")
+        owners, wanted = self._owners[order], self._index.places(documents)
+        firsts, ends = owners.searchsorted(wanted), owners.searchsorted(wanted, side="right")
+        spans = [order[first:end] for first, end in zip(firsts, ends, strict=True)]
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
-            part = documents[start : start + DOCUMENTS_A_BATCH]
-            blocks = self._blocks(part)
+            part = documents.slice(start, DOCUMENTS_A_BATCH).to_pylist()
+            blocks = self._blocks(np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]))
             cut = self._chunks([blocks.get(document, []) for document in part], counter)
             chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
             failed = [self._empty(document) for document, found in chunks.items() if not found]
             yield sync.Batch(self._rows(chunks), done, failed)
 
-    def _blocks(self, documents: Sequence[str]) -> dict[str, list[Block]]:
-        table = self._store.read_keys(
-            self.elements, column="document_id", keys=documents, columns=_BLOCK_COLUMNS
+    def _contents(self, documents: pa.ChunkedArray) -> pa.Table:
+        """For each document with elements, their number and a sum over what they say."""
+        counts = np.zeros(len(documents), np.int64)
+        sums = np.zeros((len(documents), WORDS_OF_SHA256), "<u8")
+        owners = [np.empty(0, np.int64)]
+        columns = ["document_id", "row_fingerprint"]
+        for batch in self._store.batches(
+            self.elements, columns=columns, version=self._version, rows=ELEMENTS_AT_ONCE
+        ):
+            owner = self._index.places(batch["document_id"])
+            owners.append(owner)
+            digests = bytes.fromhex("".join(batch["row_fingerprint"].to_pylist()))
+            words = np.frombuffer(digests, "<u8").reshape(-1, WORDS_OF_SHA256)
+            is_known = owner != ABSENT
+            np.add.at(sums, owner[is_known], words[is_known])
+            np.add.at(counts, owner[is_known], 1)
+        self._owners = np.concatenate(owners)
+        held = np.flatnonzero(counts)
+        contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in held]
+        return pa.table({"document_id": documents.take(held), "content": contents})
+
+    def _blocks(self, places: np.ndarray) -> dict[str, list[Block]]:
+        table = self._store.take(
+            self.elements, places, columns=_BLOCK_COLUMNS, version=self._version
         )
         blocks: dict[str, list[Block]] = {}
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
@@ -189,17 +220,3 @@ class _Pass:
         uri = self._places[document].uri
         reason = f"{uri} holds no text besides page headers and footers: check how it was parsed"
         return sync.Failure(document, reason, uri)
-
-
-def _contents(elements: pa.Table, files: pa.Table) -> pa.Table:
-    """For each document of the manifest, its number of elements and a sum over what they say."""
-    held = elements.filter(pc.is_in(elements["document_id"], files["document_id"].combine_chunks()))
-    owners = held["document_id"].combine_chunks().dictionary_encode()
-    places = owners.indices.to_numpy()
-    texts = "".join(held["row_fingerprint"].to_pylist())
-    words = np.frombuffer(bytes.fromhex(texts), "<u8").reshape(-1, WORDS_OF_SHA256)
-    sums = np.zeros((len(owners.dictionary), WORDS_OF_SHA256), "<u8")
-    np.add.at(sums, places, words)
-    counts = np.bincount(places, minlength=len(sums)).tolist()
-    contents = [f"{count}:{row.tobytes().hex()}" for count, row in zip(counts, sums, strict=True)]
-    return pa.table({"document_id": owners.dictionary, "content": pa.array(contents, pa.string())})

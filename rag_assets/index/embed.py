@@ -22,11 +22,12 @@ from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import Progress, ahead, parts_of_plan
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
+from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
-from rag_assets.store import KEYS_PER_STATEMENT, Store, is_one_of, parts_of, quoted
+from rag_assets.store import Store
 from rag_assets.sync import (
     Batch,
     Failure,
@@ -41,6 +42,7 @@ from rag_assets.workers import Failed, Task
 RECIPE = "units:1"
 OWNERS = ("documents__", "rows__")
 """Prefixes of the tables that own vectors; the joint table copies them."""
+ROWS_AT_ONCE = 65_536
 MOST_LOST = 3
 """So many lost workers in a row are no accident."""
 
@@ -171,16 +173,12 @@ class _Pass:
             if plan.num_rows == 0:
                 return
             version = self._store.version(table)
-            held = self._store.read(
-                table,
-                columns=["text_hash"],
-                where=f"encoder_id = {quoted(self._encoder.encoder_id)}",
-                version=version,
-            )
-            is_held = pc.is_in(plan["text_hash"], held["text_hash"].combine_chunks())
-            for part in parts_of_plan(plan.filter(is_held)):
+            held = self._held(table, plan["text_hash"], version=version)
+            is_held = held != ABSENT
+            copies = plan.append_column("held", pa.array(held)).filter(pa.array(is_held))
+            for part in parts_of_plan(copies):
                 yield self._copied(part, table=table, version=version)
-            plan = plan.filter(pc.invert(is_held))
+            plan = plan.filter(pa.array(~is_held))
         if plan.num_rows:
             yield from self._computed(plan)
 
@@ -198,19 +196,39 @@ class _Pass:
         )
 
     def _plan(self, keys: pa.ChunkedArray) -> pa.Table:
-        """The changed texts (key, text_hash, bytes), longest first, equal texts side by side."""
+        """The changed texts: text_hash, bytes and place in the source.
+
+        The longest come first, equal texts side by side.
+        """
+        index = KeyIndex(keys)
         key = self._source.key
-        wanted = keys.to_pylist() if len(keys) <= KEYS_PER_STATEMENT else None
-        texts = (
-            self._store.open(self._source.name, version=self._version)
-            .to_lance()
-            .to_table(
-                columns={"key": key, "text_hash": "text_hash", "bytes": "octet_length(text)"},
-                filter=is_one_of(key, wanted) if wanted else None,
-            )
-        )
-        changed = texts.filter(pc.is_in(texts["key"], keys.combine_chunks()))
-        return changed.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
+        columns = {key: key, "text_hash": "text_hash", "bytes": "octet_length(text)"}
+        parts, start = [], 0
+        for batch in self._store.batches(
+            self._source.name, columns=columns, version=self._version, rows=ROWS_AT_ONCE
+        ):
+            places = np.flatnonzero(index.places(batch[key]) != ABSENT)
+            texts = pa.table(batch).select(["text_hash", "bytes"]).take(places)
+            parts.append(texts.append_column("place", pa.array(start + places)))
+            start += batch.num_rows
+        plan = pa.concat_tables(parts)
+        return plan.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
+
+    def _held(self, table: str, hashes: pa.ChunkedArray, *, version: int) -> np.ndarray:
+        """For each text a place in `table` that has its vector, `ABSENT` if there is none."""
+        index = KeyIndex(hashes)
+        found = np.full(len(hashes), ABSENT)
+        start = 0
+        columns = ["text_hash", "encoder_id"]
+        for batch in self._store.batches(
+            table, columns=columns, version=version, rows=ROWS_AT_ONCE
+        ):
+            places = index.places(batch["text_hash"])
+            is_ours = pc.equal(batch["encoder_id"], self._encoder.encoder_id)
+            hits = np.flatnonzero((places != ABSENT) & is_ours.to_numpy(zero_copy_only=False))
+            found[places[hits]] = start + hits
+            start += batch.num_rows
+        return found[index.places(hashes)]
 
     def _stock(self) -> list[str]:
         """Tables that may hold vectors of this encoder, the target first."""
@@ -219,34 +237,20 @@ class _Pass:
         return [name for name in tables if "encoder_id" in self._store.schema(name).names]
 
     def _rows(self, part: pa.Table) -> pa.Table:
-        return pa.concat_tables(
-            self._store.read(
-                self._source.name,
-                columns=self._source.columns,
-                where=is_one_of(self._source.key, keys),
-                version=self._version,
-            )
-            for keys in parts_of(part["key"].to_pylist())
+        assert self._version is not None, "the inputs are read first"
+        return self._store.take(
+            self._source.name,
+            part["place"].to_numpy(),
+            columns=self._source.columns,
+            version=self._version,
         )
 
     def _copied(self, part: pa.Table, *, table: str, version: int) -> Batch:
-        rows = self._rows(part)
-        hashes = pc.unique(part["text_hash"]).to_pylist()
-        held = pa.concat_tables(
-            self._store.read(
-                table,
-                columns=["text_hash", "windows", "vector"],
-                where=f"encoder_id = {quoted(self._encoder.encoder_id)} "
-                f"AND {is_one_of('text_hash', some)}",
-                version=version,
-            )
-            for some in parts_of(hashes)
+        found = self._store.take(
+            table, part["held"].to_numpy(), columns=["windows", "vector"], version=version
         )
-        places = pc.index_in(rows["text_hash"], held["text_hash"].combine_chunks())
-        found = held.take(places)
-        return self._batch(
-            self._source.units(rows), windows=found["windows"], vectors=found["vector"]
-        )
+        units = self._source.units(self._rows(part))
+        return self._batch(units, windows=found["windows"], vectors=found["vector"])
 
     def _computed(self, plan: pa.Table) -> Iterator[Batch]:
         distinct = plan.group_by("text_hash").aggregate([("bytes", "max")])
