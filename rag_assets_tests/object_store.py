@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.request import Request, urlopen
 
 BUCKET = "materials"
 LOCAL = {
@@ -30,6 +31,8 @@ def running() -> Iterator[str]:
         boto3.client("s3").create_bucket(Bucket=BUCKET)
         yield f"s3://{BUCKET}"
     finally:
+        reset = Request(f"http://{host}:{port}/moto-api/reset", method="POST")
+        urlopen(reset).close()  # the next server of this process would hold the same buckets
         server.stop()
         for name in {*LOCAL, "AWS_ENDPOINT_URL"}:
             os.environ.pop(name, None)

@@ -259,9 +259,6 @@ class _Maintenance:
 
     def _catch_up(self) -> None:
         self._table.to_lance().optimize.optimize_indices()
-        self._table.checkout_latest()
-        if self._index(ANN_INDEX):
-            self._recall = measured_recall(self._table)
 
     def _is_behind(self) -> bool:
         waiting = max((index.num_unindexed_rows or 0 for index in self._indexes()), default=0)
