@@ -187,7 +187,7 @@ def coco_index(documents: list[dict], home: pathlib.Path, embed: Embed) -> Peer:
 
     @coco.fn(memo=True)
     async def process(file: FileLike, table: typing.Any) -> None:
-        name = str(file.file_path.path)
+        name = pathlib.PurePath(file.file_path.path).name
         chunks = wanted[name]["chunks"]
         assert await file.read_text()
         for number, (chunk, vector) in enumerate(zip(chunks, embed(chunks), strict=True)):
