@@ -117,8 +117,9 @@ class TokenCounter:
 
     def _words(self, texts: Sequence[str]) -> "Iterator[Words]":
         joined = "\n".join(texts)
-        edges = _edges(joined)
-        distinct, which = _distinct(joined, edges)
+        codes = np.frombuffer(joined.encode("utf-32-le"), np.uint32)
+        edges = _edges(codes)
+        distinct, which = _distinct(joined, codes, edges)
         counts = self._counted(distinct)[which]
         starts, ends = edges[::2], edges[1::2]
         places = np.cumsum([0, *(len(text) + 1 for text in texts)])
@@ -132,14 +133,16 @@ class TokenCounter:
         if len(self._counts) + len(new) > MOST_WORDS:
             self._counts.clear()
             new = words
-        parts = [self._splitter.findall(word) for word in new]
-        distinct = list(set(chain.from_iterable(parts)))
-        encodings = self._tokenizer.encode_batch_fast(distinct, add_special_tokens=False)
-        tokens = dict(zip(distinct, map(len, encodings), strict=True))
-        self._counts.update(
-            (word, sum(map(tokens.__getitem__, pieces)))
-            for word, pieces in zip(new, parts, strict=True)
-        )
+        if new:
+            parts = [self._splitter.findall(word) for word in new]
+            flat = list(chain.from_iterable(parts))
+            distinct = list(set(flat))
+            encodings = self._tokenizer.encode_batch_fast(distinct, add_special_tokens=False)
+            tokens = dict(zip(distinct, map(len, encodings), strict=True))
+            of_parts = np.fromiter(map(tokens.__getitem__, flat), np.int64, len(flat))
+            firsts = np.cumsum([0, *map(len, parts)])[:-1]
+            of_words = np.add.reduceat(of_parts, firsts)
+            self._counts.update(zip(new, of_words.tolist(), strict=True))
         return np.fromiter(map(self._counts.__getitem__, words), np.int64, len(words))
 
     @cached_property
@@ -187,32 +190,32 @@ def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield texts[first:]
 
 
-def _edges(text: str) -> np.ndarray:
-    """Where words begin and end, in turn: positions of characters (int64)."""
+def _edges(codes: np.ndarray) -> np.ndarray:
+    """Where words begin and end, in turn: positions (int64) in the code points of a text."""
     blanks = _blanks()
-    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     is_blank = blanks[np.minimum(codes, len(blanks) - 1)]
     return np.flatnonzero(np.diff(is_blank, prepend=True, append=True))
 
 
-def _distinct(text: str, edges: np.ndarray) -> tuple[list[str], np.ndarray]:
+def _distinct(text: str, codes: np.ndarray, edges: np.ndarray) -> tuple[list[str], np.ndarray]:
     """The distinct words between `edges`, and for each word which one it is."""
     if not len(edges):
         return [], edges
     content = text.encode()
-    offsets = edges if len(content) == len(text) else _bytes_before(text)[edges]
+    offsets = edges if len(content) == len(text) else _bytes_before(codes)[edges]
     words_and_gaps = pa.LargeStringArray.from_buffers(
-        len(edges) - 1, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(content)
+        len(edges) - 1, pa.py_buffer(offsets), pa.py_buffer(content)
     )
     words = words_and_gaps.take(pa.array(np.arange(0, len(edges), 2))).dictionary_encode()
     return words.dictionary.to_pylist(), words.indices.to_numpy()
 
 
-def _bytes_before(text: str) -> np.ndarray:
-    """Bytes of UTF-8 before each character, and before the end."""
-    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    widths = sum((codes >= first).astype(np.int64) for first in (0, 0x80, 0x800, 0x10000))
-    return np.concatenate(([0], np.cumsum(widths)))
+def _bytes_before(codes: np.ndarray) -> np.ndarray:
+    """Bytes of UTF-8 (int64) before each code point, and before the end."""
+    widths = np.ones(len(codes), np.uint8)
+    for first in (0x80, 0x800, 0x10000):
+        widths += codes >= first
+    return np.concatenate(([0], np.cumsum(widths, dtype=np.int64)))
 
 
 @cache
