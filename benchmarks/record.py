@@ -133,7 +133,7 @@ def picture(records: Mapping[str, Mapping]) -> str:
             "rag_assets": [plots.Bar(value) for value in percents.values()],
         },
         groups=list(percents),
-        title="Seconds, in percent of the best other framework (sentence-transformers for texts)",
+        title="Seconds, in percent of the best other framework",
         y_label="percent",
     )
 
