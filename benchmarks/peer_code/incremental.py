@@ -181,7 +181,7 @@ def coco_index(documents: list[dict], home: pathlib.Path, embed: Embed) -> Peer:
         embedding: typing.Annotated[NDArray, schema]
 
     @coco.lifespan
-    async def connect(builder):  # noqa: ANN001, ANN202
+    async def connect(builder):  # noqa: ANN001, ANN202 - CocoIndex does not export its types
         builder.provide(database, await lancedb.connect_async(str(home / "db")))
         yield
 

@@ -103,7 +103,7 @@ class Arms:
             encoder = self.encoder()
             with self.timed("embed"):
                 embedded = encoder.embed_queries(queries)
-            units.vectors  # noqa: B018  loaded before the clock starts
+            units.load()
             with self.timed("dense"):
                 found = units.nearest(embedded, depth=depth, where=self.where)
         return dict(zip(queries, found, strict=True))

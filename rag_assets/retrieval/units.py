@@ -34,6 +34,10 @@ class UnitTable:
         """All vectors; None where the table itself is searched: see `dense.load`."""
         return dense.load(self.table)
 
+    def load(self) -> None:
+        """Read the vectors now, so that the first search does not have to."""
+        _ = self.vectors
+
     @cached_property
     def content(self) -> str:
         """What the table holds, whatever its version: equal units give an equal hash.

@@ -1,6 +1,7 @@
 """A disk that is full or may not be written: said in one sentence, with the remedy."""
 
 import errno
+import os
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -25,12 +26,14 @@ CLOSED_WORDS = ("read-only file system", "readonly database", "unable to open da
 def writing(folder: Path) -> Generator[None]:
     """Turn errors of the disk below `folder` into what a person can do about them.
 
+    A file elsewhere that may not be opened is none of them: its error passes as it is.
+
     Raises:
-        CommandError: The disk is full, or may not be written.
+        CommandError: A disk is full, or `folder` may not be written.
     """
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # a disk fails through any library; what it is not goes on as it was
         remedy = next(filter(None, (_remedy(cause, folder) for cause in _chain(error))), None)
         if remedy is None:
             raise
@@ -47,16 +50,26 @@ def remedy_for(message: str, *, folder: Path) -> str | None:
 
 def _remedy(error: BaseException, folder: Path) -> str | None:
     if isinstance(error, OSError) and error.errno in FULL_CODES:
-        return _full(folder)
+        place = _elsewhere(error, folder)
+        return _full(folder) if place is None else _full(place, name="folder")
     if isinstance(error, OSError) and error.errno in CLOSED_CODES:
-        return _closed(folder, f"{error.strerror}: {error.filename}")
+        is_ours = _elsewhere(error, folder) is None
+        return _closed(folder, f"{error.strerror}: {error.filename}") if is_ours else None
     return remedy_for(str(error), folder=folder)
 
 
-def _full(folder: Path) -> str:
+def _elsewhere(error: OSError, folder: Path) -> Path | None:
+    """The folder of the file that the error names, if it lies outside `folder`."""
+    named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else None
+    if named is None or not named.is_absolute():
+        return None
+    return None if named.resolve().is_relative_to(folder.resolve()) else named.parent
+
+
+def _full(folder: Path, *, name: str = "state folder") -> str:
     free = shutil.disk_usage(folder).free / 1_000_000 if folder.exists() else 0.0
     return (
-        f"the disk of the state folder {folder} is full ({free:,.1f} MB left), a limit on it is "
+        f"the disk of the {name} {folder} is full ({free:,.1f} MB left), a limit on it is "
         "reached, or it fails: make room and refresh again; what was committed is kept"
     )
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Literal
 
 import dagster  # noqa: F401 - imported before processes are forked
-import dlt  # noqa: F401
-import duckdb  # noqa: F401
-import lance  # noqa: F401
-import lancedb  # noqa: F401
+import dlt  # noqa: F401 - likewise
+import duckdb  # noqa: F401 - likewise
+import lance  # noqa: F401 - likewise
+import lancedb  # noqa: F401 - likewise
 import pyarrow as pa
 
 from rag_assets import config as configuration

@@ -118,6 +118,16 @@ def test_other_errors_are_not_blamed_on_the_disk(tmp_path):
         raise ValueError("odd")
 
 
+def test_a_file_elsewhere_is_not_blamed_on_the_state_folder(tmp_path):
+    state, source = tmp_path / "state", tmp_path / "source" / "a.pdf"
+    with pytest.raises(PermissionError), disk.writing(state):
+        raise PermissionError(13, "Permission denied", str(source))
+    with pytest.raises(CommandError, match=str(source.parent)), disk.writing(state):
+        raise OSError(28, "No space left on device", str(source))
+    with pytest.raises(CommandError, match="state_dir"), disk.writing(state):
+        raise PermissionError(13, "Permission denied", str(state / "lance"))
+
+
 def test_a_record_that_cannot_be_written_leaves_the_old_one_and_nothing_beside_it(
     tmp_path, monkeypatch
 ):
