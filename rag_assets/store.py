@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
@@ -37,6 +38,8 @@ KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
 
 
+ROW_ID = "_rowid"
+"""Lance's name for where a row lies: it holds for one version."""
 KEYS_NAMED_TO_DELETE = 500
 """More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
 
@@ -154,21 +157,22 @@ class Store:
         where: str | None = None,
         version: int | None = None,
         rows: int = 8_192,
+        with_row_ids: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """The same as `read` in batches of at most `rows`, for tables larger than memory.
 
-        `columns` may also be expressions by name.
+        `columns` may also be expressions by name. The column `ROW_ID` comes last if asked for.
         """
         chosen = columns if columns is None or isinstance(columns, dict) else list(columns)
         yield from self._dataset(name, version=version).to_batches(
-            columns=chosen, filter=where, batch_size=rows
+            columns=chosen, filter=where, batch_size=rows, with_row_id=with_row_ids
         )
 
     def take(
-        self, name: str, places: np.ndarray, *, columns: Sequence[str], version: int
+        self, name: str, row_ids: np.ndarray, *, columns: Sequence[str], version: int
     ) -> pa.Table:
-        """The rows at `places` in the order of a reading without filter, at the same version."""
-        return self._dataset(name, version=version).take(places, columns=list(columns))
+        """The rows of these `row_ids`, in that order: `batches` tells them, at the same version."""
+        return rows_of(self._dataset(name, version=version), row_ids, columns=columns)
 
     def read_keys(
         self,
@@ -282,6 +286,24 @@ def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
+
+
+def rows_of(
+    dataset: "LanceDataset", row_ids: Sequence[int] | np.ndarray, *, columns: Sequence[str]
+) -> pa.Table:
+    """The rows of these `row_ids`, in that order.
+
+    Lance's own `take` goes by position, and where a fragment has few deletions (up to 5,000) it
+    counts them for each row: .3 s for 20 rows and 36 s for 4,000, measured with Lance 9.
+    """
+    named = ", ".join(map(str, row_ids))
+    found = dataset.to_table(
+        columns=list(columns),
+        filter=f"{ROW_ID} IN ({named})" if named else "false",
+        with_row_id=True,
+    )
+    order = pc.index_in(pa.array(row_ids, pa.uint64()), found[ROW_ID].combine_chunks())
+    return found.take(order).select(list(columns))
 
 
 def parts_of(keys: Sequence[str]) -> Iterator[Sequence[str]]:

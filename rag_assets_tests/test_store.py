@@ -6,11 +6,19 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from rag_assets import store as storing
-from rag_assets.store import Completion, MissingTableError, Store, quoted, write_atomically
+from rag_assets.store import (
+    ROW_ID,
+    Completion,
+    MissingTableError,
+    Store,
+    quoted,
+    write_atomically,
+)
 
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("group", pa.string())])
 
@@ -153,3 +161,19 @@ def test_a_killed_writer_leaves_no_lock_behind(store):
 
     with store.lock("t", log=lambda line: None):
         assert time.monotonic() - started < 5
+
+
+def test_rows_are_taken_by_their_ids_in_the_order_asked_for(store):
+    store.append("t", rows(**{f"k{number}": str(number) for number in range(50)}), schema=SCHEMA)
+    store.delete("t", column="key", keys=["k3", "k20"])
+    store.append("t", rows(late="1"), schema=SCHEMA)
+    version = store.version("t")
+    batches = store.batches("t", columns=["key"], version=version, with_row_ids=True)
+    columns = pa.Table.from_batches(batches).to_pydict()
+    ids = dict(zip(columns["key"], columns[ROW_ID], strict=True))
+    asked = ["late", "k7", "k49", "k0"]
+
+    store.delete("t", column="key", keys=["k7"])
+    found = store.take("t", np.array([ids[key] for key in asked]), columns=["key"], version=version)
+    assert found["key"].to_pylist() == asked
+    assert store.take("t", np.array([], np.uint64), columns=["key"], version=version).num_rows == 0

@@ -18,7 +18,7 @@ from rag_assets.documents.chunking import Block, Chunk, chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex
-from rag_assets.store import Store
+from rag_assets.store import ROW_ID, Store
 
 REVISION = 2
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
@@ -118,6 +118,7 @@ class _Pass:
         """Documents of the manifest."""
         self._owners = np.empty(0, np.int64)
         """For each element its document's position in the manifest."""
+        self._row_ids = np.empty(0, np.uint64)
 
     def inputs(self, recipe: str) -> pa.Table:
         """One input for each document of the manifest that has elements: what they say."""
@@ -135,7 +136,8 @@ class _Pass:
         order = np.argsort(self._owners, kind="stable")
         owners, wanted = self._owners[order], self._index.places(documents)
         firsts, ends = owners.searchsorted(wanted), owners.searchsorted(wanted, side="right")
-        spans = [order[first:end] for first, end in zip(firsts, ends, strict=True)]
+        row_ids = self._row_ids[order]
+        spans = [row_ids[first:end] for first, end in zip(firsts, ends, strict=True)]
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
             part = documents.slice(start, DOCUMENTS_A_BATCH).to_pylist()
             blocks = self._blocks(np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]))
@@ -149,26 +151,30 @@ class _Pass:
         """For each document with elements, their number and a sum over what they say."""
         counts = np.zeros(len(documents), np.int64)
         sums = np.zeros((len(documents), WORDS_OF_SHA256), "<u8")
-        owners = [np.empty(0, np.int64)]
-        columns = ["document_id", "row_fingerprint"]
+        owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
         for batch in self._store.batches(
-            self.elements, columns=columns, version=self._version, rows=ELEMENTS_AT_ONCE
+            self.elements,
+            columns=["document_id", "row_fingerprint"],
+            version=self._version,
+            rows=ELEMENTS_AT_ONCE,
+            with_row_ids=True,
         ):
             owner = self._index.places(batch["document_id"])
             owners.append(owner)
+            row_ids.append(batch[ROW_ID].to_numpy())
             digests = bytes.fromhex("".join(batch["row_fingerprint"].to_pylist()))
             words = np.frombuffer(digests, "<u8").reshape(-1, WORDS_OF_SHA256)
             is_known = owner != ABSENT
             np.add.at(sums, owner[is_known], words[is_known])
             np.add.at(counts, owner[is_known], 1)
-        self._owners = np.concatenate(owners)
+        self._owners, self._row_ids = np.concatenate(owners), np.concatenate(row_ids)
         held = np.flatnonzero(counts)
         contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in held]
         return pa.table({"document_id": documents.take(held), "content": contents})
 
-    def _blocks(self, places: np.ndarray) -> dict[str, list[Block]]:
+    def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
         table = self._store.take(
-            self.elements, places, columns=_BLOCK_COLUMNS, version=self._version
+            self.elements, row_ids, columns=_BLOCK_COLUMNS, version=self._version
         )
         blocks: dict[str, list[Block]] = {}
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])

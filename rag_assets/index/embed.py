@@ -27,7 +27,7 @@ from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
-from rag_assets.store import Store
+from rag_assets.store import ROW_ID, Store, quoted
 from rag_assets.sync import (
     Batch,
     Failure,
@@ -196,38 +196,41 @@ class _Pass:
         )
 
     def _plan(self, keys: pa.ChunkedArray) -> pa.Table:
-        """The changed texts: text_hash, bytes and place in the source.
+        """The changed texts: text_hash, bytes and row id in the source.
 
         The longest come first, equal texts side by side.
         """
         index = KeyIndex(keys)
         key = self._source.key
         columns = {key: key, "text_hash": "text_hash", "bytes": "octet_length(text)"}
-        parts, start = [], 0
+        parts = []
         for batch in self._store.batches(
-            self._source.name, columns=columns, version=self._version, rows=ROWS_AT_ONCE
+            self._source.name,
+            columns=columns,
+            version=self._version,
+            rows=ROWS_AT_ONCE,
+            with_row_ids=True,
         ):
-            places = np.flatnonzero(index.places(batch[key]) != ABSENT)
-            texts = pa.table(batch).select(["text_hash", "bytes"]).take(places)
-            parts.append(texts.append_column("place", pa.array(start + places)))
-            start += batch.num_rows
+            is_changed = index.places(batch[key]) != ABSENT
+            parts.append(pa.table(batch).drop_columns(key).filter(pa.array(is_changed)))
         plan = pa.concat_tables(parts)
         return plan.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
 
     def _held(self, table: str, hashes: pa.ChunkedArray, *, version: int) -> np.ndarray:
-        """For each text a place in `table` that has its vector, `ABSENT` if there is none."""
+        """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
         index = KeyIndex(hashes)
         found = np.full(len(hashes), ABSENT)
-        start = 0
-        columns = ["text_hash", "encoder_id"]
         for batch in self._store.batches(
-            table, columns=columns, version=version, rows=ROWS_AT_ONCE
+            table,
+            columns=["text_hash"],
+            where=f"encoder_id = {quoted(self._encoder.encoder_id)}",
+            version=version,
+            rows=ROWS_AT_ONCE,
+            with_row_ids=True,
         ):
             places = index.places(batch["text_hash"])
-            is_ours = pc.equal(batch["encoder_id"], self._encoder.encoder_id)
-            hits = np.flatnonzero((places != ABSENT) & is_ours.to_numpy(zero_copy_only=False))
-            found[places[hits]] = start + hits
-            start += batch.num_rows
+            is_asked = places != ABSENT
+            found[places[is_asked]] = batch[ROW_ID].to_numpy()[is_asked]
         return found[index.places(hashes)]
 
     def _stock(self) -> list[str]:
@@ -240,7 +243,7 @@ class _Pass:
         assert self._version is not None, "the inputs are read first"
         return self._store.take(
             self._source.name,
-            part["place"].to_numpy(),
+            part[ROW_ID].to_numpy(),
             columns=self._source.columns,
             version=self._version,
         )

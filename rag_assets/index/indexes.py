@@ -26,7 +26,7 @@ from rag_assets import config
 from rag_assets.atomic import write_atomically
 from rag_assets.clean_up import is_scattered
 from rag_assets.identity import fingerprint
-from rag_assets.store import ANN_PROBES, Store
+from rag_assets.store import ANN_PROBES, ROW_ID, Store, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,15 +129,16 @@ def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) 
     from lancedb.query import LanceVectorQueryBuilder
 
     dataset = table.to_lance()
-    ids = dataset.to_table(columns=[], with_row_id=True)["_rowid"].to_numpy()
+    ids = dataset.to_table(columns=[], with_row_id=True)[ROW_ID].to_numpy()
     chosen = np.sort(
         np.random.default_rng(0).choice(len(ids), size=min(sample, len(ids)), replace=False)
     )
-    queries = _matrix(dataset.take(chosen.tolist(), columns=["vector"])["vector"].combine_chunks())
+    sampled = rows_of(dataset, ids[chosen], columns=["vector"])
+    queries = _matrix(sampled["vector"].combine_chunks())
     scores = np.full((len(queries), depth + 1), -np.inf, dtype=np.float32)
     near = np.zeros((len(queries), depth + 1), dtype=ids.dtype)
     for batch in dataset.to_batches(columns=["vector"], with_row_id=True, batch_size=ROWS_AT_ONCE):
-        own = np.broadcast_to(batch["_rowid"].to_numpy(), (len(queries), batch.num_rows))
+        own = np.broadcast_to(batch[ROW_ID].to_numpy(), (len(queries), batch.num_rows))
         near = np.hstack([near, own])
         scores = np.hstack([scores, queries @ _matrix(batch["vector"]).T])
         top = np.argpartition(-scores, depth, axis=1)[:, : depth + 1]
@@ -155,7 +156,7 @@ def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) 
             .limit(depth + 1)
             .select(["_distance"])
             .with_row_id(True)
-            .to_arrow()["_rowid"]
+            .to_arrow()[ROW_ID]
             .to_pylist()
         )
         others = set(exact.tolist()) - {int(unit)}

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
-from rag_assets.store import ANN_PROBES
+from rag_assets.store import ANN_PROBES, ROW_ID
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -126,7 +126,7 @@ def load(table: "LanceTable") -> Vectors | None:
     for batch in batches:
         place = slice(start, start := start + batch.num_rows)
         matrix[place] = batch["vector"].flatten().to_numpy().reshape(-1, kind.list_size)
-        rows[place] = batch["_rowid"].to_numpy()
+        rows[place] = batch[ROW_ID].to_numpy()
         ids.append(batch["unit_id"])
     lengths = np.sqrt(np.einsum("nd,nd->n", matrix, matrix))
     scale = 1 / np.maximum(lengths, np.finfo(np.float32).tiny)

@@ -7,6 +7,7 @@ applied to the query too. Units that came after the index was built are found as
 from typing import TYPE_CHECKING
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
+from rag_assets.store import ROW_ID
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -40,7 +41,7 @@ def best_matches(
             limit=limit,
             with_row_id=True,
         )
-        names = [units.names[row] for row in found["_rowid"].to_pylist()]
+        names = [units.names[row] for row in found[ROW_ID].to_pylist()]
         return ranked(names, scores=found[SCORE].to_pylist(), depth=limit)
 
     return best_with_ties(fetch, depth=depth)

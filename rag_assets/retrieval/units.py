@@ -12,6 +12,7 @@ import pyarrow as pa
 from rag_assets import schemas
 from rag_assets.retrieval import dense, lexical
 from rag_assets.retrieval.rankings import Ranking
+from rag_assets.store import ROW_ID, rows_of
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -86,12 +87,12 @@ class UnitTable:
 
     def held(self, unit_ids: Iterable[str]) -> set[str]:
         """Those of `unit_ids` that the table holds."""
-        return {unit for unit in unit_ids if unit in self._places}
+        return {unit for unit in unit_ids if unit in self._row_ids}
 
     def read(self, unit_ids: Collection[str], *, columns: Sequence[str]) -> pa.Table:
-        """The units called `unit_ids`, all of which it holds, in no particular order."""
-        places = sorted(self._places[unit] for unit in unit_ids)
-        return self.dataset.take(places, columns=list(columns))
+        """The units called `unit_ids`, all of which it holds, in that order."""
+        row_ids = [self._row_ids[unit] for unit in unit_ids]
+        return rows_of(self.dataset, row_ids, columns=columns)
 
     @cached_property
     def dataset(self) -> "LanceDataset":
@@ -101,19 +102,13 @@ class UnitTable:
     @cached_property
     def names(self) -> dict[int, str]:
         """Id of the unit in each row, by row id: to read it with a query takes longer."""
-        rows, units = self._directory
-        return dict(zip(rows, units, strict=True))
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """Position of each unit in the table: a look-up by id would scan it."""
-        return {unit: place for place, unit in enumerate(self._directory[1])}
-
-    @cached_property
-    def _directory(self) -> tuple[list[int], list[str]]:
-        """Row ids and unit ids, in the order of the table."""
         found = self.dataset.to_table(columns=["unit_id"], with_row_id=True)
-        return found["_rowid"].to_pylist(), found["unit_id"].to_pylist()
+        return dict(zip(found[ROW_ID].to_pylist(), found["unit_id"].to_pylist(), strict=True))
+
+    @cached_property
+    def _row_ids(self) -> dict[str, int]:
+        """Row id of each unit: a look-up by unit id would scan the table."""
+        return {unit: row for row, unit in self.names.items()}
 
     @cached_property
     def _has_text_index(self) -> bool:
@@ -121,4 +116,4 @@ class UnitTable:
 
     def _allowed(self, where: str) -> np.ndarray:
         rows = self.dataset.to_table(columns=[], filter=where, with_row_id=True)
-        return rows["_rowid"].to_numpy()
+        return rows[ROW_ID].to_numpy()
