@@ -26,16 +26,8 @@ from rag_assets.evaluation.significance import (
     mcnemar,
     sign_flip,
 )
+from rag_assets_tests.evaluation.field import CUTOFFS, FIELD_NAMES
 
-FIELD_NAMES = {
-    "hit_rate": ir_measures.Success,
-    "precision": ir_measures.P,
-    "recall": ir_measures.R,
-    "mrr": ir_measures.RR,
-    "map": ir_measures.AP,
-    "ndcg": ir_measures.nDCG,
-}
-CUTOFFS = (1, 3, 5, 10, 20)
 SAME = 1e-9
 PAPER_P2 = (0.125, 0.25, 0.5, 1.0, 0.25, 0.125)
 """p-values of the size of paper P2, table 4."""

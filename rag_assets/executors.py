@@ -7,7 +7,6 @@ everywhere, and few tasks are under way at a time, whatever there is to do.
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from types import TracebackType
 from typing import Protocol, Self
 
 from rag_assets.config import Execution
@@ -39,13 +38,7 @@ class Executor(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 def for_parsing(execution: Execution, *, memory_bytes: int, packages: Sequence[str]) -> Executor:
@@ -129,12 +122,6 @@ class Threads:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Wait for the tasks that have begun and forget the others."""
         self._threads.shutdown(cancel_futures=True)

@@ -30,6 +30,7 @@ from rag_assets.models.windows import (
     Windows,
     batches_of,
     bisected,
+    padded,
     pooled,
     unit,
 )
@@ -264,18 +265,13 @@ class ModelEncoder:
         Raises:
             EncoderError: There is no memory for a single window.
         """
-        longest = max(len(window.ids) for window in batch)
-        ids = np.full((len(batch), longest), self._replicas.pad, dtype=np.int64)
-        mask = np.zeros((len(batch), longest), dtype=np.int64)
-        for row, window in enumerate(batch):
-            ids[row, : len(window.ids)] = window.ids
-            mask[row, : len(window.ids)] = 1
+        ids, mask = padded(batch, pad=self._replicas.pad)
         try:
             return unit(forward(ids, mask))
         except MemoryError as error:
             if len(batch) == 1:
                 raise EncoderError(
-                    f"there is no memory on the device for one text of {longest} tokens ({error}): "
+                    f"there is no memory on the device for one text of {ids.shape[1]} tokens ({error}): "
                     "free some, or set a lower models.<name>.max_tokens"
                 ) from error
         self._batch_tokens = min(self._batch_tokens, ids.size // 2)

@@ -21,7 +21,7 @@ from rag_assets.models.openvino import load_openvino
 from rag_assets.models.paths import path_of
 from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
 from rag_assets.models.weights import ID_LENGTH, Weights, weights_of
-from rag_assets.models.windows import Window, Windows, batches_of
+from rag_assets.models.windows import Window, Windows, batches_of, padded
 
 KEPT_BYTES = 256 * 2**20
 """Token vectors in memory: about 2,500 texts of 128 tokens at 384 dimensions."""
@@ -146,12 +146,7 @@ class LateInteraction:
             idle.put(forward)
 
         def work(batch: list[Window]) -> np.ndarray:
-            longest = max(len(window.ids) for window in batch)
-            ids = np.full((len(batch), longest), self._replicas.pad, dtype=np.int64)
-            mask = np.zeros((len(batch), longest), dtype=np.int64)
-            for row, window in enumerate(batch):
-                ids[row, : len(window.ids)] = window.ids
-                mask[row, : len(window.ids)] = 1
+            ids, mask = padded(batch, pad=self._replicas.pad)
             forward = idle.get()
             try:
                 return forward(ids, mask)

@@ -136,6 +136,17 @@ def batches_of(windows: Iterable[Window], *, batch_tokens: int) -> Iterator[list
         yield batch
 
 
+def padded(batch: Sequence[Window], *, pad: int) -> tuple[np.ndarray, np.ndarray]:
+    """Token ids and attention mask of a batch, both (windows, longest) int64."""
+    longest = max(len(window.ids) for window in batch)
+    ids = np.full((len(batch), longest), pad, dtype=np.int64)
+    mask = np.zeros((len(batch), longest), dtype=np.int64)
+    for row, window in enumerate(batch):
+        ids[row, : len(window.ids)] = window.ids
+        mask[row, : len(window.ids)] = 1
+    return ids, mask
+
+
 def pooled(vectors: np.ndarray, windows: Sequence[Window], *, texts: int) -> np.ndarray:
     """One unit vector for each text: the mean of its windows, weighted by their tokens.
 

@@ -7,16 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assets.evaluation.metrics import METRICS, candidate_recall, f1_of_means
-
-FIELD_NAMES = {
-    "hit_rate": ir_measures.Success,
-    "precision": ir_measures.P,
-    "recall": ir_measures.R,
-    "mrr": ir_measures.RR,
-    "map": ir_measures.AP,
-    "ndcg": ir_measures.nDCG,
-}
-CUTOFFS = (1, 3, 5, 10, 20)
+from rag_assets_tests.evaluation.field import CUTOFFS, FIELD_NAMES
 
 
 def measured(name: str, ranks: list[bool], *, relevant: int, k: int) -> float:
