@@ -271,8 +271,8 @@ class ModelEncoder:
         except MemoryError as error:
             if len(batch) == 1:
                 raise EncoderError(
-                    f"there is no memory on the device for one text of {ids.shape[1]} tokens ({error}): "
-                    "free some, or set a lower models.<name>.max_tokens"
+                    f"there is no memory on the device for one text of {ids.shape[1]} tokens "
+                    f"({error}): free some, or set a lower models.<name>.max_tokens"
                 ) from error
         self._batch_tokens = min(self._batch_tokens, ids.size // 2)
         middle = len(batch) // 2
