@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -45,10 +46,12 @@ class SourceReader:
     def __init__(self, source: DocumentSource) -> None:
         """Read from the place that `source` names."""
         self._url = source.url
-        self._root = _local_root(source.url)
-        self._real_root = os.path.realpath(self._root or "")
         self._folders: set[Path] = set()
         """Folders that lie inside the root, links followed."""
+
+    @cached_property
+    def _root(self) -> Path | None:
+        return _local_root(self._url)
 
     def fetch(self, file: SourceFile, *, to: Path) -> None:
         """Copy the bytes of `file` to the path `to`.
@@ -74,11 +77,12 @@ class SourceReader:
         return content.getvalue()
 
     def _copy(self, file: SourceFile, copy: BinaryIO) -> None:
-        digest = hashlib.sha256()
+        digest, size = hashlib.sha256(), 0
         with self._opened(file.uri) as original:
-            while block := original.read(BLOCK):
+            while size <= file.size and (block := original.read(BLOCK)):
                 digest.update(block)
                 copy.write(block)
+                size += len(block)
         if digest.hexdigest() != file.sha256:
             reason = "changed while being read: the next refresh takes it"
             raise FetchError(reason, kind="environment")
@@ -97,7 +101,7 @@ class SourceReader:
             path = root / unicodedata.normalize("NFD", uri)
         is_link, folder = path.is_symlink(), path.parent
         if is_link or folder not in self._folders:
-            if not Path(os.path.realpath(path)).is_relative_to(self._real_root):
+            if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
                 raise FetchError("leads out of its source: copy it into the source", kind="input")
             if not is_link:
                 self._folders.add(folder)
