@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import dagster as dg
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import gates, quality
 from rag_assets.config import Config
+from rag_assets.index.units import matrix_of
 from rag_assets.quality import Expectation, Measures, Profiler, Subject, Tally
 from rag_assets.store import Store
 
@@ -91,7 +91,7 @@ def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Mea
     for batch in store.batches(name, columns=[KEY, "uri", "encoder_id", "vector"]):
         profiler.rows(batch)
         tally.keys(batch[KEY])
-        norms = profiler.vectors(_matrix(batch["vector"]))
+        norms = profiler.vectors(matrix_of(batch["vector"]))
         tally.largest("distance_from_1", np.abs(norms - 1), shown=batch.select([KEY, "uri"]))
         for count in pc.value_counts(batch["encoder_id"]).to_pylist():
             encoders[count["values"]] += count["counts"]
@@ -103,8 +103,3 @@ def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Mea
     count, examples = quality.missing(store, wanted=sources, held=(name, KEY))
     tally.put("unaccounted_units", count, examples=examples)
     return tally.measures(profiler.profile())
-
-
-def _matrix(vectors: pa.FixedSizeListArray) -> np.ndarray:
-    """(n, d) float32; `flatten` heeds the offset of a slice."""
-    return vectors.flatten().to_numpy().reshape(len(vectors), -1)

@@ -26,10 +26,10 @@ from rag_assets import config
 from rag_assets.atomic import write_atomically
 from rag_assets.clean_up import is_scattered
 from rag_assets.identity import fingerprint
+from rag_assets.index.units import matrix_of
 from rag_assets.store import ANN_PROBES, ROW_ID, Store, rows_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from lance import LanceFragment
     from lancedb.index import IndexConfig
     from lancedb.table import Table
@@ -134,13 +134,13 @@ def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) 
         np.random.default_rng(0).choice(len(ids), size=min(sample, len(ids)), replace=False)
     )
     sampled = rows_of(dataset, ids[chosen], columns=["vector"])
-    queries = _matrix(sampled["vector"].combine_chunks())
+    queries = matrix_of(sampled["vector"].combine_chunks())
     scores = np.full((len(queries), depth + 1), -np.inf, dtype=np.float32)
     near = np.zeros((len(queries), depth + 1), dtype=ids.dtype)
     for batch in dataset.to_batches(columns=["vector"], with_row_id=True, batch_size=ROWS_AT_ONCE):
         own = np.broadcast_to(batch[ROW_ID].to_numpy(), (len(queries), batch.num_rows))
         near = np.hstack([near, own])
-        scores = np.hstack([scores, queries @ _matrix(batch["vector"]).T])
+        scores = np.hstack([scores, queries @ matrix_of(batch["vector"]).T])
         top = np.argpartition(-scores, depth, axis=1)[:, : depth + 1]
         scores = np.take_along_axis(scores, top, axis=1)
         near = np.take_along_axis(near, top, axis=1)
@@ -286,11 +286,6 @@ class _Maintenance:
 
 def _filter_index(column: str) -> str:
     return f"{column}_filter"
-
-
-def _matrix(vectors: "pa.FixedSizeListArray") -> np.ndarray:
-    """(rows, dimension) view of a column of vectors."""
-    return vectors.flatten().to_numpy().reshape(len(vectors), -1)
 
 
 def _record_file(store: Store, table: str) -> Path:

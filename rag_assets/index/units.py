@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -104,3 +105,8 @@ def _system() -> tuple[str, ...]:
 
 def _constant(value: str, table: pa.Table) -> pa.Array:
     return pa.repeat(pa.scalar(value, pa.string()), table.num_rows)
+
+
+def matrix_of(vectors: pa.FixedSizeListArray) -> np.ndarray:
+    """(n, d) view of a column of vectors; the offset of a slice is heeded."""
+    return vectors.flatten().to_numpy().reshape(len(vectors), -1)
