@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
-from rag_assets.workers import WARM_UP_SECONDS, Failed, Outcome, Pool, Task, run_here
+from rag_assets.workers import WARM_UP_SECONDS, Failed, Outcome, Pool, Task, cores, run_here
 
 if TYPE_CHECKING:
     import ray
@@ -279,7 +279,8 @@ def connected(
     if not ray.is_initialized():
         try:
             if address is None:
-                ray.init("local", num_cpus=size, include_dashboard=False, log_to_driver=False)
+                most = max(size, cores()) if size else None
+                ray.init("local", num_cpus=most, include_dashboard=False, log_to_driver=False)
             else:
                 ray.init(address, log_to_driver=False)
         except (ConnectionError, RuntimeError, ValueError) as error:

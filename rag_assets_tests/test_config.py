@@ -281,6 +281,21 @@ def test_redacting_takes_any_password_out_of_a_url(user, password):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "mssql+pyodbc:///?odbc_connect=DRIVER%3D%7BODBC%7D%3BUID%3Dsa%3BPWD%3D{}%3BTrust%3Dyes",
+        "mssql+pyodbc:///?odbc_connect=PWD%3D{}",
+        "mysql+mysqldb://host/plant?user=u&passwd={}&charset=utf8",
+        "postgresql:///plant?password={}&sslpassword={}",
+    ],
+)
+def test_redacting_takes_passwords_out_of_parameters(text):
+    shown = redacted(f"cannot reach {text.format('hunter2', 'hunter2')}")
+    assert "hunter2" not in shown
+    assert shown == f"cannot reach {text.format('***', '***')}"
+
+
+@pytest.mark.parametrize(
     "text", ["http://localhost:8080/x", "see s3://bucket/a and mail me@example.org", "a:b@c", ""]
 )
 def test_redacting_leaves_everything_else(text):

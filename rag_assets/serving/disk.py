@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ FULL_WORDS = (
 )
 CLOSED_WORDS = ("read-only file system", "readonly database", "unable to open database file")
 """How databases and libraries in other languages put it, who pass on no error number."""
+NAMED = re.compile(r"\[Errno \d+\][^']*'(/[^']*)'")
+"""The file in the message of an `OSError`."""
 
 
 @contextmanager
@@ -43,27 +46,30 @@ def writing(folder: Path) -> Generator[None]:
 def remedy_for(message: str, *, folder: Path) -> str | None:
     """What to do about an error of the disk that is known by its `message`; None of another."""
     said = message.lower()
+    named = NAMED.search(message)
+    place = _elsewhere(Path(named[1]), folder) if named else None
     if any(words in said for words in FULL_WORDS):
-        return _full(folder)
-    return _closed(folder, message) if any(words in said for words in CLOSED_WORDS) else None
+        return _full(folder) if place is None else _full(place, name="folder")
+    is_closed = place is None and any(words in said for words in CLOSED_WORDS)
+    return _closed(folder, message) if is_closed else None
 
 
 def _remedy(error: BaseException, folder: Path) -> str | None:
-    if isinstance(error, OSError) and error.errno in FULL_CODES:
-        place = _elsewhere(error, folder)
+    if not isinstance(error, OSError) or error.errno not in FULL_CODES | CLOSED_CODES:
+        return remedy_for(str(error), folder=folder)
+    place = None
+    if isinstance(error.filename, (str, bytes)):
+        place = _elsewhere(Path(os.fsdecode(error.filename)), folder)
+    if error.errno in FULL_CODES:
         return _full(folder) if place is None else _full(place, name="folder")
-    if isinstance(error, OSError) and error.errno in CLOSED_CODES:
-        is_ours = _elsewhere(error, folder) is None
-        return _closed(folder, f"{error.strerror}: {error.filename}") if is_ours else None
-    return remedy_for(str(error), folder=folder)
+    return _closed(folder, f"{error.strerror}: {error.filename}") if place is None else None
 
 
-def _elsewhere(error: OSError, folder: Path) -> Path | None:
-    """The folder of the file that the error names, if it lies outside `folder`."""
-    named = Path(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else None
-    if named is None or not named.is_absolute():
+def _elsewhere(file: Path, folder: Path) -> Path | None:
+    """The folder of `file`, if it lies outside `folder`."""
+    if not file.is_absolute() or file.resolve().is_relative_to(folder.resolve()):
         return None
-    return None if named.resolve().is_relative_to(folder.resolve()) else named.parent
+    return file.parent
 
 
 def _full(folder: Path, *, name: str = "state folder") -> str:

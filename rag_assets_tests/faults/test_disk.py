@@ -126,6 +126,10 @@ def test_a_file_elsewhere_is_not_blamed_on_the_state_folder(tmp_path):
         raise OSError(28, "No space left on device", str(source))
     with pytest.raises(CommandError, match="state_dir"), disk.writing(state):
         raise PermissionError(13, "Permission denied", str(state / "lance"))
+    said = f"OSError: [Errno 30] Read-only file system: '{source}'"
+    assert disk.remedy_for(said, folder=state) is None
+    said = f"OSError: [Errno 30] Read-only file system: '{state / 'lance'}'"
+    assert "state_dir" in (disk.remedy_for(said, folder=state) or "")
 
 
 def test_a_record_that_cannot_be_written_leaves_the_old_one_and_nothing_beside_it(
