@@ -158,7 +158,8 @@ class Snapshot:
     def is_replaced(self) -> np.ndarray:
         """For each row of the Parquet file whether the patch replaces or removes it."""
         is_replaced = np.zeros(self.footer.num_rows, dtype=bool)
-        is_replaced[self.patched()[REPLACES.name].drop_null().to_numpy()] = True
+        replaced = self.patched([REPLACES.name])[REPLACES.name]
+        is_replaced[replaced.drop_null().to_numpy()] = True
         return is_replaced
 
     def patch_batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
@@ -168,21 +169,25 @@ class Snapshot:
         columns = live.select(range(len(self.columns))).rename_columns(self.columns.names)
         return iter(columns.to_batches(max_chunksize=rows))
 
-    def patched(self) -> pa.Table:
-        """The patch as it lies on disk with `PLACE`; empty if there is none."""
+    def patched(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The patch as it lies on disk, or some of its columns, with `PLACE`; empty if none is."""
         import pyarrow.parquet as pq
 
         schema = patch_schema(self.columns)
-        rows = schema.empty_table() if self.patch is None else pq.read_table(self.patch_file)
+        if columns is not None:
+            schema = pa.schema([schema.field(name) for name in columns])
+        rows = schema.empty_table()
+        if self.patch is not None:
+            rows = pq.read_table(self.patch_file, columns=schema.names)
         places = pa.array(np.arange(rows.num_rows) + self.footer.num_rows)
         return rows.cast(schema).append_column(PLACE, places)
 
     def _live(self, schema: pa.Schema, *, with_marks: bool) -> Iterator[pa.Table]:
         """The rows of the patch, then those of the Parquet file that it does not replace."""
-        patched = self.patched()
         names = [f"c{self.columns.get_field_index(name)}" for name in schema.names]
-        names += [*(MARKS.names if with_marks else ()), PLACE.name]
-        yield patched.filter(pc.invert(patched[IS_REMOVED.name])).select(names)
+        names += MARKS.names if with_marks else []
+        patched = self.patched([*names, IS_REMOVED.name])
+        yield patched.filter(pc.invert(patched[IS_REMOVED.name])).select([*names, PLACE.name])
         is_replaced = self.is_replaced()
         start = 0
         for table in self._groups(schema.names, with_marks=with_marks):

@@ -287,6 +287,13 @@ def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
 
 
+def quarantined_targets(store: Store) -> list[str]:
+    """The tables on the way to which something failed."""
+    if not store.exists(QUARANTINE):
+        return []
+    return sorted(set(store.read(QUARANTINE, columns=["target"])["target"].to_pylist()))
+
+
 def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
     """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
     keys = [failure.key for failure in failures]

@@ -105,7 +105,8 @@ class DatabaseTables(Origin):
 
     @override
     def close(self) -> None:
-        self.engine.dispose()
+        if "engine" in self.__dict__:
+            self.engine.dispose()
 
     @override
     def names(self) -> list[str]:
@@ -233,7 +234,9 @@ class DatabaseTables(Origin):
         rows, keys = f"{name}_rows", f"{name}_keys"
         increment, held = request.increment, request.held
         after: Value = None
-        if increment is not None and held is not None:
+        facts = self._facts_of(table)
+        is_numbered = facts is not None and facts.is_numbered
+        if increment is not None and held is not None and not is_numbered:
             after = newest(held.file, column=increment.cursor)
         if increment is None or after is None:
             whole = read.resource(rows, kinds)

@@ -129,8 +129,12 @@ class _Refresh:
                 for table in mine or [spec.name]:
                     yield self._failed(spec, table, str(error))
             return
+        seen = set()
         with closing(origin):
-            yield from self._of_tables(origin, names, specs, held=held)
+            for export in self._of_tables(origin, names, specs, held=held):
+                seen.add(self._target(export.table))
+                yield export
+        self._forget(specs, besides=seen)
         for table in held:
             if spec_of(self.source, table) is None:
                 self.log(f"{self.source.name}/{table} is no longer in the config: removed")
@@ -150,7 +154,8 @@ class _Refresh:
                 mine = [table for table in held if spec_of(self.source, table) is spec]
                 there = [name for name in names if spec_of(self.source, name) is spec]
                 chosen += [_Chosen(spec, table) for table in there]
-                yield from self._gone(spec, held=mine, there=there)
+                hidden = [table for table in mine if origin.may_hold(table)]
+                yield from self._gone(spec, held=mine, there=[*there, *hidden])
                 if not there and not mine:
                     yield self._failed(spec, spec.name, self._missing(origin, spec, names))
             elif spec.name in names or spec.name in origin.views():
@@ -414,6 +419,15 @@ class _Refresh:
     def _remove(self, table: str) -> None:
         snapshot_passes.remove(self._file(table))
         sync.record(self.store, target=self._target(table), failures=[])
+
+    def _forget(self, specs: Sequence[TableSpec], *, besides: Collection[str]) -> None:
+        """Drop the notes about tables of `specs` that are neither there nor asked for any more."""
+        ours = self._target("")
+        for target in sync.quarantined_targets(self.store):
+            table = target.removeprefix(ours)
+            is_of_specs = target.startswith(ours) and spec_of(self.source, table) in (*specs, None)
+            if is_of_specs and target not in besides:
+                sync.record(self.store, target=target, failures=[])
 
     def _missing(self, origin: Origin, spec: TableSpec, names: Sequence[str]) -> str:
         there = ", ".join(names) if names else "none"

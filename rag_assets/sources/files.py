@@ -101,8 +101,8 @@ class _Manifest:
                 rows = pq.read_table(path).select(_CONTENT.names).cast(_CONTENT).to_pylist()
                 self.rows |= {row["document_id"]: row for row in rows}
         marks = {key: _mark(row) for key, row in self.rows.items()}
-        known.save(keep=marks)
         marks |= self._held_where_unknown(marks)
+        known.save(keep=marks)
         marks |= {failure.key: fingerprint(failure.reason) for failure in self.failures}
         return pa.table([list(marks), list(marks.values())], schema=sync.INPUTS)
 
@@ -111,7 +111,8 @@ class _Manifest:
         keys = [key for key in changed["key"].to_pylist() if key in self.rows]
         for start in range(0, len(keys), BATCH_ROWS):
             part = keys[start : start + BATCH_ROWS]
-            failed = [failure for failure in self.unreadable if failure.key in set(part)]
+            of_part = set(part)
+            failed = [failure for failure in self.unreadable if failure.key in of_part]
             yield sync.Batch(_table([self.rows[key] for key in part]), done=part, failed=failed)
         wanted = set(changed["key"].to_pylist())
         failed = [failure for failure in self.failures if failure.key in wanted]

@@ -117,6 +117,10 @@ class Origin(ABC):
         """Whether reading again will get past `error`."""
         return False
 
+    def may_hold(self, table: str) -> bool:  # noqa: ARG002 - for sources of files
+        """Whether a table that is not among `names` may be there and cannot be told."""
+        return False
+
     def views(self) -> list[str]:
         """All views, sorted: they are read only where the config names them."""
         return []

@@ -14,11 +14,10 @@ import codecs
 import csv
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -75,14 +74,21 @@ class FileTables(Origin):
     def __init__(self, source: TableSource, place: TabularFiles) -> None:
         self.source = source
         self.listing = _listing(source, place)
+        self._damaged: set[str] = set()
+        """Workbooks whose sheets cannot be told, by the name of their tables."""
 
     @cached_property
     def _tables(self) -> dict[str, TabularFile]:
         stems = [Path(entry.uri).stem for entry in self.listing.entries]
         tables: dict[str, TabularFile] = {}
-        for entry, stem in zip(self.listing.entries, stems, strict=True):
-            name = stem if stems.count(stem) == 1 else Path(entry.uri).name
-            sheets = self._sheets(entry)
+        for found, stem in zip(self.listing.entries, stems, strict=True):
+            name = stem if stems.count(stem) == 1 else Path(found.uri).name
+            entry, sheets = found, [None]
+            try:
+                sheets = self._sheets(found)
+            except SourceError as error:
+                entry = replace(found, problem=str(error))
+                self._damaged.add(name)
             for sheet in sheets:
                 tables[name if len(sheets) == 1 else f"{name}.{sheet}"] = TabularFile(entry, sheet)
         return tables
@@ -90,6 +96,10 @@ class FileTables(Origin):
     @override
     def names(self) -> list[str]:
         return sorted(self._tables)
+
+    @override
+    def may_hold(self, table: str) -> bool:
+        return any(table.startswith(f"{name}.") for name in self._damaged)
 
     @override
     def hint(self) -> str:
@@ -138,8 +148,11 @@ class FileTables(Origin):
     def _sheets(self, entry: Entry) -> Sequence[str | None]:
         if Path(entry.uri).suffix.lower() != ".xlsx" or entry.problem:
             return [None]
-        with TemporaryDirectory() as folder:
-            return workbooks.sheet_names(self._local(entry, folder=Path(folder))) or [None]
+        name = Path(entry.uri).name
+        if self.listing.filesystem is None:
+            return workbooks.sheet_names(Path(entry.path), name=name) or [None]
+        with self.listing.filesystem.open(entry.path, "rb") as file:
+            return workbooks.sheet_names(file, name=name) or [None]
 
     def _local(self, entry: Entry, *, folder: Path) -> Path:
         """The file on this machine; a copy below `folder` if it lies in a bucket."""

@@ -8,7 +8,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
@@ -35,14 +35,14 @@ Cell: TypeAlias = (
 )
 
 
-def sheet_names(path: Path) -> list[str]:
-    """The visible sheets of the workbook, in order.
+def sheet_names(workbook: Path | BinaryIO, *, name: str) -> list[str]:
+    """The visible sheets of the workbook called `name`, in order; little of it is read.
 
     Raises:
         SourceError: It is not a readable workbook.
     """
     try:
-        with ZipFile(path) as archive, archive.open("xl/workbook.xml") as file:
+        with ZipFile(workbook) as archive, archive.open("xl/workbook.xml") as file:
             sheets = ElementTree.parse(file).iter(f"{MAIN}sheet")
             return [
                 sheet.attrib["name"]
@@ -51,7 +51,7 @@ def sheet_names(path: Path) -> list[str]:
             ]
     except (BadZipFile, KeyError, ElementTree.ParseError, OSError) as error:
         raise SourceError(
-            f"{path.name} is not a readable XLSX workbook ({error}): save it again, or take it out"
+            f"{name} is not a readable XLSX workbook ({error}): save it again, or take it out"
         ) from error
 
 

@@ -109,6 +109,7 @@ def refresh_rows(
         rows = pa.concat_tables([_held_of(store, still), _inputs_of(store, moved)])
         if _versions(snapshots.held_in(store, sources=sources)) != versions:
             raise SnapshotError("an export ran while its snapshot was read: refresh again")
+        inputs_files.keep_only(store.root / KEPT, [_kept_inputs(store, table) for table in tables])
         return rows
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
@@ -124,7 +125,6 @@ def refresh_rows(
         log=log,
         retry=retry,
     )
-    inputs_files.keep_only(store.root / KEPT, [_kept_inputs(store, table) for table in tables])
     if not report.failed and _unmoved(store, versions) != versions.keys():
         record = {"made_from": made_from, "recipe": RECIPE, "versions": versions}
         write_atomically(_record(store), json.dumps(record))

@@ -307,9 +307,7 @@ def test_an_update_that_forgets_its_cursor_is_found(store, sandbox, arrow):
         ["TRUNCATE parts", "INSERT INTO parts SELECT i, 'again' FROM generate_series(1, 10) i"],
     ],
 )
-def test_what_changes_without_a_write_to_a_row_is_found(
-    store, sandbox, way, cursor, statements, monkeypatch
-):
+def test_what_changes_without_a_write_to_a_row_is_found(store, sandbox, way, cursor, statements):
     sandbox.execute("CREATE TYPE word AS ENUM ('a', 'z')", PARTS)
     sandbox.execute(
         "ALTER TABLE parts ADD COLUMN w word DEFAULT 'a'",
@@ -325,8 +323,6 @@ def test_what_changes_without_a_write_to_a_row_is_found(
         ]
     refresh(store, source)
     sandbox.execute(*statements)
-    if way == "sqlalchemy" and cursor:
-        monkeypatch.setattr(databases, "newest", lambda *_, **__: None)
     item = refresh(store, source)["parts"]
     fresh = refresh(Store(store.root / "fresh"), source)["parts"]
     assert item.report.data_version == fresh.report.data_version
@@ -459,3 +455,10 @@ def test_no_message_shows_a_password(store, sandbox, arrow):
     assert "me:***@127.0.0.1:1" in reason
     assert "check the URL, the password, the rights" in reason
     assert "s3cret" not in "".join([*said, reason])
+
+
+def test_a_dialect_that_nobody_knows_is_said(store):
+    (failed,) = refresh_exports(
+        store, TableSource(url="nosuch://host/plant"), allow_shrink=False, log=lambda _: None
+    )
+    assert "nosuch" in failed.report.failures[0].reason

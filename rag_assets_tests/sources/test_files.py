@@ -263,6 +263,16 @@ def test_the_cache_of_hashes_may_be_lost(store, root, reads):
     assert report.data_version != first.data_version
 
 
+def test_a_source_that_was_away_is_not_read_again(store, root, tmp_path, reads):
+    refreshed(store, root)
+    root.rename(tmp_path / "away")
+    refreshed(store, root)
+    (tmp_path / "away").rename(root)
+    put(root, "e.md", "# e")
+    assert counts(refreshed(store, root)) == (1, 0, 0, 4, 0)
+    assert len(reads) == 5
+
+
 @pytest.fixture
 def bucket():
     """A bucket in memory, through the same file system interface as s3, gs and az."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rag_assets import sync
 from rag_assets.config import TableSource
 from rag_assets.snapshots import metadata_of
 from rag_assets.sources.exports import Export, refresh_exports
@@ -133,6 +134,30 @@ def test_a_damaged_file_leaves_the_others_alone(store, folder):
     done = refresh(store, folder)
     assert columns(done["good"]) == {"a": [1]}
     assert "tables/bad cannot be read" in done["bad"].report.failures[0].reason
+
+
+def test_a_damaged_workbook_leaves_the_others_alone_and_keeps_its_sheets(store, folder):
+    put(folder, "good.csv", "a\n1\n")
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("Second")):
+        sheet.append(["a"])
+        sheet.append([1])
+    book.save(folder / "book.xlsx")
+    settle(folder / "book.xlsx", seconds=60)
+    sheets = {item.table for item in refresh(store, folder).values()} - {"good"}
+    whole = (folder / "book.xlsx").read_bytes()
+
+    put(folder, "book.xlsx", whole[:1_000])
+    put(folder, "good.csv", "a\n2\n")
+    damaged = refresh(store, folder)
+    assert columns(damaged["good"]) == {"a": [2]}
+    assert "not a readable XLSX workbook" in damaged["book"].report.failures[0].reason
+    assert {table for _, table, _ in store.exports()} == {"good", *sheets}
+
+    put(folder, "book.xlsx", whole)
+    mended = refresh(store, folder)
+    assert set(mended) == {"good", *sheets}
+    assert sync.quarantined(store) == []
 
 
 def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, capfd):
