@@ -18,7 +18,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal, Protocol
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -288,7 +290,13 @@ def quarantined(store: Store, target: str | None = None) -> list[Failure]:
 
 
 def quarantined_targets(store: Store) -> list[str]:
-    """The tables on the way to which something failed."""
+    """The tables on the way to which something failed, without opening the quarantine.
+
+    Right after a killed run one may be named of which nothing is left in quarantine, none is
+    missing.
+    """
+    if _marks(store).exists():
+        return sorted(unquote(mark.name) for mark in _marks(store).iterdir())
     if not store.exists(QUARANTINE):
         return []
     return sorted(set(store.read(QUARANTINE, columns=["target"])["target"].to_pylist()))
@@ -410,6 +418,7 @@ def _record_failures(
             if not failures:
                 return
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
+        _mark(store, [*quarantined_targets(store), target])
         entries = _entries(store, target)["key"]
         again = tried["key"].filter(pc.is_in(tried["key"], entries.combine_chunks()))
         stale = set(entries.to_pylist()).difference(valid).union(again.to_pylist())
@@ -419,6 +428,19 @@ def _record_failures(
             store.append(
                 QUARANTINE, _quarantine_rows(target, tried, failures), schema=schemas.QUARANTINE
             )
+        elif not len(_entries(store, target)):
+            (_marks(store) / quote(target, safe="")).unlink()
+
+
+def _marks(store: Store) -> Path:
+    """A folder with one empty file for each table named in the quarantine."""
+    return store.root / "quarantined"
+
+
+def _mark(store: Store, targets: Iterable[str]) -> None:
+    _marks(store).mkdir(exist_ok=True)
+    for target in targets:
+        (_marks(store) / quote(target, safe="")).touch()
 
 
 def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) -> pa.Table:

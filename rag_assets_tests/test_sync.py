@@ -1,5 +1,6 @@
 """The rule of change: a refresh after any sequence of edits equals a rebuild, and does no more."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -161,6 +162,22 @@ def test_a_document_that_fails_after_an_edit_leaves_the_table(store):
     report, _ = refresh(store, {"a": "BROKEN"})
 
     assert (report.failed, report.rows, content(store)) == (1, 0, [])
+
+
+def test_the_targets_in_quarantine_are_known_without_opening_it(store):
+    for target in ("exports/erp/a b", "exports/erp/ö"):
+        sync.record(store, target=target, failures=[sync.Failure("", "down", target)])
+    assert sync.quarantined_targets(store) == ["exports/erp/a b", "exports/erp/ö"]
+    sync.record(store, target="exports/erp/ö", failures=[])
+    assert sync.quarantined_targets(store) == ["exports/erp/a b"]
+
+
+def test_the_targets_in_quarantine_are_read_from_it_where_an_older_release_left_it(store):
+    sync.record(store, target="words", failures=[sync.Failure("", "down", "words")])
+    shutil.rmtree(store.root / "quarantined")
+    assert sync.quarantined_targets(store) == ["words"]
+    sync.record(store, target="other", failures=[sync.Failure("", "down", "other")])
+    assert sync.quarantined_targets(store) == ["other", "words"]
 
 
 def test_the_quarantine_forgets_removed_inputs(store):
