@@ -14,6 +14,7 @@ from rag_assets.documents import assets as documents
 from rag_assets.documents import checks as document_checks
 from rag_assets.evaluation import assets as evaluation
 from rag_assets.evaluation import checks as evaluation_checks
+from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.index import assets as index
 from rag_assets.index import checks as index_checks
 from rag_assets.sources import assets as sources
@@ -37,6 +38,7 @@ def definitions(config: Config) -> dg.Definitions:
             automation.governed(rooms, config=config),
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
+            experiments.definitions(config),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

@@ -14,6 +14,8 @@ from rag_assets.config.sections import Config
 ENVIRONMENT_PREFIX = "RAG_ASSETS__"
 PATH_VARIABLE = "RAG_ASSETS_CONFIG"
 DEFAULT_FILE = "rag_assets.yaml"
+EXPERIMENTS = "experiments"
+"""Folder beside the config file; each YAML file in it is an experiment."""
 
 
 def find() -> Path:
@@ -41,12 +43,34 @@ def load(path: Path | None = None) -> Config:
         raise ConfigError(f"{path} is not valid YAML: {_syntax_problem(error)}") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
-    merged = _with_environment(raw)
+    merged = _with_environment(_with_experiments(raw, folder=path.parent / EXPERIMENTS))
     try:
         config = Config.model_validate(_interpolate(merged, where=str(path)))
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(error, path=path))) from error
     return anchored(config, root=path.parent)
+
+
+def _with_experiments(raw: dict[str, object], *, folder: Path) -> dict[str, object]:
+    """`raw` with the experiment of each file in `folder`, under the file's name."""
+    import yaml
+
+    files = {file.stem: file for file in sorted(folder.glob("*.yaml"))}
+    experiments = raw.get("experiments") or {}
+    if not files or not isinstance(experiments, dict):
+        return raw
+    twice = sorted(files.keys() & experiments.keys())
+    if twice:
+        raise ConfigError(
+            f"{files[twice[0]]}: the config has an experiment named {twice[0]} already: rename one"
+        )
+    found = {}
+    for name, file in files.items():
+        try:
+            found[name] = yaml.safe_load(file.read_text("utf-8"))
+        except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{file} is not valid YAML: {_syntax_problem(error)}") from None
+    return {**raw, "experiments": {**experiments, **found}}
 
 
 def _syntax_problem(error: Exception) -> str:

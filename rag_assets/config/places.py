@@ -6,6 +6,11 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from rag_assets.config.errors import ConfigError
+from rag_assets.config.experiments import (
+    AnyExperiment,
+    IndexSizeExperiment,
+    QueryFusionExperiment,
+)
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.sections import Config, Sources
 
@@ -42,6 +47,10 @@ def anchored(config: Config, *, root: Path) -> Config:
             "sources": sources,
             "evaluation": config.evaluation.model_copy(update={"questions": questions}),
             "retrieval": _anchored_retrieval(config.retrieval, root=root),
+            "experiments": {
+                name: _anchored_experiment(experiment, root=root)
+                for name, experiment in config.experiments.items()
+            },
             "chunkings": {
                 name: chunking.model_copy(
                     update={"tokenizer": _anchored_model(chunking.tokenizer, root=root)}
@@ -68,6 +77,14 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
         for name, reranker in retrieval.rerankers.items()
     }
     return retrieval.model_copy(update={"retrievers": retrievers, "rerankers": rerankers})
+
+
+def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperiment:
+    if isinstance(experiment, QueryFusionExperiment) and experiment.path:
+        return experiment.model_copy(update={"path": root / experiment.path})
+    if isinstance(experiment, IndexSizeExperiment) and experiment.collections:
+        return experiment.model_copy(update={"collections": root / experiment.collections})
+    return experiment
 
 
 def _anchored_url(url: str, *, root: Path) -> str:

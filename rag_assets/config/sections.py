@@ -1,13 +1,14 @@
 """The sections of `rag_assets.yaml`, their defaults and what is allowed in them."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeAlias, get_args
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import (
     BeforeValidator,
     Field,
     JsonValue,
     SecretStr,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -15,21 +16,10 @@ from pydantic import (
 from rag_assets.config.base import Section, Slug
 from rag_assets.config.checks import Checks
 from rag_assets.config.errors import ConfigError
+from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
+from rag_assets.config.recipes import Variant
 from rag_assets.config.retrieval import Retrieval, RetrieverName
 from rag_assets.schemas import VariantTables, variant_tables
-
-SerializerName: TypeAlias = Literal[
-    "json",
-    "yaml",
-    "html",
-    "xml",
-    "markdown",
-    "transposed_markdown",
-    "markdown_key_values",
-    "semantic",
-    "full_semantic",
-]
-SERIALIZERS: tuple[SerializerName, ...] = get_args(SerializerName)
 
 
 class DocumentSource(Section):
@@ -185,15 +175,6 @@ class EmbeddingModel(Section):
         return value
 
 
-class Variant(Section):
-    """A recipe: parser + chunking + serializer + embedding model."""
-
-    parser: Slug = "pymupdf"
-    chunking: Slug = "fixed_256"
-    serializer: SerializerName = "full_semantic"
-    model: Slug = "minilm"
-
-
 class Tables(Section):
     """How rows become text."""
 
@@ -324,12 +305,15 @@ class Config(Section):
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
     tables: Tables = Tables()
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
-    variants: dict[Slug, Variant] = Field({"default": Variant()}, min_length=1)
+    serving: Serving = Serving()
+    experiments: Experiments = Field({})
+    variants: dict[Slug, Variant] = Field(
+        {"default": Variant()}, min_length=1, validate_default=True
+    )
     index: Index = Index()
     execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
     evaluation: Evaluation = Evaluation()
-    serving: Serving = Serving()
     schedule: Schedule = Schedule()
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
@@ -349,6 +333,16 @@ class Config(Section):
     def _with_default_models(cls, value: dict[str, EmbeddingModel]) -> dict[str, EmbeddingModel]:
         return DEFAULT_MODELS | value
 
+    @field_validator("variants", mode="after")
+    @classmethod
+    def _with_compared_variants(
+        cls, value: dict[str, Variant], info: ValidationInfo
+    ) -> dict[str, Variant]:
+        """What experiments compare is there without being written down."""
+        for experiment in info.data.get("experiments", {}).values():
+            value = value | experiment.derived(value)
+        return value
+
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:
         for name, variant in self.variants.items():
@@ -365,12 +359,40 @@ class Config(Section):
                     )
         for name in self.evaluation.retrievers:
             self.retrieval.check_retriever(name, key="evaluation.retrievers")
+        for name, experiment in self.experiments.items():
+            if experiment.reranker and experiment.reranker not in self.retrieval.rerankers:
+                raise ValueError(
+                    f"experiments.{name}.reranker: no reranker is named {experiment.reranker!r}; "
+                    f"there are {', '.join(self.retrieval.rerankers)}"
+                )
+            self._check_arms(experiment, key=f"experiments.{name}")
         if self.serving.variant is not None and self.serving.variant not in self.variants:
             raise ValueError(
                 f"serving.variant: no variant is named {self.serving.variant!r}; "
                 f"there are {', '.join(self.variants)}"
             )
         return self
+
+    def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
+        for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
+            if isinstance(arm.retriever, str):
+                self.retrieval.check_retriever(arm.retriever, key=f"{key}.arms.{arm.name}")
+            if arm.variant is not None and arm.variant not in self.variants:
+                raise ValueError(
+                    f"{key}.arms.{arm.name}: no variant is named {arm.variant!r}; "
+                    f"there are {', '.join(self.variants)}"
+                )
+
+    def variant_like(self, recipe: Variant) -> str:
+        """Name of a variant with exactly this `recipe`.
+
+        Raises:
+            ConfigError: The config has none.
+        """
+        for name, variant in self.variants.items():
+            if variant == recipe:
+                return name
+        raise ConfigError(f"no variant has the recipe {recipe.model_dump()}")
 
     def tables_of(self, variant: str) -> VariantTables:
         """Names of the tables of the variant called `variant`."""

@@ -155,7 +155,7 @@ def parse(questions: QuestionSet) -> Parsed:
     Raises:
         QuestionsError: The file, or its `documents.jsonl`, is missing or not readable.
     """
-    paths = _document_paths(questions) if questions.documents else {}
+    paths = document_paths(questions)
     rows: dict[str, Row] = {}
     failures: dict[str, Failure] = {}
     contents: dict[str, str] = {}
@@ -216,9 +216,10 @@ def _unreadable(path: Path, *, what: str, error: OSError) -> QuestionsError:
     )
 
 
-def _document_paths(questions: QuestionSet) -> dict[str, str]:
-    """Path of each document id in `documents.jsonl`."""
-    assert questions.documents is not None
+def document_paths(questions: QuestionSet) -> dict[str, str]:
+    """Path of each document id in the set's `documents.jsonl`, if it has one."""
+    if questions.documents is None:
+        return {}
     paths = {}
     what = f"documents of question set {questions.name}"
     for number, line in _lines(questions.documents, what=what):

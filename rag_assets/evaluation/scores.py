@@ -95,22 +95,20 @@ def evaluate(
         depth: Units that each retriever was asked for: the candidates of a reranker.
         samples: Of the bootstrap and of the tests.
     """
-    wanted = {
-        level: [wanted_at(level, question.gold, held) for question in questions] for level in LEVELS
+    ranked = {
+        retriever: units_of(table, count=len(questions)) for retriever, table in rankings.items()
     }
-    ranked = {name: _units(table, count=len(questions)) for name, table in rankings.items()}
     parts = [
-        _scored(
+        scored(
             units,
             questions,
-            wanted[level],
+            held=held,
             retriever=retriever,
-            level=level,
+            levels=LEVELS,
             cutoffs=cutoffs,
             depth=depth,
         )
         for retriever, units in ranked.items()
-        for level in LEVELS
     ]
     per_question = pa.concat_tables(parts)
     summary, differences = summarize(per_question, cutoffs=cutoffs, depth=depth, samples=samples)
@@ -123,7 +121,32 @@ def evaluate(
     )
 
 
-def _units(rankings: pa.Table, *, count: int) -> list[list[Unit]]:
+def scored(
+    ranked: Sequence[Sequence[Unit]],
+    questions: Sequence[Question],
+    *,
+    held: Held,
+    retriever: str,
+    levels: Sequence[Level],
+    cutoffs: Sequence[int],
+    depth: int,
+) -> pa.Table:
+    """The per-question rows of one retriever at `levels`: see `Scores.questions`."""
+    return pa.concat_tables(
+        _scored(
+            ranked,
+            questions,
+            [wanted_at(level, question.gold, held) for question in questions],
+            retriever=retriever,
+            level=level,
+            cutoffs=cutoffs,
+            depth=depth,
+        )
+        for level in levels
+    )
+
+
+def units_of(rankings: pa.Table, *, count: int) -> list[list[Unit]]:
     """The ranked units of each of `count` queries."""
     columns = ("unit_id", "source", "uri", "table", "row_key", "pages")
     ranked: list[list[Unit]] = [[] for _ in range(count)]

@@ -87,14 +87,20 @@ def metric_columns(cutoffs: Sequence[int], *, depth: int) -> list[str]:
 
 
 def summarize(
-    scores: pa.Table, *, cutoffs: Sequence[int], depth: int, samples: int
+    scores: pa.Table,
+    *,
+    cutoffs: Sequence[int],
+    depth: int,
+    samples: int,
+    levels: Sequence[Level] = LEVELS,
+    splits: Sequence[str] = SPLITS,
 ) -> tuple[pa.Table, pa.Table]:
     """Means and paired differences for each level, domain and split that has questions."""
     columns = metric_columns(cutoffs, depth=depth)
     named = [*columns, *(f"{F1_OF_MEANS}@{cutoff}" for cutoff in cutoffs)]
     summary: list[dict] = []
     differences: list[dict] = []
-    for level, domain, split in product(LEVELS, DOMAINS, SPLITS):
+    for level, domain, split in product(levels, DOMAINS, splits):
         group = _Group.of(scores, columns, level=level, domain=domain, split=split)
         if group is None:
             continue
@@ -201,12 +207,14 @@ def _tested(
     return tested
 
 
-def overall(scores: pa.Table, *, cutoff: int, samples: int) -> pa.Table:
-    """Tests of all retrievers at once, at the gold's own level."""
+def overall(
+    scores: pa.Table, *, cutoff: int, samples: int, level: Level = "gold", split: str = "all"
+) -> pa.Table:
+    """Tests of all retrievers at once."""
     columns = [f"{metric}@{cutoff}" for metric in MAIN_METRICS]
     rows = []
     for domain in DOMAINS:
-        group = _Group.of(scores, columns, level="gold", domain=domain, split="all")
+        group = _Group.of(scores, columns, level=level, domain=domain, split=split)
         if group is None or len(group.retrievers) <= 2:
             continue
         for place, metric in enumerate(MAIN_METRICS):

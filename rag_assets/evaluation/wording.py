@@ -89,21 +89,7 @@ def differences_table(result: EvaluationResult) -> list[Row]:
     """Paired differences of the main metrics: effect and interval first, p-values last."""
     cutoff = main_cutoff(result)
     return [
-        {
-            "questions": domain,
-            "n": row["questions"],
-            "clusters": f"{row['clusters']} by {row['clustered_by']}",
-            "retriever": row["retriever"],
-            "against": row["reference"],
-            "metric": f"{metric}@{cutoff}",
-            "difference": signed(row),
-            "says": verdict(row, margin=result.record.margin),
-            "detectable": "-" if row["detectable"] is None else f"{row['detectable']:.3f}",
-            "p adjusted": p_value(row["p_adjusted"]),
-            "p": p_value(row["p"]),
-            "p McNemar": p_value(row["p_mcnemar"]),
-            "smallest p": f"{row['smallest_p']:.2g}",
-        }
+        difference_shown(row, margin=result.record.margin)
         for domain, metric in product(domains_of(result), MAIN_METRICS)
         for row in result.difference_rows(
             domain=domain, metric=metric, cutoff=cutoff, level="gold", split="all"
@@ -111,15 +97,38 @@ def differences_table(result: EvaluationResult) -> list[Row]:
     ]
 
 
+def difference_shown(row: Row, *, margin: float) -> Row:
+    """A paired difference as a line of a table."""
+    return {
+        "questions": row["domain"],
+        "n": row["questions"],
+        "clusters": f"{row['clusters']} by {row['clustered_by']}",
+        "retriever": row["retriever"],
+        "against": row["reference"],
+        "metric": f"{row['metric']}@{row['cutoff']}",
+        "difference": signed(row),
+        "says": verdict(row, margin=margin),
+        "detectable": "-" if row["detectable"] is None else f"{row['detectable']:.3f}",
+        "p adjusted": p_value(row["p_adjusted"]),
+        "p": p_value(row["p"]),
+        "p McNemar": p_value(row["p_mcnemar"]),
+        "smallest p": f"{row['smallest_p']:.2g}",
+    }
+
+
 def overall_sentences(result: EvaluationResult, domain: str) -> Iterator[str]:
     """Whether the retrievers differ at all, where more than two were compared."""
-    for row in result.overall_rows(domain=domain):
-        says = "they differ" if float(row["p"] or 0) <= ALPHA else "they cannot be told apart"
-        yield (
-            f"All {row['retrievers']} retrievers at once on {DOMAIN_NAMES[domain]}, "
-            f"{row['metric']}@{row['cutoff']}: {says} "
-            f"(chi-square {row['statistic']:.1f}, permutation p {p_value(row['p'])})."
-        )
+    yield from (overall_sentence(row) for row in result.overall_rows(domain=domain))
+
+
+def overall_sentence(row: Row, *, compared: str = "retrievers") -> str:
+    """Whether those that were compared differ at all."""
+    says = "they differ" if float(row["p"] or 0) <= ALPHA else "they cannot be told apart"
+    return (
+        f"All {row['retrievers']} {compared} at once on {DOMAIN_NAMES[str(row['domain'])]}, "
+        f"{row['metric']}@{row['cutoff']}: {says} "
+        f"(chi-square {row['statistic']:.1f}, permutation p {p_value(row['p'])})."
+    )
 
 
 def findings(result: EvaluationResult) -> Iterator[str]:
@@ -184,14 +193,19 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
 def report_markdown(result: EvaluationResult) -> str:
     """The main table, what it says, and the paired differences behind that, as Markdown."""
     columns, rows = main_table(result)
-    lines = [*_markdown(columns, rows), "", *(f"- {sentence}" for sentence in findings(result))]
+    lines = [
+        *markdown_table(columns, rows),
+        "",
+        *(f"- {sentence}" for sentence in findings(result)),
+    ]
     differences = differences_table(result)
     if differences:
-        lines += ["", *_markdown(list(differences[0]), differences)]
+        lines += ["", *markdown_table(list(differences[0]), differences)]
     return "\n".join(lines)
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """The lines of a table in Markdown."""
     cells = [columns, ["---"] * len(columns)]
     cells += [[str(row[name]) for name in columns] for row in rows]
     return ("| " + " | ".join(line) + " |" for line in cells)

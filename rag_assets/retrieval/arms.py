@@ -1,6 +1,7 @@
 """One call of a retriever: what it searches with, what it keeps, and its clock."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from rag_assets.retrieval.units import UnitTable
 Stage: TypeAlias = Literal[
     "rewrite", "embed", "dense", "bm25", "fuse", "weigh", "rerank", "collapse", "expand", "read"
 ]
+Work: TypeAlias = Literal["lists", "pairs"]
+"""Lists searched (one for a query, a signal and a table); pairs of query and text scored."""
 JOINT = "joint"
 
 
@@ -43,11 +46,14 @@ class Arms:
     """Where rankings of arms are kept."""
     seconds: dict[str, float] = field(default_factory=dict)
     """What each stage has taken so far."""
+    work: Counter[Work] = field(default_factory=Counter)
+    """What was asked of it so far, whether it had to be done or was kept from before."""
 
     def search(
         self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
     ) -> list[Ranking]:
         """The `depth` best units of `table` for each query by `signal`, kept or searched now."""
+        self.work["lists"] += len(queries)
         units = self.table(table)
         if units is None:
             return [ranking_of([]) for _ in queries]
@@ -65,6 +71,7 @@ class Arms:
         self, reranker: Reranker, queries: Sequence[str], units: Sequence[Sequence[str]]
     ) -> list[list[float]]:
         """How well each of a query's `units` answers it, in [0, 1]; kept or scored now."""
+        self.work["pairs"] += sum(map(len, units))
         texts = self._texts({unit for listed in units for unit in listed})
         keys = [
             [fingerprint(query, texts[unit][0], reranker.reranker_id) for unit in listed]

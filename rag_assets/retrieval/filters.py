@@ -32,11 +32,13 @@ class Filters:
     """Head of a section path, headings joined by ' > ': `2 Methods` allows all of its parts."""
     table: str | None = None
     """Name of a table."""
+    documents: frozenset[str] | None = None
+    """URIs of the only documents that count; table rows are not touched by it."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None and not value.strip():
+            if isinstance(value, str) and not value.strip():
                 raise ValueError(f"filter {field.name} is blank: name a value or leave it out")
         if self.domain is not None and self.domain not in DOMAINS:
             known = " or ".join(DOMAINS)
@@ -52,6 +54,10 @@ class Filters:
         if self.section is not None:
             inside = f"starts_with(section, {literal(self.section + SECTION_MARK)})"
             conditions.append(f"(section = {literal(self.section)} OR {inside})")
+        if self.documents is not None:
+            inside = ", ".join(literal(uri) for uri in sorted(self.documents))
+            named = f"uri IN ({inside})" if inside else "false"
+            conditions.append(f"(domain != 'document' OR {named})")
         return " AND ".join(conditions) or None
 
 

@@ -10,9 +10,10 @@ writes meanwhile. Models are loaded at the first query that needs them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Self, overload
 
 import pyarrow as pa
 
@@ -20,7 +21,7 @@ from rag_assets.config import Config, Expansion, Retrieval, Retriever, Retriever
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
 from rag_assets.retrieval import context
-from rag_assets.retrieval.arms import JOINT, Arms
+from rag_assets.retrieval.arms import JOINT, Arms, Work
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_same_model
 from rag_assets.retrieval.explain import explanation
@@ -138,6 +139,24 @@ def open_index(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The rankings of several queries, in their order."""
+
+    rankings: Sequence[Ranking]
+    seconds: Mapping[str, float]
+    """Wall time of each stage for all queries, the loading of models and vectors left out."""
+    work: Mapping[Work, int]
+    """What was asked of the stages for all queries."""
+    read: Callable[[Sequence[str], Sequence[str]], pa.Table]
+
+    def table(self) -> pa.Table:
+        """One line for each ranked unit, in the schema `rankings.RANKINGS`."""
+        named = [unit for ranking in self.rankings for unit in ranking.unit_ids]
+        units = self.read(named, UNIT_COLUMNS)
+        return rankings_table(self.rankings, units=units, seconds=self.seconds)
+
+
 class Index:
     """The searchable units of one variant at one version; safe to share between threads."""
 
@@ -216,11 +235,31 @@ class Index:
         Raises:
             EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError: As `search`.
         """
+        return self.rank(queries, retriever=retriever, top_k=top_k, filters=filters).table()
+
+    def rank(
+        self,
+        queries: Sequence[str],
+        *,
+        retriever: RetrieverName | Retriever | None = None,
+        top_k: int | None = None,
+        filters: Filters | None = None,
+    ) -> Ranked:
+        """As `search_many`, with all that each ranking was made from.
+
+        Raises:
+            EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError: As `search`.
+        """
         _, chosen = self._chosen(retriever)
         arms = self._arms(filters, rankings=self._cache)
         found = self._rank(arms, queries, chosen, top_k=top_k)
-        units = self._read([unit for ranking in found for unit in ranking.unit_ids], UNIT_COLUMNS)
-        return rankings_table(found, units=units, seconds=arms.seconds)
+        return Ranked(found, arms.seconds, arms.work, read=self._read)
+
+    def without_cache(self) -> Self:
+        """The same index, which neither finds nor keeps results of searches: to measure it."""
+        plain = copy(self)
+        plain._cache = Cache(None)
+        return plain
 
     @cached_property
     def encoder(self) -> QueryEncoder:

@@ -28,6 +28,8 @@ EXAMPLES = """\
   rag-assets refresh --accept-drift        take tables that drifted for normal from now on"""
 
 LOCK = "index"
+NIGHTLY_JOB = "nightly_refresh"
+"""`automation.NIGHTLY_JOB`, named here because that module imports Dagster."""
 EVALUATION = "retrieval_evaluation"
 LAST = "last_refresh.json"
 """File of the state folder that holds the answer to the last refresh."""
@@ -93,16 +95,19 @@ def refresh(
     allow_shrink: bool,
     retry_failed: bool,
     accept_drift: bool = False,
+    job_name: str = NIGHTLY_JOB,
 ) -> Outcome:
-    """Run the nightly job for `variant` in this process, recorded where the UI shows it."""
+    """Run a job for `variant` in this process, recorded where the UI shows it.
+
+    The nightly job unless another one is named.
+    """
     import dagster as dg
 
-    from rag_assets.automation import NIGHTLY_JOB
     from rag_assets.definitions import definitions
     from rag_assets.serving import instance, progress
 
     loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
-    job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(NIGHTLY_JOB)
+    job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
     wishes = (
         {"allow_shrink": allow_shrink, "retry_failed": retry_failed},
         {"accept_drift": accept_drift},
@@ -162,7 +167,7 @@ def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Pa
     errors = {
         str(event.step_key): disk.remedy_for(reason, folder=state_dir) or reason
         for event in result.all_events
-        if event.is_step_failure and (reason := _reason(event))
+        if event.is_step_failure and (reason := reason_of(event))
     }
     warnings = [
         f"{check.asset_key.to_user_string()}: {name} does not hold ({found})"
@@ -199,7 +204,7 @@ def _value(entry: "dg.MetadataValue | None") -> object:
     return entry.value if entry is not None else None
 
 
-def _reason(event: "dg.DagsterEvent") -> str:
+def reason_of(event: "dg.DagsterEvent") -> str:
     """The innermost cause of a failed step, as its author wrote it."""
     data = event.step_failure_data
     error = data.error

@@ -1,0 +1,1 @@
+"""Experiments: arms compared on the same questions, chosen on dev, reported on test."""

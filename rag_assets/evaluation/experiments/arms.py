@@ -1,0 +1,321 @@
+"""Running one arm: its rankings, what each question scored, its latency and its cost.
+
+What an arm found is kept under the fingerprint of all that it depends on (the units' content, the
+retriever's settings and models, the questions), whichever experiment asked: an arm that several
+experiments share is run once, and after a refresh only arms whose index changed are run again.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from rag_assets import sync
+from rag_assets.atomic import write_atomically
+from rag_assets.config import Config, DomainFusion, Retriever
+from rag_assets.evaluation.agreement import agreement
+from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
+from rag_assets.evaluation.held import held_of
+from rag_assets.evaluation.projection import Held, Level
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.scores import scored, units_of
+from rag_assets.evaluation.summary import column
+from rag_assets.identity import fingerprint
+from rag_assets.retrieval.fusion import domain_weights
+from rag_assets.retrieval.rankings import Ranking
+from rag_assets.retrieval.search import Index, Ranked, open_index
+from rag_assets.schemas import DOMAINS
+from rag_assets.store import Store
+
+REVISION = 1
+"""Raised when the same index and settings should give other numbers."""
+DEPTH = 5 * max(CUTOFFS)
+"""Units asked for: several of them may show the same document."""
+LEVELS: tuple[Level, ...] = ("gold", "document")
+PROBED = 12
+"""Questions that are asked one by one for the latency, the first of which only warms up."""
+PROBE_SECONDS = 20.0
+RECORD = "arm.json"
+TABLES = ("scores", "extras")
+
+EXTRAS = pa.schema(
+    [
+        column("question_id", pa.string(), "set/id of the question"),
+        column("document_weight", pa.float64(), "weighted fusion: weight of documents, 0 to 1"),
+        column("overlap", pa.float64(), "query fusion: units among the first 10 of Q1 and Q2"),
+        column("jaccard", pa.float64(), "overlap divided by union"),
+        column("union", pa.float64(), "units among the first 10 of Q1 or Q2"),
+        column("unique_sources", pa.float64(), "documents and rows in the union"),
+    ]
+)
+"""What is measured besides relevance; NULL where the arm has no such stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRecord:
+    """How an arm was run."""
+
+    key: str
+    """Fingerprint of all that its results depend on."""
+    milliseconds: Mapping[str, float]
+    """Of each stage for a question, all questions in one batch; what was kept is only read."""
+    latency: float
+    """Median milliseconds of a question asked alone, embedding included, nothing kept."""
+    probed: int
+    """Questions that the median is of."""
+    cost: Mapping[str, float]
+    """Lists searched and pairs scored for a question."""
+    seconds: float
+    """That running it took."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmResult:
+    """What an arm found."""
+
+    arm: Arm
+    record: ArmRecord
+    scores: pa.Table
+    """One row for each level and question: `scores.QUESTION_COLUMNS`, then the metrics."""
+    extras: pa.Table
+    """One row for each question: `EXTRAS`."""
+    is_new: bool = False
+
+
+class Bench:
+    """Runs arms on one set of questions; indexes and gold are read once for each variant."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        questions: Sequence[Question],
+        *,
+        log: Callable[[str], None],
+        is_fresh: bool = False,
+    ) -> None:
+        """With `is_fresh` nothing that was kept from before is used, and nothing is kept."""
+        self.store = store
+        self.config = config
+        self.questions = questions
+        self._log = log
+        self._is_fresh = is_fresh
+        self._indexes: dict[str, Index] = {}
+        self._held: dict[str, Held] = {}
+
+    def run(self, arm: Arm) -> ArmResult:
+        """What `arm` found: kept from before, or found now.
+
+        Raises:
+            MissingTableError: Its variant has no index yet.
+            RerankerError, ModelMismatchError, EncoderError: A model is missing or is another.
+        """
+        key = self.key_of(arm)
+        folder = self.store.root / "experiments" / "arms" / key
+        kept = None if self._is_fresh else _kept(folder, arm)
+        if kept is not None:
+            return kept
+        found = self._measured(arm, key=key)
+        if not self._is_fresh:
+            _keep(found, folder)
+        return found
+
+    def key_of(self, arm: Arm) -> str:
+        """Fingerprint of all that the results of `arm` depend on."""
+        config, tables = self.config, self.config.tables_of(arm.variant)
+        fusion = arm.retriever.query_fusion
+        rewrites = fusion.path if fusion else None
+        return fingerprint(
+            REVISION,
+            [
+                sync.current_version(self.store, name, key="unit_id")
+                for name in (tables.joint, tables.documents, tables.rows)
+                if self.store.exists(name)
+            ],
+            config.models[config.variant(arm.variant).model].model_dump(mode="json"),
+            _settings_of(arm.retriever),
+            {
+                name: config.retrieval.rerankers[name].model_dump(mode="json")
+                for name in arm.retriever.rerankers
+            },
+            rewrites.read_text("utf-8") if rewrites else None,
+            [config.retrieval.depth, config.retrieval.rrf_k, config.index.ann_from_rows],
+            arm.filters.condition() if arm.filters else None,
+            self._questions_key,
+        )[:32]
+
+    @cached_property
+    def _questions_key(self) -> str:
+        asked = [
+            [one.question_id, one.text, one.domain, one.split, one.language, repr(one.gold)]
+            for one in self.questions
+        ]
+        return fingerprint(asked)
+
+    def index_of(self, variant: str) -> Index:
+        """The index of `variant`, opened once.
+
+        Raises:
+            MissingTableError: No refresh has built it yet.
+        """
+        if variant not in self._indexes:
+            index = open_index(self.store, self.config, variant)
+            self._indexes[variant] = index.without_cache() if self._is_fresh else index
+        return self._indexes[variant]
+
+    def _measured(self, arm: Arm, *, key: str) -> ArmResult:
+        started = time.monotonic()
+        index = self.index_of(arm.variant)
+        self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
+        ranked = index.rank(
+            [question.text for question in self.questions],
+            retriever=arm.retriever,
+            top_k=DEPTH,
+            filters=arm.filters,
+        )
+        count = len(self.questions)
+        scores = scored(
+            units_of(ranked.table(), count=count),
+            self.questions,
+            held=self._held_of(arm.variant, version=index.version),
+            retriever=arm.name,
+            levels=LEVELS,
+            cutoffs=CUTOFFS,
+            depth=DEPTH,
+        )
+        latency, probed = self._latency(arm, index)
+        record = ArmRecord(
+            key=key,
+            milliseconds={
+                stage: 1_000 * seconds / count for stage, seconds in ranked.seconds.items()
+            },
+            latency=latency,
+            probed=probed,
+            cost={what: amount / count for what, amount in ranked.work.items()},
+            seconds=time.monotonic() - started,
+        )
+        extras = _extras(ranked, self.questions, retriever=arm.retriever)
+        return ArmResult(arm, record, scores, extras, is_new=True)
+
+    def _held_of(self, variant: str, *, version: int) -> Held:
+        if variant not in self._held:
+            gold = [piece for question in self.questions for piece in question.gold]
+            self._held[variant] = held_of(
+                self.store, self.config, variant=variant, version=version, gold=gold
+            )
+        return self._held[variant]
+
+    def _latency(self, arm: Arm, index: Index) -> tuple[float, int]:
+        plain = index.without_cache()
+        step = max(len(self.questions) // PROBED, 1)
+        taken: list[float] = []
+        begun = time.monotonic()
+        for question in self.questions[::step][:PROBED]:
+            started = time.perf_counter()
+            plain.search(question.text, retriever=arm.retriever, top_k=TOP_N, filters=arm.filters)
+            taken.append(1_000 * (time.perf_counter() - started))
+            if time.monotonic() - begun > PROBE_SECONDS:
+                break
+        counted = taken[1:] or taken
+        return statistics.median(counted), len(counted)
+
+
+def _settings_of(retriever: Retriever) -> dict:
+    """The settings of `retriever`; a file of rewrites counts by its text, not by its path."""
+    settings = retriever.model_dump(mode="json", exclude={"expand"})
+    if settings["query_fusion"]:
+        settings["query_fusion"].pop("path")
+    return settings
+
+
+def _extras(ranked: Ranked, questions: Sequence[Question], *, retriever: Retriever) -> pa.Table:
+    columns: dict[str, Sequence[float | None]] = {}
+    fusion = retriever.domain_fusion
+    if fusion and fusion.mode == "weighted":
+        columns["document_weight"] = [
+            _document_weight(ranking, fusion=fusion) for ranking in ranked.rankings
+        ]
+    if retriever.query_fusion:
+        columns |= _agreement_of_queries(ranked)
+    ids = [question.question_id for question in questions]
+    empty = [None] * len(ids)
+    return pa.table(
+        {"question_id": ids}
+        | {name: columns.get(name, empty) for name in EXTRAS.names if name != "question_id"},
+        schema=EXTRAS,
+    )
+
+
+def _below(ranking: Ranking, name: str) -> Ranking:
+    """The topmost arm called `name` that `ranking` was made from."""
+    found = [
+        (path.count("/"), stage)
+        for path, stage in ranking.stages().items()
+        if path.rpartition("/")[2] == name
+    ]
+    return min(found, key=lambda entry: entry[0])[1]
+
+
+def _document_weight(ranking: Ranking, *, fusion: DomainFusion) -> float:
+    weights = domain_weights(
+        [_below(ranking, domain).scores for domain in DOMAINS],
+        alpha=fusion.alpha,
+        statistic=fusion.statistic,
+        top_m=fusion.top_m,
+    )
+    return weights[DOMAINS.index("document")]
+
+
+def _agreement_of_queries(ranked: Ranked) -> dict[str, Sequence[float]]:
+    """How far the lists of Q1 and Q2 agree (P2, table 5); without a Q2, Q1 stands for it."""
+    lists = []
+    for name in ("q1", "q2"):
+        chosen = [
+            _below(ranking, name if _has(ranking, name) else "q1") for ranking in ranked.rankings
+        ]
+        lists.append(units_of(replace(ranked, rankings=chosen).table(), count=len(chosen)))
+    found = agreement(*lists, k=TOP_N)
+    return {
+        "overlap": found.overlap.tolist(),
+        "jaccard": found.jaccard.tolist(),
+        "union": found.union.tolist(),
+        "unique_sources": found.sources.tolist(),
+    }
+
+
+def _has(ranking: Ranking, name: str) -> bool:
+    return any(path.rpartition("/")[2] == name for path in ranking.stages())
+
+
+def _kept(folder: Path, arm: Arm) -> ArmResult | None:
+    import pyarrow.parquet as pq
+
+    try:
+        record = ArmRecord(**json.loads((folder / RECORD).read_text("utf-8")))
+        scores, extras = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
+    except (OSError, ValueError, TypeError, pa.ArrowInvalid):
+        return None
+    place = scores.schema.get_field_index("retriever")
+    names = pa.array([arm.name] * scores.num_rows, pa.string())
+    named = scores.set_column(place, scores.schema.field(place), names)
+    return ArmResult(arm, record, named, extras)
+
+
+def _keep(found: ArmResult, folder: Path) -> None:
+    import pyarrow.parquet as pq
+
+    fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for name, table in zip(TABLES, (found.scores, found.extras), strict=True):
+        pq.write_table(table, fresh / f"{name}.parquet", compression="zstd")
+    write_atomically(fresh / RECORD, json.dumps(asdict(found.record), indent=1))
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)

@@ -1,0 +1,86 @@
+"""The assets of the experiments: one each, on the variants that it compares.
+
+They stand beside the graph that keeps the index fresh: no schedule and no condition runs them, a
+person does, in the UI or with `rag-assets experiment`.
+"""
+
+import dagster as dg
+
+from rag_assets import lineage
+from rag_assets.config import Config
+from rag_assets.evaluation.experiments.results import Run
+from rag_assets.evaluation.experiments.run import REVISION, run_experiment, variants_of
+
+GROUP = "experiments"
+POOL = "gpu"
+JOB = "experiments"
+BUILD_JOB = "build_variant"
+
+
+def asset_key(name: str) -> dg.AssetKey:
+    """Key of the experiment called `name`."""
+    return dg.AssetKey(["experiments", name])
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """An asset for each experiment of the config, and the job that runs them."""
+    assets = [_experiment(config, name) for name in config.experiments]
+    if not assets:
+        return dg.Definitions()
+    job = dg.define_asset_job(
+        JOB,
+        selection=[asset_key(name) for name in config.experiments],
+        description="Compares retrieval settings on the questions; only what changed is run.",
+        executor_def=dg.in_process_executor,
+    )
+    own = dg.AssetSelection.assets("joint_index").upstream() - dg.AssetSelection.groups("sources")
+    build = dg.define_asset_job(
+        BUILD_JOB,
+        selection=own - dg.AssetSelection.assets("table_rows"),
+        description="The index of one variant, from the sources as they were last read.",
+        executor_def=dg.in_process_executor,
+    )
+    return dg.Definitions(assets=assets, jobs=[job, build])
+
+
+def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
+    compared = dg.SpecificPartitionsPartitionMapping(variants_of(config, name))
+    settings = config.experiments[name]
+
+    @dg.asset(
+        key=asset_key(name),
+        group_name=GROUP,
+        pool=POOL,
+        kinds={"parquet", "html"},
+        owners=[config.owner],
+        code_version=str(REVISION),
+        description=f"{type(settings).__doc__} Settings are chosen on dev, reported on test.",
+        deps=[
+            dg.AssetDep("joint_index", partition_mapping=compared),
+            dg.AssetDep("question_sets"),
+        ],
+    )
+    def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        run = run_experiment(lineage.store_of(config), config, name, log=lineage.logger_of(context))
+        return dg.MaterializeResult(
+            metadata=_metadata(run), data_version=dg.DataVersion(run.record.made_from[:32])
+        )
+
+    return experiment
+
+
+def _metadata(run: Run) -> dict[str, dg.MetadataValue]:
+    record = run.record
+    return {
+        "results": dg.MetadataValue.md(run.markdown),
+        **{
+            f"plot {number}": lineage.svg_of(figure)
+            for number, figure in enumerate(run.figures, start=1)
+        },
+        "report": dg.MetadataValue.path(run.report),
+        "run": dg.MetadataValue.text(record.id),
+        "arms": dg.MetadataValue.int(len(record.arms)),
+        "questions": dg.MetadataValue.int(sum(record.questions.values())),
+        "is new": dg.MetadataValue.bool(run.is_new),
+        "seconds": dg.MetadataValue.float(round(run.seconds, 3)),
+    }

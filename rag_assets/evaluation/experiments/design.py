@@ -1,0 +1,128 @@
+"""What an experiment compares and how its report is laid out, before anything is measured.
+
+An arm differs from the others in its *factors* (serializer, top_k, method ...). Tables and figures
+are pivots over factors, as the papers print them; the pseudo-factors `questions` (the groups of
+questions) and `metric` stand beside them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from rag_assets.config import Retriever
+from rag_assets.evaluation.projection import Level
+from rag_assets.evaluation.questions import Question
+from rag_assets.retrieval.filters import Filters
+
+Factor: TypeAlias = str | int | float
+Measure: TypeAlias = tuple[str, int]
+"""A metric and its cutoff."""
+
+QUESTIONS = "questions"
+METRIC = "metric"
+CUTOFFS = (1, 3, 5, 10)
+TOP_N = 10
+"""Units that an arm returns in the end (P0, 4.4.6)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """One way to search that is compared with others."""
+
+    name: str
+    variant: str
+    retriever: Retriever
+    factors: Mapping[str, Factor]
+    filters: Filters | None = None
+    group: str = ""
+    """In each group the best arm is chosen on dev, and compared with those of the others."""
+
+    @property
+    def depth(self) -> int:
+        """Units that the arm's costliest stage works on: deep arms leave scores for the others."""
+        domain = self.retriever.domain_fusion
+        return max(self.retriever.candidates, domain.top_j if domain else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A table: factors down its side and over its columns, metrics last."""
+
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str] = ()
+    measures: Mapping[str, Measure]
+    """Heading: metric and cutoff."""
+    where: Mapping[str, Factor] = field(default_factory=dict)
+    """Only arms with these factors."""
+    domains: Sequence[str] = ("document", "table", "combined")
+    is_of_chosen: bool = False
+    """Only the arms that were chosen on dev."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A plot of means: bars over a factor or lines along a number."""
+
+    title: str
+    kind: Literal["bars", "lines"]
+    x: str
+    series: Sequence[str]
+    measures: Mapping[str, Measure]
+    panel: Sequence[str] = ()
+    """A plot for each combination of these factors."""
+    where: Mapping[str, Factor] = field(default_factory=dict)
+    domains: Sequence[str] = ("document", "table", "combined")
+    is_of_chosen: bool = False
+    """Only the arms that were chosen on dev."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """Questions that may be answered unlike the others."""
+
+    name: str
+    chosen: frozenset[str]
+    """Ids of its questions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """A whole experiment, before it is run."""
+
+    title: str
+    source: str
+    """The section of the paper that it comes from."""
+    arms: Sequence[Arm]
+    reference: str | None = None
+    """Arm that the chosen ones are compared with; the chosen one of the first group unless given"""
+    chooses: bool = True
+    """Whether the best arm of each group is chosen on dev; else all are compared."""
+    level: Level = "gold"
+    tables: Sequence[Layout]
+    figures: Sequence[Figure]
+    notes: Sequence[str] = ()
+    """What a reader must know of the protocol, a sentence each."""
+    questions: frozenset[str] | None = None
+    """Ids of the questions that are asked; all unless given."""
+    scarce_below: str | None = None
+    """Also report the questions for which this arm found no gold: recall is scarce there."""
+    by_length: bool = False
+    """Also report short and long questions apart."""
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of arms, in order."""
+        return list(dict.fromkeys(arm.group for arm in self.arms))
+
+
+def length_slices(questions: Sequence[Question]) -> list[Slice]:
+    """Questions up to the median number of words, and longer ones."""
+    lengths = {question.question_id: len(question.text.split()) for question in questions}
+    ordered = sorted(lengths.values())
+    median = ordered[(len(ordered) - 1) // 2]
+    short = frozenset(one for one, length in lengths.items() if length <= median)
+    return [
+        Slice(name=f"up to {median} words", chosen=short),
+        Slice(name=f"more than {median} words", chosen=frozenset(lengths) - short),
+    ]

@@ -1,0 +1,216 @@
+"""The designs of the papers P1 and P2, fusion of signals by domains, and arms of one's own."""
+
+from itertools import product
+
+from rag_assets.config import (
+    ArmsExperiment,
+    Config,
+    DomainFusion,
+    Fusion,
+    HeaderExperiment,
+    QueryFusion,
+    QueryFusionExperiment,
+    Retriever,
+    SignalDomainExperiment,
+)
+from rag_assets.evaluation.experiments.design import METRIC, QUESTIONS, Arm, Design, Figure, Layout
+from rag_assets.evaluation.experiments.thesis import ALL_FIVE, HIT_AND_MRR, retrieved
+
+TOPS = {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)}
+MAPS = {"MAP@1": ("map", 1), "MAP@5": ("map", 5), "MAP@10": ("map", 10)}
+
+
+def query_fusion(settings: QueryFusionExperiment, *, config: Config, base: str) -> Design:
+    """P2: tables 1, 4, 5 and 6, and the slices of 6.6."""
+    [recipe] = settings.recipes(config.variant(base))
+    baseline = Retriever(
+        signals=["dense", "bm25"], candidates=settings.top_k, reranker=settings.reranker
+    )
+    anchors = {"rrf_q1_q2": None, "rerank_on_rrf_q1": "q1", "rerank_on_rrf_q2": "q2"}
+    if settings.reranker is None:
+        anchors = {"rrf_q1_q2": None}
+    retrievers = {"baseline": baseline} | {
+        name: baseline.model_copy(
+            update={
+                "query_fusion": QueryFusion.model_validate(
+                    {"rewriter": settings.rewriter, "path": settings.path, "anchor": anchor}
+                )
+            }
+        )
+        for name, anchor in anchors.items()
+    }
+    return Design(
+        title="Query fusion under fixed budgets",
+        source="P2",
+        arms=[
+            Arm(
+                name=name,
+                variant=config.variant_like(recipe),
+                retriever=retriever,
+                factors={"method": name},
+            )
+            for name, retriever in retrievers.items()
+        ],
+        reference="baseline",
+        chooses=False,
+        level="document",
+        tables=[
+            Layout(
+                title="Top-1, Top-3 and Hit@10 of documents (P2, tables 1 to 3)",
+                rows=["method"],
+                columns=[QUESTIONS],
+                measures=TOPS,
+                domains=("document",),
+            )
+        ],
+        figures=[
+            Figure(
+                title="Query fusion",
+                kind="bars",
+                x=METRIC,
+                series=["method"],
+                panel=[QUESTIONS],
+                measures=TOPS,
+                domains=("document",),
+            )
+        ],
+        notes=[
+            f"Each query has the same budget of {settings.top_k} units, in retrieval, in reranking "
+            "and in the end; lists are fused after each was reranked.",
+            "Q2 comes from rules, not from a language model: see docs/retrieval.md."
+            if settings.rewriter == "rules"
+            else "Q2 comes from the file of rewrites.",
+        ],
+        scarce_below="baseline",
+        by_length=True,
+    )
+
+
+def headers(settings: HeaderExperiment, *, config: Config, base: str) -> Design:
+    """P1, table 2: MAP with and without a header in front of each chunk."""
+    without, with_header = settings.recipes(config.variant(base))
+    recipes = {"without header": without, "with header": with_header}
+    return Design(
+        title="A header in front of each chunk",
+        source="P1, 4.3",
+        arms=[
+            Arm(
+                name=f"{name}, {signal}",
+                variant=config.variant_like(recipe),
+                retriever=retrieved(settings.top_k, settings.reranker).model_copy(
+                    update={"signals": [signal]}
+                ),
+                factors={"chunks": name, "signal": signal},
+                group=signal,
+            )
+            for signal in settings.signals
+            for name, recipe in recipes.items()
+        ],
+        reference=f"without header, {settings.signals[0]}",
+        tables=[
+            Layout(
+                title="MAP with and without a header (P1, table 2)",
+                rows=["signal", "chunks"],
+                measures=MAPS,
+                domains=("document",),
+            )
+        ],
+        figures=[
+            Figure(
+                title="A header in front of each chunk",
+                kind="bars",
+                x=METRIC,
+                series=["chunks"],
+                panel=["signal"],
+                measures=MAPS,
+                domains=("document",),
+            )
+        ],
+    )
+
+
+def signal_domain_fusion(settings: SignalDomainExperiment, *, base: str) -> Design:
+    """Signals (and how they are fused) times domains (and how they are fused)."""
+    ways = {
+        " + ".join([*signals, *([mode] if mode else [])]): (signals, mode)
+        for signals in settings.signals
+        for mode in (settings.signal_modes if len(signals) > 1 else [None])
+    }
+    arms = []
+    for (label, (signals, mode)), domain in product(ways.items(), settings.domain_modes):
+        fusion = None
+        if domain != "joint":
+            fusion = DomainFusion(
+                mode=domain, depth=settings.top_k, alpha=settings.alpha, top_j=settings.top_k
+            )
+        retriever = Retriever(
+            signals=signals,
+            signal_fusion=Fusion(mode=mode or "reciprocal_rank"),
+            domain_fusion=fusion,
+            candidates=settings.top_k,
+            reranker=settings.reranker,
+        )
+        arms.append(
+            Arm(
+                name=f"{label}; {domain}",
+                variant=base,
+                retriever=retriever,
+                factors={"signals": label, "domains": domain},
+            )
+        )
+    return Design(
+        title="Fusion of signals and of domains",
+        source="own",
+        arms=arms,
+        reference=arms[0].name,
+        tables=[
+            Layout(
+                title=f"{name} at 10",
+                rows=[QUESTIONS, "signals"],
+                columns=["domains"],
+                measures={name: measure},
+            )
+            for name, measure in HIT_AND_MRR.items()
+        ],
+        figures=[
+            Figure(
+                title="Signals and domains",
+                kind="bars",
+                x="domains",
+                series=["signals"],
+                panel=[QUESTIONS],
+                measures={"MRR": HIT_AND_MRR["MRR"]},
+            )
+        ],
+    )
+
+
+def own_arms(settings: ArmsExperiment, *, config: Config, base: str) -> Design:
+    """The arms that the config lists."""
+    return Design(
+        title="Arms",
+        source="own",
+        arms=[
+            Arm(
+                name=arm.name,
+                variant=arm.variant or base,
+                retriever=config.retrieval.retrievers[arm.retriever]
+                if isinstance(arm.retriever, str)
+                else arm.retriever,
+                factors={"arm": arm.name},
+            )
+            for arm in settings.arms
+        ],
+        reference=settings.arms[0].name,
+        tables=[Layout(title="Scores of each arm", rows=["arm", QUESTIONS], measures=ALL_FIVE)],
+        figures=[
+            Figure(
+                title="Arms",
+                kind="bars",
+                x=QUESTIONS,
+                series=["arm"],
+                panel=[METRIC],
+                measures=HIT_AND_MRR,
+            )
+        ],
+    )

@@ -1,0 +1,411 @@
+"""The report of an experiment: HTML for people, and the same in short as Markdown."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.evaluation.experiments.design import TOP_N
+from rag_assets.evaluation.experiments.layout import QUESTION_NAMES, Means, pivot, plots
+from rag_assets.evaluation.experiments.results import ExperimentResult
+from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS
+from rag_assets.evaluation.wording import (
+    DOMAIN_NAMES,
+    SHOWN_METRICS,
+    Row,
+    difference_shown,
+    markdown_table,
+    overall_sentence,
+    signed,
+    verdict,
+    with_interval,
+)
+from rag_assets.pages import Html, bullets, note, page, section, table
+from rag_assets.plots import histogram
+
+Shown = tuple[list[str], list[Row]]
+"""Columns and rows of a table."""
+
+
+def render(result: ExperimentResult) -> str:
+    """The whole report as HTML."""
+    record = result.record
+    counts = " and ".join(
+        f"{count:,} {split}" for split, count in record.questions.items() if count
+    )
+    parts = [
+        f"<h1>{escape(record.title)}</h1>",
+        f'<p class="about">{escape(record.source)} · {counts} questions · '
+        f"{len(record.arms)} arms · {escape(record.evaluated_at)} · run {record.id}</p>",
+        *section("What this says", bullets(findings(result))),
+        f'<div class="plots">{"".join(figures(result))}</div>',
+    ]
+    means = Means(result)
+    for layout in result.design.tables:
+        parts += section(layout.title, note(_about_cells(result)), _html(pivot(means, layout)))
+    parts += section("Chosen on dev", *_choice(result))
+    parts += section("Paired differences", *_differences(result))
+    parts += section("Slices of the questions", *_slices(result))
+    parts += section("Besides relevance", *_extras(result))
+    parts += section("Time and cost", *_costs(result))
+    parts += section("All arms", *_all_arms(result))
+    parts += section("Protocol", bullets(_protocol(result)))
+    parts += section("Versions and settings", *_versions(result))
+    return page(record.title, parts)
+
+
+def markdown(result: ExperimentResult) -> str:
+    """What it says, the paper's tables and the paired differences, as Markdown."""
+    record = result.record
+    lines = [f"**{record.title}** ({record.source}), run `{record.id}`", ""]
+    lines += [f"- {sentence}" for sentence in findings(result)]
+    means = Means(result)
+    for layout in result.design.tables:
+        lines += ["", f"{layout.title}, {record.split} questions", ""]
+        lines += markdown_table(*pivot(means, layout))
+    rows = _difference_rows(result, result.differences)
+    if rows:
+        columns = ["questions", "n", "arm", "against", "metric", "difference", "says"]
+        lines += ["", "Paired differences, 95 % intervals", "", *markdown_table(columns, rows)]
+    return "\n".join([*lines, ""])
+
+
+def figures(result: ExperimentResult) -> Iterator[str]:
+    """The paper's figures as SVG."""
+    means = Means(result)
+    for figure in result.design.figures:
+        yield from plots(means, figure)
+    for name, weights in _weights(result).items():
+        yield histogram(weights, title=f"Weight of documents, {name}", x_label="weight")
+
+
+def findings(result: ExperimentResult) -> Iterator[str]:
+    """Sentences that follow from the numbers."""
+    record = result.record
+    yield from _of_choice(result)
+    for row in _rows(
+        result.differences,
+        split=record.split,
+        level=record.level,
+        metric=record.criterion,
+        cutoff=TOP_N,
+    ):
+        yield (
+            f"On {_group(row)} {row['retriever']} against {row['reference']}, "
+            f"{row['metric']}@{TOP_N}: {signed(row)}, {verdict(row, margin=record.margin)}."
+        )
+    for row in result.overall.to_pylist():
+        if row["metric"] == record.criterion:
+            yield overall_sentence(row, compared="arms")
+    rows = _means(result, ALL_QUESTIONS)
+    if len(rows) > 1:
+        best, worst = max(rows, key=_value), min(rows, key=_value)
+        yield (
+            f"From the best arm to the worst, {record.criterion}@{TOP_N} on {record.split} goes "
+            f"from {with_interval(best)} ({best['retriever']}) to {with_interval(worst)} "
+            f"({worst['retriever']})."
+        )
+        by_latency = sorted(record.arms, key=lambda name: record.arms[name].run.latency)
+        taken = [(name, record.arms[name].run.latency) for name in (by_latency[0], by_latency[-1])]
+        yield "A question asked alone takes {} (median).".format(
+            " and ".join(f"{latency:.0f} ms with {name}" for name, latency in taken)
+        )
+
+
+def _of_choice(result: ExperimentResult) -> Iterator[str]:
+    record = result.record
+    if not record.chosen:
+        why = (
+            "this design compares all arms"
+            if not result.design.chooses
+            else "there are no dev questions to choose on"
+        )
+        yield f"Nothing was chosen: {why}."
+        return
+    for group, arm in record.chosen.items():
+        where = f"Of {group}, " if group else ""
+        dev = _mean(result, arm, split="dev")
+        test = _mean(result, arm, split=record.split)
+        sentence = (
+            f"{where}{arm} was chosen on dev ({record.criterion}@{TOP_N} "
+            f"{with_interval(dev)}, n = {dev['questions']})"
+        )
+        if record.split == "test":
+            sentence += f"; on test it has {with_interval(test)} (n = {test['questions']})"
+        yield sentence[0].upper() + sentence[1:] + "."
+    if record.split != "test":
+        yield "There are no test questions: these numbers are those that it was chosen by."
+
+
+def _group(row: Row) -> str:
+    return f"{DOMAIN_NAMES[str(row['domain'])]} (n = {row['questions']})"
+
+
+def _value(row: Row) -> float:
+    return float(row["value"] or 0)
+
+
+def _rows(rows: pa.Table, **wanted: str | int) -> list[dict]:
+    for name, value in wanted.items():
+        rows = rows.filter(pc.equal(rows[name], value))
+    return rows.to_pylist()
+
+
+def _means(result: ExperimentResult, domain: str, *, split: str | None = None) -> list[dict]:
+    record = result.record
+    return _rows(
+        result.summary,
+        split=split or record.split,
+        level=record.level,
+        metric=record.criterion,
+        cutoff=TOP_N,
+        domain=domain,
+    )
+
+
+def _mean(result: ExperimentResult, arm: str, *, split: str) -> dict:
+    rows = _means(result, ALL_QUESTIONS, split=split)
+    return next(row for row in rows if row["retriever"] == arm)
+
+
+def _html(shown: Shown) -> str:
+    columns, rows = shown
+    return table(columns, [{name: _starred(value) for name, value in row.items()} for row in rows])
+
+
+def _starred(value: object) -> object:
+    text = str(value)
+    found = re.fullmatch(r"\*(.+)\*", text)
+    return Html(f"<b>{escape(found.group(1))}</b>") if found else value
+
+
+def _about_cells(result: ExperimentResult) -> str:
+    record = result.record
+    return (
+        f"Means over the {record.questions.get(record.split, 0):,} {record.split} questions; the "
+        "best of each column's metric and questions is bold. Intervals are below."
+    )
+
+
+def _choice(result: ExperimentResult) -> Iterator[str]:
+    record = result.record
+    if not record.chosen:
+        yield note(next(_of_choice(result)))
+        return
+    rows = [
+        {
+            "of": group or "all arms",
+            "chosen": arm,
+            f"{record.criterion}@{TOP_N} on dev": with_interval(_mean(result, arm, split="dev")),
+            f"on {record.split}": with_interval(_mean(result, arm, split=record.split)),
+        }
+        for group, arm in record.chosen.items()
+    ]
+    yield table(list(rows[0]), rows)
+
+
+def _difference_rows(
+    result: ExperimentResult, differences: pa.Table, *, metrics: Sequence[str] = MAIN_METRICS
+) -> list[Row]:
+    record = result.record
+    found = []
+    for metric in metrics:
+        for row in _rows(
+            differences, split=record.split, level=record.level, metric=metric, cutoff=TOP_N
+        ):
+            shown = dict(difference_shown(row, margin=record.margin))
+            found.append(
+                {
+                    "questions": shown.pop("questions"),
+                    "n": shown.pop("n"),
+                    "arm": shown.pop("retriever"),
+                    **shown,
+                }
+            )
+    return found
+
+
+def _differences(result: ExperimentResult) -> Iterator[str]:
+    rows = _difference_rows(result, result.differences)
+    if not rows:
+        yield note("One arm alone: there is nothing to compare it with.")
+        return
+    yield note(
+        "Question by question, with 95 % intervals (cluster bootstrap). Detectable: the true "
+        "difference that these questions would show with a power of 80 %. p: sign-flip test by "
+        "cluster, adjusted for all that this table compares (step-down max-T). McNemar's test "
+        "counts questions and ignores clusters. Smallest p: what so many clusters could give."
+    )
+    yield table(list(rows[0]), rows)
+
+
+def _slices(result: ExperimentResult) -> Iterator[str]:
+    if not result.slices:
+        yield note("This design reports no slices.")
+        return
+    record = result.record
+    rows: list[Row] = []
+    for one in result.slices:
+        differences = {
+            row["retriever"]: row
+            for row in _rows(one.differences, metric="hit_rate", cutoff=3, domain=ALL_QUESTIONS)
+        }
+        for row in _rows(one.summary, metric="hit_rate", cutoff=3, domain=ALL_QUESTIONS):
+            changed = differences.get(row["retriever"])
+            rows.append(
+                {
+                    "questions": one.name,
+                    "n": row["questions"],
+                    "arm": row["retriever"],
+                    "hit_rate@3": with_interval(row),
+                    "difference": signed(changed) if changed else "-",
+                    "says": verdict(changed, margin=record.margin) if changed else "reference",
+                }
+            )
+    yield note(
+        "Where the slice is what the reference missed, any other arm looks better by selection "
+        "alone: only how much of it a method wins back is of interest."
+    )
+    yield table(list(rows[0]), rows) if rows else note("No question is in any slice.")
+
+
+def _weights(result: ExperimentResult) -> Mapping[str, list[float]]:
+    """The weights of documents that each weighting arm gave, on the reported questions."""
+    return {
+        name: [weight for weight in extras["document_weight"].to_pylist() if weight is not None]
+        for name, extras in result.extras.items()
+        if extras["document_weight"].null_count < len(extras)
+    }
+
+
+def _extras(result: ExperimentResult) -> Iterator[str]:
+    weights = _weights(result)
+    if weights:
+        rows = [_weight_row(name, np.array(values)) for name, values in weights.items()]
+        yield f"<h3>Weight of documents over all questions</h3>{table(list(rows[0]), rows)}"
+    agreements = [
+        {"arm": name}
+        | {
+            label: f"{pc.mean(extras[column]).as_py():.3f}"
+            for label, column in (
+                ("Ov@10", "overlap"),
+                ("Jac@10", "jaccard"),
+                ("Un@10", "union"),
+                ("Uniq@10", "unique_sources"),
+            )
+        }
+        for name, extras in result.extras.items()
+        if extras["overlap"].null_count < len(extras)
+    ]
+    if agreements:
+        heading = "<h3>Overlap of the lists of Q1 and Q2 (P2, table 5)</h3>"
+        yield heading + table(list(agreements[0]), agreements)
+    if not weights and not agreements:
+        yield note("Nothing else is measured in this design.")
+
+
+def _weight_row(name: str, weights: np.ndarray) -> Row:
+    low, middle, high = np.quantile(weights, [0.25, 0.5, 0.75])
+    return {
+        "arm": name,
+        "questions": len(weights),
+        "mean": f"{weights.mean():.3f}",
+        "lower quartile": f"{low:.3f}",
+        "median": f"{middle:.3f}",
+        "upper quartile": f"{high:.3f}",
+        "within 0.1 of 0.5": f"{np.mean(np.abs(weights - 0.5) <= 0.1):.0%}",
+    }
+
+
+def _costs(result: ExperimentResult) -> Iterator[str]:
+    arms = result.record.arms
+    stages = list(dict.fromkeys(stage for one in arms.values() for stage in one.run.milliseconds))
+    rows = [
+        {
+            "arm": name,
+            "alone (ms)": f"{one.run.latency:.1f}",
+            "lists searched": f"{one.run.cost.get('lists', 0):.1f}",
+            "pairs scored": f"{one.run.cost.get('pairs', 0):.0f}",
+            **{
+                f"{stage} (ms)": f"{one.run.milliseconds[stage]:.2f}"
+                if stage in one.run.milliseconds
+                else "-"
+                for stage in stages
+            },
+        }
+        for name, one in arms.items()
+    ]
+    yield note(
+        "Alone: median of questions asked one by one in a warm process, embedding included and "
+        "nothing kept. Lists and pairs for a question: what the method asks for, on any machine. "
+        "The stages are those of all questions in one batch, divided by their number; what an "
+        "earlier arm or experiment left behind was read there, not computed again."
+    )
+    yield table(list(rows[0]), rows)
+
+
+def _all_arms(result: ExperimentResult) -> Iterator[str]:
+    record = result.record
+    splits = list(dict.fromkeys(["dev", record.split]))
+    for split in splits:
+        rows: list[Row] = []
+        for domain in QUESTION_NAMES:
+            for name in record.arms:
+                found = {
+                    row["metric"]: row
+                    for row in _rows(
+                        result.summary,
+                        split=split,
+                        level=record.level,
+                        cutoff=TOP_N,
+                        domain=domain,
+                        retriever=name,
+                    )
+                }
+                if found:
+                    cells = {
+                        f"{metric}@{TOP_N}": with_interval(found[metric])
+                        for metric in (*SHOWN_METRICS, "map")
+                    }
+                    about = {"questions": domain, "n": found["mrr"]["questions"], "arm": name}
+                    rows.append(about | cells)
+        if rows:
+            summary = f"<summary>{split} questions</summary>"
+            yield f"<details>{summary}{table(list(rows[0]), rows)}</details>"
+    rows = _difference_rows(result, result.all_differences, metrics=[record.criterion])
+    if rows:
+        summary = f"<summary>All arms against {escape(record.reference)}</summary>"
+        yield f"<details>{summary}{table(list(rows[0]), rows)}</details>"
+
+
+def _protocol(result: ExperimentResult) -> Iterator[str]:
+    record = result.record
+    yield (
+        f"Settings are chosen by {record.criterion}@{TOP_N} over all dev questions and reported on "
+        f"{record.split}; the choice sees no other score."
+        if record.chosen
+        else "Nothing is chosen."
+    )
+    yield f"Ranks count items at the level {record.level}: see docs/evaluation.md."
+    yield (
+        "Intervals and tests are clustered by the document or table of a question's first gold; "
+        "where there are fewer than 20 of these, by gold page or row."
+    )
+    yield from record.notes
+
+
+def _versions(result: ExperimentResult) -> Iterator[str]:
+    record = result.record
+    yield note(f"Replay: rag-assets experiment {record.name} --replay {record.id}")
+    rows = [{"what": name, "version": value} for name, value in record.versions.items()]
+    yield table(["what", "version"], rows)
+    rows = [{"variant": name, **said} for name, said in record.variants.items()]
+    yield table(list(rows[0]), rows)
+    rows = [
+        {"arm": name, "variant": one.variant, "retriever": str(one.retriever)}
+        for name, one in record.arms.items()
+    ]
+    yield f"<details><summary>Arms</summary>{table(list(rows[0]), rows)}</details>"

@@ -1,0 +1,480 @@
+"""Running an experiment: its arms, the choice on dev, and what is reported on test.
+
+The choice sees nothing but scores on dev questions (`choose`), and what was chosen is compared on
+test. Where a question set has no dev questions, nothing is chosen and all arms are compared.
+"""
+
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas, sync
+from rag_assets.config import (
+    AnyExperiment,
+    ArmsExperiment,
+    ChunkSizeExperiment,
+    Config,
+    ConfigError,
+    EmbeddingModelExperiment,
+    FusionModeExperiment,
+    HeaderExperiment,
+    IndexSizeExperiment,
+    QueryFusionExperiment,
+    RetrievalMethodExperiment,
+    SerializerExperiment,
+    SignalDomainExperiment,
+    WeightedRetrieverExperiment,
+)
+from rag_assets.evaluation import questions as question_sets
+from rag_assets.evaluation.experiments import papers, results, thesis
+from rag_assets.evaluation.experiments.arms import LEVELS, ArmResult, Bench
+from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Design, Slice, length_slices
+from rag_assets.evaluation.experiments.results import ArmSaid, ExperimentResult, Record, Run, Sliced
+from rag_assets.evaluation.experiments.thesis import Corpus
+from rag_assets.evaluation.gold import Places
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
+from rag_assets.identity import fingerprint
+from rag_assets.store import Store
+
+REVISION = 1
+"""Raised when the same scores should give another report."""
+PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
+DEPTH_OF_SUMMARY = 50
+
+
+class ExperimentError(Exception):
+    """An experiment cannot be run; the message says why and what to do."""
+
+
+def variants_of(config: Config, name: str) -> list[str]:
+    """The variants that the experiment called `name` compares.
+
+    Raises:
+        ConfigError: There is no such experiment.
+    """
+    experiment = experiment_of(config, name)
+    base = experiment.variant or next(iter(config.variants))
+    own = [config.variant_like(recipe) for recipe in experiment.recipes(config.variant(base))]
+    if isinstance(experiment, ArmsExperiment):
+        own = [arm.variant or base for arm in experiment.arms]
+    return list(dict.fromkeys(own))
+
+
+def experiment_of(config: Config, name: str) -> AnyExperiment:
+    """The experiment called `name`.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    if name not in config.experiments:
+        known = ", ".join(config.experiments) or "none: see docs/experiments.md"
+        raise ConfigError(f"no experiment is named {name!r}; the config has {known}")
+    return config.experiments[name]
+
+
+def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[str], None]) -> Run:
+    """Run the experiment called `name`, or find it: only arms whose inputs changed are run.
+
+    Raises:
+        ConfigError: There is no such experiment.
+        ExperimentError: There is nothing to ask, or fewer than two arms.
+        MissingTableError: A variant has no index yet.
+    """
+    started = time.monotonic()
+    with store.lock(f"experiment__{name}", log=log):
+        asked = _questions(store, experiment_of(config, name))
+        design = design_of(store, config, name, questions=asked)
+        bench = bench_of(store, config, design, questions=asked, log=log)
+        made_from = _made_from(config, name, design=design, bench=bench)
+        held = results.load(store, name, made_from=made_from)
+        if held is not None:
+            return held
+        arms = run_arms(bench, design)
+        result = _compared(config, name, design=design, arms=arms, bench=bench, made_from=made_from)
+        return results.save(store, result, seconds=time.monotonic() - started)
+
+
+def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Question]) -> Design:
+    """What the experiment called `name` compares."""
+    experiment = experiment_of(config, name)
+    base = experiment.variant or next(iter(config.variants))
+    match experiment:
+        case SerializerExperiment():
+            return thesis.serializers(experiment, config=config, base=base)
+        case IndexSizeExperiment():
+            corpus = _corpus(store, config, questions)
+            return thesis.index_size(experiment, base=base, corpus=corpus)
+        case ChunkSizeExperiment():
+            return thesis.chunk_size(experiment, config=config, base=base)
+        case FusionModeExperiment():
+            return thesis.fusion_modes(experiment, config=config, base=base)
+        case EmbeddingModelExperiment():
+            return thesis.embedding_models(experiment, config=config, base=base)
+        case WeightedRetrieverExperiment():
+            return thesis.weighted_retriever(experiment, config=config, base=base)
+        case RetrievalMethodExperiment():
+            return thesis.retrieval_methods(experiment, config=config, base=base)
+        case QueryFusionExperiment():
+            return papers.query_fusion(experiment, config=config, base=base)
+        case HeaderExperiment():
+            return papers.headers(experiment, config=config, base=base)
+        case SignalDomainExperiment():
+            return papers.signal_domain_fusion(experiment, base=base)
+        case ArmsExperiment():
+            return papers.own_arms(experiment, config=config, base=base)
+
+
+def bench_of(
+    store: Store,
+    config: Config,
+    design: Design,
+    *,
+    questions: Sequence[Question],
+    log: Callable[[str], None],
+    is_fresh: bool = False,
+) -> Bench:
+    """What runs the arms of `design` on those of `questions` that it asks.
+
+    Raises:
+        ExperimentError: It asks none.
+    """
+    wanted = design.questions
+    asked = [one for one in questions if wanted is None or one.question_id in wanted]
+    if not asked:
+        raise ExperimentError(f"{design.title}: none of the questions can be asked")
+    return Bench(store, config, asked, log=log, is_fresh=is_fresh)
+
+
+def run_arms(bench: Bench, design: Design) -> list[ArmResult]:
+    """What each arm found, in the order of `design`; deep ones run first, for their scores."""
+    found = {arm.name: bench.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
+    return [found[arm.name] for arm in design.arms]
+
+
+def _questions(store: Store, experiment: AnyExperiment) -> list[Question]:
+    every = question_sets.read_questions(store)
+    known = {question.question_set for question in every}
+    unknown = sorted(set(experiment.questions) - known)
+    if unknown or not every:
+        raise ExperimentError(
+            f"there are no questions of the set {unknown[0]!r}; imported are "
+            f"{', '.join(sorted(known)) or 'none'}"
+            if unknown
+            else "there are no questions: name a file under evaluation.questions in the config, "
+            "and refresh"
+        )
+    return [one for one in every if one.question_set in (experiment.questions or known)]
+
+
+def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corpus:
+    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["source", "uri"]).to_pylist()
+    documents = [(file["source"], file["uri"]) for file in files]
+    places = Places(
+        documents, roots={source.name: source.url for source in config.sources.documents}
+    )
+    paths: dict[str, str] = {}
+    for one in config.evaluation.questions:
+        paths |= question_sets.document_paths(one)
+    return Corpus(questions, documents, find=lambda name: places.find(paths.get(name, name)))
+
+
+def _made_from(config: Config, name: str, *, design: Design, bench: Bench) -> str:
+    return fingerprint(
+        REVISION,
+        name,
+        config.experiments[name].model_dump(mode="json"),
+        [bench.key_of(arm) for arm in design.arms],
+        config.evaluation.bootstrap_samples,
+        config.evaluation.margin,
+    )
+
+
+def choose(summary: pa.Table, design: Design, *, criterion: str) -> Mapping[str, str]:
+    """The best arm of each group on dev, by the mean of `criterion` at 10; none without dev.
+
+    Of equal arms the first one is chosen.
+    """
+    wanted = {
+        "split": "dev",
+        "domain": ALL_QUESTIONS,
+        "level": design.level,
+        "metric": criterion,
+        "cutoff": TOP_N,
+    }
+    rows = summary
+    for column, value in wanted.items():
+        rows = rows.filter(pc.equal(rows[column], value))
+    values = dict(zip(rows["retriever"].to_pylist(), rows["value"].to_pylist(), strict=True))
+    if not values or not design.chooses:
+        return {}
+    return {
+        group: max(
+            (arm.name for arm in design.arms if arm.group == group), key=lambda name: values[name]
+        )
+        for group in design.groups
+    }
+
+
+def _compared(
+    config: Config,
+    name: str,
+    *,
+    design: Design,
+    arms: Sequence[ArmResult],
+    bench: Bench,
+    made_from: str,
+) -> ExperimentResult:
+    samples = config.evaluation.bootstrap_samples
+    split = "test" if any(one.split == "test" for one in bench.questions) else "dev"
+    scores = pa.concat_tables(arm.scores for arm in arms)
+    criterion = config.experiments[name].criterion
+    levels = [level for level in LEVELS if level in ("gold", design.level)]
+    dev, _ = summarize(
+        scores,
+        cutoffs=CUTOFFS,
+        depth=DEPTH_OF_SUMMARY,
+        samples=samples,
+        levels=levels,
+        splits=["dev"],
+    )
+    chosen = choose(dev, design, criterion=criterion)
+    reference = design.reference or next(iter(chosen.values()), arms[0].arm.name)
+    names = [arm.arm.name for arm in arms]
+    summary, every = summarize(
+        _ordered(scores, [reference, *names]),
+        cutoffs=CUTOFFS,
+        depth=DEPTH_OF_SUMMARY,
+        samples=samples,
+        levels=levels,
+        splits=[split],
+    )
+    finalists = list(dict.fromkeys([reference, *(chosen.values() or names)]))
+    final_scores = _ordered(scores, finalists)
+    _, differences = summarize(
+        final_scores,
+        cutoffs=CUTOFFS,
+        depth=DEPTH_OF_SUMMARY,
+        samples=samples,
+        levels=levels,
+        splits=[split],
+    )
+    record = Record(
+        id=made_from[:12],
+        made_from=made_from,
+        name=name,
+        title=config.experiments[name].title or design.title,
+        source=design.source,
+        evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        split=split,
+        level=design.level,
+        criterion=criterion,
+        questions={
+            part: sum(one.split == part for one in bench.questions) for part in ("dev", "test")
+        },
+        reference=reference,
+        chosen=chosen,
+        finalists=finalists,
+        margin=config.evaluation.margin,
+        notes=list(design.notes),
+        settings=_settings(config, name),
+        versions=_versions(),
+        variants={
+            variant: _variant(bench, config, variant)
+            for variant in dict.fromkeys(arm.arm.variant for arm in arms)
+        },
+        arms={
+            one.arm.name: ArmSaid(
+                variant=one.arm.variant,
+                factors=one.arm.factors,
+                retriever=one.arm.retriever.model_dump(mode="json", exclude_defaults=True),
+                run=one.record,
+            )
+            for one in arms
+        },
+    )
+    return ExperimentResult(
+        design=design,
+        record=record,
+        scores=scores,
+        summary=pa.concat_tables([dev, summary] if split == "test" else [summary]),
+        differences=differences,
+        all_differences=every,
+        overall=overall(
+            final_scores,
+            cutoff=TOP_N,
+            samples=samples,
+            level=design.level,
+            split=split,
+        ),
+        extras={one.arm.name: one.extras for one in arms},
+        slices=[
+            _sliced(one, final_scores, design=design, split=split, samples=samples)
+            for one in _slices(design, bench.questions, final_scores)
+        ],
+    )
+
+
+def _slices(design: Design, questions: Sequence[Question], scores: pa.Table) -> list[Slice]:
+    found = length_slices(questions) if design.by_length else []
+    if design.scarce_below:
+        mask = pc.and_(
+            pc.equal(scores["retriever"], design.scarce_below),
+            pc.equal(scores["level"], design.level),
+        )
+        rows = scores.filter(mask)
+        missed = rows.filter(pc.equal(rows[f"hit_rate@{TOP_N}"], 0.0))
+        scarce = frozenset(missed["question_id"].to_pylist())
+        others = frozenset(rows["question_id"].to_pylist()) - scarce
+        found += [
+            Slice(name=f"{design.scarce_below} finds nothing (recall is scarce)", chosen=scarce),
+            Slice(name=f"{design.scarce_below} finds gold", chosen=others),
+        ]
+    return found
+
+
+def _sliced(one: Slice, scores: pa.Table, *, design: Design, split: str, samples: int) -> Sliced:
+    mask = pc.is_in(scores["question_id"], pa.array(sorted(one.chosen), pa.string()))
+    summary, differences = summarize(
+        scores.filter(mask),
+        cutoffs=CUTOFFS,
+        depth=DEPTH_OF_SUMMARY,
+        samples=samples,
+        levels=[design.level],
+        splits=[split],
+    )
+    return Sliced(one.name, summary, differences)
+
+
+def _ordered(scores: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The rows of `names`, in their order: the first one is subtracted from the others."""
+    return pa.concat_tables(
+        scores.filter(pc.equal(scores["retriever"], name)) for name in dict.fromkeys(names)
+    )
+
+
+def _variant(bench: Bench, config: Config, variant: str) -> Mapping[str, str | int]:
+    index = bench.index_of(variant)
+    joint = config.tables_of(variant).joint
+    encoders = bench.store.read(joint, columns=["encoder_id"], version=index.version)["encoder_id"]
+    return {
+        **config.variant(variant).model_dump(mode="json"),
+        "encoder": ", ".join(encoders.unique().to_pylist()),
+        "table": joint,
+        "version": index.version,
+        "data_version": sync.current_version(bench.store, joint, key="unit_id"),
+        "units": len(encoders),
+    }
+
+
+def _settings(config: Config, name: str) -> Mapping[str, object]:
+    """All settings that a replay needs; none of them is a secret."""
+    used = variants_of(config, name)
+    return {
+        "experiment": config.experiments[name].model_dump(mode="json"),
+        "retrieval": config.retrieval.model_dump(mode="json"),
+        "variants": {one: config.variants[one].model_dump(mode="json") for one in used},
+        "models": {
+            config.variants[one].model: config.models[config.variants[one].model].model_dump(
+                mode="json"
+            )
+            for one in used
+        },
+        "index": config.index.model_dump(mode="json"),
+        "evaluation": {
+            "bootstrap_samples": config.evaluation.bootstrap_samples,
+            "margin": config.evaluation.margin,
+        },
+    }
+
+
+def _versions() -> Mapping[str, str]:
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """An experiment that was run again from its record."""
+
+    record: Record
+    differing: Mapping[str, int]
+    """For each arm the number of questions that scored otherwise."""
+    largest: float
+    """Largest difference of an arm's mean at any metric."""
+    moved: Mapping[str, str]
+    """Packages that are of another version now: then -> now."""
+    seconds: float
+
+
+def replay(
+    store: Store, config: Config, name: str, *, run_id: str, log: Callable[[str], None]
+) -> Replayed:
+    """Run the arms of a recorded experiment again, with nothing kept, and compare the scores.
+
+    The settings are those of the record; the indexes must hold what they held then.
+
+    Raises:
+        ExperimentError: There is no such record, or an index holds other units now.
+    """
+    started = time.monotonic()
+    record, scores = results.recorded(store, name, run_id=run_id)
+    then = _config_of(config, record)
+    for variant, said in record.variants.items():
+        now = sync.current_version(store, str(said["table"]), key="unit_id")
+        if now != said["data_version"]:
+            raise ExperimentError(
+                f"variant {variant} holds other units than on {record.evaluated_at} (data version "
+                f"{said['data_version']}, now {now}): a replay needs the same sources and settings"
+            )
+    asked = _questions(store, then.experiments[name])
+    design = design_of(store, then, name, questions=asked)
+    bench = bench_of(store, then, design, questions=asked, log=log, is_fresh=True)
+    found = pa.concat_tables(arm.scores for arm in run_arms(bench, design))
+    differing, largest = results.differences_of(scores, found)
+    now = _versions()
+    return Replayed(
+        record=record,
+        differing=differing,
+        largest=largest,
+        moved={
+            package: f"{before} -> {now.get(package, 'not installed')}"
+            for package, before in record.versions.items()
+            if now.get(package) != before
+        },
+        seconds=time.monotonic() - started,
+    )
+
+
+def _config_of(config: Config, record: Record) -> Config:
+    """`config` with the settings of `record`; sources and places stay those of today."""
+    said = record.settings
+    fresh = Config.model_validate(
+        {
+            "state_dir": config.state_dir,
+            "retrieval": said["retrieval"],
+            "models": said["models"],
+            "chunkings": {name: one.model_dump() for name, one in config.chunkings.items()},
+            "parsers": {name: one.model_dump() for name, one in config.parsers.items()},
+            "variants": said["variants"],
+            "index": said["index"],
+            "experiments": {record.name: said["experiment"]},
+        }
+    )
+    return config.model_copy(
+        update={
+            name: getattr(fresh, name)
+            for name in ("retrieval", "models", "variants", "index", "experiments")
+        }
+    )

@@ -1,0 +1,480 @@
+"""The designs of the thesis (P0): its experiments 5.1 to 5.5 and its stages 5 and 6."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+
+from rag_assets.config import (
+    ChunkSizeExperiment,
+    Config,
+    DomainFusion,
+    EmbeddingModelExperiment,
+    FusionModeExperiment,
+    IndexSizeExperiment,
+    Method,
+    RetrievalMethodExperiment,
+    Retriever,
+    SerializerExperiment,
+    WeightedRetrieverExperiment,
+)
+from rag_assets.evaluation.experiments.design import (
+    METRIC,
+    QUESTIONS,
+    TOP_N,
+    Arm,
+    Design,
+    Figure,
+    Layout,
+)
+from rag_assets.evaluation.gold import Document, DocumentGold
+from rag_assets.evaluation.questions import Question, QuestionsError
+from rag_assets.retrieval.filters import Filters
+
+HIT_AND_MRR = {"Hit rate": ("hit_rate", TOP_N), "MRR": ("mrr", TOP_N)}
+ALL_FIVE = {
+    "Hit rate": ("hit_rate", TOP_N),
+    "F1": ("f1_of_means", TOP_N),
+    "Precision": ("precision", TOP_N),
+    "Recall": ("recall", TOP_N),
+    "MRR": ("mrr", TOP_N),
+}
+"""F1 as the thesis computed it: of mean precision and mean recall."""
+METHOD_NAMES: Mapping[Method, str] = {
+    "baseline": "Baseline",
+    "bm25": "BM25",
+    "hybrid": "Hybrid",
+    "simple_fusion": "Simple Fusion",
+    "late_fusion": "Late Fusion",
+    "weighted_fusion": "Weighted Fusion",
+    "hybrid_late_fusion": "Hybrid + Late Fusion",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What a design may know of the corpus."""
+
+    questions: Sequence[Question]
+    documents: Sequence[Document]
+    """All documents of the sources."""
+    find: Callable[[str], Sequence[Document]]
+    """The documents that a URI or id of gold names."""
+
+
+def retrieved(top_k: int, reranker: str | None) -> Retriever:
+    """One joint index, searched for `top_k` units, which are reranked."""
+    return Retriever(depth=top_k, candidates=top_k, reranker=reranker)
+
+
+def fused(
+    top_k: int, reranker: str | None, *, mode: str, weighing: Mapping[str, float] | None = None
+) -> Retriever:
+    """Documents and rows searched apart for `top_k` units each, fused into `top_k`, reranked."""
+    fusion = DomainFusion.model_validate({"mode": mode, "depth": top_k, **(weighing or {})})
+    return retrieved(top_k, reranker).model_copy(update={"domain_fusion": fusion})
+
+
+def weighted(top_k: int, reranker: str | None, *, alpha: float, top_j: int) -> Retriever:
+    """Domains weighted by the relevance of their best `top_j` units (P0, 4.4.5)."""
+    weighing = {"alpha": alpha, "top_j": top_j}
+    return fused(top_k, reranker, mode="weighted", weighing=weighing)
+
+
+def serializers(settings: SerializerExperiment, *, config: Config, base: str) -> Design:
+    """P0, 5.1: table 5.1 and figure 5.1."""
+    recipes = settings.recipes(config.variant(base))
+    arms = [
+        Arm(
+            name=recipe.serializer,
+            variant=config.variant_like(recipe),
+            retriever=retrieved(settings.top_k, settings.reranker),
+            factors={"serializer": recipe.serializer},
+        )
+        for recipe in recipes
+    ]
+    own = config.variant(base).serializer
+    return Design(
+        title="Table serializers",
+        source="P0, 5.1",
+        arms=arms,
+        reference=own if own in settings.serializers else arms[0].name,
+        tables=[
+            Layout(
+                title="Hit rate@10 and MRR of each serializer (P0, table 5.1)",
+                rows=["serializer"],
+                columns=[QUESTIONS],
+                measures=HIT_AND_MRR,
+                domains=("table", "document"),
+            )
+        ],
+        figures=[
+            Figure(
+                title="Serializers",
+                kind="bars",
+                x="serializer",
+                series=[METRIC],
+                panel=[QUESTIONS],
+                measures=HIT_AND_MRR,
+                domains=("table", "document"),
+            )
+        ],
+    )
+
+
+def index_size(settings: IndexSizeExperiment, *, base: str, corpus: Corpus) -> Design:
+    """P0, 5.2: tables 5.2 and E.1, figure 5.2."""
+    collections, asked, note = _collections(settings, corpus)
+    methods = {
+        "Baseline": retrieved(settings.top_k, settings.reranker),
+        "Simple Fusion": fused(settings.top_k, settings.reranker, mode="simple"),
+    }
+    arms = [
+        Arm(
+            name=f"{method}, {len(uris)} documents",
+            variant=base,
+            retriever=retriever,
+            factors={"method": method, "index size": len(uris)},
+            filters=None if len(uris) == len(corpus.documents) else Filters(documents=uris),
+            group=method,
+        )
+        for (method, retriever), uris in product(methods.items(), collections)
+    ]
+    return Design(
+        title="Index size",
+        source="P0, 5.2",
+        arms=arms,
+        reference=f"Baseline, {len(collections[-1])} documents",
+        chooses=False,
+        tables=[
+            Layout(
+                title="Hit rate@10 and MRR over the index size (P0, table E.1)",
+                rows=[QUESTIONS, "index size"],
+                columns=["method"],
+                measures=HIT_AND_MRR,
+            ),
+            Layout(
+                title="The largest index (P0, table 5.2, whose columns of precision and F1 are "
+                "swapped)",
+                rows=["method", QUESTIONS],
+                measures=ALL_FIVE,
+                where={"index size": len(collections[-1])},
+            ),
+        ],
+        figures=[
+            Figure(
+                title="Index size",
+                kind="lines",
+                x="index size",
+                series=[QUESTIONS],
+                panel=["method", METRIC],
+                measures=HIT_AND_MRR,
+            )
+        ],
+        notes=[
+            note,
+            f"{len(asked):,} of {len(corpus.questions):,} questions are asked: those whose gold "
+            "the smallest collection holds. Rows are in every collection.",
+        ],
+        questions=asked,
+    )
+
+
+def _collections(
+    settings: IndexSizeExperiment, corpus: Corpus
+) -> tuple[list[frozenset[str]], frozenset[str], str]:
+    """Nested collections as URIs, smallest first; the questions to ask; how they were made."""
+    everything = frozenset(uri for _, uri in corpus.documents)
+    gold = {question.question_id: _gold_of(question, corpus) for question in corpus.questions}
+    if settings.collections is None:
+        smallest = frozenset(uri for uris in gold.values() for uri in uris or ())
+        others = sorted(everything - smallest, key=_hash)
+        collections = [
+            smallest | frozenset(others[: len(others) >> halvings])
+            for halvings in range(settings.sizes - 1, -1, -1)
+        ]
+        note = "Collections: the documents with gold, and of the others the first by hash."
+    else:
+        collections, note = _read_collections(settings.collections, corpus), "Collections: as given"
+    asked = frozenset(
+        question for question, uris in gold.items() if uris is not None and uris <= collections[0]
+    )
+    return list(dict.fromkeys(collections)), asked, note
+
+
+def _gold_of(question: Question, corpus: Corpus) -> frozenset[str] | None:
+    """URIs of the documents with gold; None if a document cannot be found."""
+    found = [corpus.find(piece.uri) for piece in question.gold if isinstance(piece, DocumentGold)]
+    return frozenset(uri for held in found for _, uri in held) if all(found) else None
+
+
+def _read_collections(path: Path, corpus: Corpus) -> list[frozenset[str]]:
+    try:
+        listed: dict[str, list[str]] = json.loads(path.read_text("utf-8"))["collections"]
+        found = [
+            frozenset(uri for name in names for _, uri in corpus.find(name))
+            for names in listed.values()
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise QuestionsError(
+            f'{path} is not of the form {{"collections": {{"SIZE": [document id, ...]}}}}: {error}'
+        ) from error
+    ordered = sorted((one for one in found if one), key=len)
+    if not ordered or any(not one <= more for one, more in pairwise(ordered)):
+        raise QuestionsError(f"{path}: each collection must hold all smaller ones, and documents")
+    return ordered
+
+
+def _hash(uri: str) -> bytes:
+    return hashlib.sha256(uri.encode()).digest()
+
+
+def chunk_size(settings: ChunkSizeExperiment, *, config: Config, base: str) -> Design:
+    """P0, 5.3: table E.2, figures 5.3 and 5.4."""
+    methods: Mapping[str, Callable[[int], Retriever]] = {
+        "Baseline": lambda k: retrieved(k, settings.reranker),
+        "Late Fusion": lambda k: fused(k, settings.reranker, mode="relative_score"),
+    }
+    recipes = settings.recipes(config.variant(base))
+    arms = [
+        Arm(
+            name=f"{method}, {recipe.chunking}, top_k {top_k}",
+            variant=config.variant_like(recipe),
+            retriever=retriever(top_k),
+            factors={"method": method, "chunking": recipe.chunking, "top_k": top_k},
+            group=method,
+        )
+        for (method, retriever), recipe, top_k in product(methods.items(), recipes, settings.top_k)
+    ]
+    return Design(
+        title="Chunk size and number of retrieved units",
+        source="P0, 5.3",
+        arms=arms,
+        tables=[
+            Layout(
+                title="Hit rate@10 and MRR over chunking and top_k (P0, table E.2)",
+                rows=[QUESTIONS, "top_k"],
+                columns=["method", "chunking"],
+                measures={"HR": ("hit_rate", TOP_N), "MRR": ("mrr", TOP_N)},
+            )
+        ],
+        figures=[
+            Figure(
+                title="top_k",
+                kind="lines",
+                x="top_k",
+                series=[QUESTIONS],
+                panel=[METRIC, "method", "chunking"],
+                measures=HIT_AND_MRR,
+            )
+        ],
+    )
+
+
+def fusion_modes(settings: FusionModeExperiment, *, config: Config, base: str) -> Design:
+    """P0, 5.4: table 5.3 and figure 5.5."""
+    [recipe] = settings.recipes(config.variant(base))
+    arms = [
+        Arm(
+            name=mode,
+            variant=config.variant_like(recipe),
+            retriever=fused(settings.top_k, settings.reranker, mode=mode),
+            factors={"mode": mode},
+        )
+        for mode in settings.modes
+    ]
+    return Design(
+        title="Fusion modes",
+        source="P0, 5.4",
+        arms=arms,
+        reference=arms[0].name,
+        tables=[
+            Layout(
+                title="Hit rate@10 and MRR of each fusion mode (P0, table 5.3)",
+                rows=[QUESTIONS],
+                columns=["mode"],
+                measures=HIT_AND_MRR,
+            )
+        ],
+        figures=[
+            Figure(
+                title="Fusion modes",
+                kind="bars",
+                x=QUESTIONS,
+                series=["mode"],
+                panel=[METRIC],
+                measures=HIT_AND_MRR,
+            )
+        ],
+        notes=[
+            "No unit is in both domains, so reciprocal ranks alternate between the two lists, "
+            "and what reranking changes afterwards is the same for all modes."
+        ],
+    )
+
+
+def embedding_models(settings: EmbeddingModelExperiment, *, config: Config, base: str) -> Design:
+    """P0, stage 5: hit rate and MRR of each embedding model."""
+    arms = [
+        Arm(
+            name=recipe.model,
+            variant=config.variant_like(recipe),
+            retriever=retrieved(settings.top_k, settings.reranker),
+            factors={"model": recipe.model},
+        )
+        for recipe in settings.recipes(config.variant(base))
+    ]
+    return Design(
+        title="Embedding models",
+        source="P0, 4.6, stage 5",
+        arms=arms,
+        reference=arms[0].name,
+        tables=[
+            Layout(
+                title="Scores of each embedding model",
+                rows=["model", QUESTIONS],
+                measures=ALL_FIVE,
+            )
+        ],
+        figures=[
+            Figure(
+                title="Embedding models",
+                kind="bars",
+                x=QUESTIONS,
+                series=["model"],
+                panel=[METRIC],
+                measures=HIT_AND_MRR,
+            )
+        ],
+    )
+
+
+def weighted_retriever(
+    settings: WeightedRetrieverExperiment, *, config: Config, base: str
+) -> Design:
+    """P0, 5.5: tables 5.4 to 5.6 and figure 5.6."""
+    [recipe] = settings.recipes(config.variant(base))
+    widest = max(settings.top_j)
+    pairs = [(top_j, settings.alpha_of_top_j) for top_j in settings.top_j]
+    pairs += [(widest, alpha) for alpha in settings.alpha]
+    arms = [
+        Arm(
+            name=f"top_j {top_j}, alpha {alpha:g}",
+            variant=config.variant_like(recipe),
+            retriever=weighted(settings.top_k, settings.reranker, alpha=alpha, top_j=top_j),
+            factors={"top_j": top_j, "alpha": alpha},
+        )
+        for top_j, alpha in dict.fromkeys(pairs)
+    ]
+    return Design(
+        title="Weighted retriever",
+        source="P0, 5.5",
+        arms=arms,
+        reference=arms[0].name,
+        tables=[
+            Layout(
+                title="Scores over top_j (P0, table 5.4)",
+                rows=["top_j"],
+                measures=ALL_FIVE,
+                where={"alpha": settings.alpha_of_top_j},
+                domains=("combined",),
+            ),
+            Layout(
+                title="Scores over alpha (P0, table 5.6)",
+                rows=["alpha"],
+                measures=ALL_FIVE,
+                where={"top_j": widest},
+                domains=("combined",),
+            ),
+        ],
+        figures=[
+            Figure(
+                title="alpha",
+                kind="lines",
+                x="alpha",
+                series=[QUESTIONS],
+                panel=[METRIC],
+                measures=HIT_AND_MRR,
+                where={"top_j": widest},
+            )
+        ],
+        notes=[
+            "Weights are multiplied with scores in [0, 1]; where a reranker orders the fused units "
+            "once more, as in the paper, they decide only which units it sees."
+        ],
+    )
+
+
+def retrieval_methods(settings: RetrievalMethodExperiment, *, config: Config, base: str) -> Design:
+    """P0, 4.6.6: the best settings of each method."""
+    arms = [
+        Arm(
+            name=", ".join([METHOD_NAMES[method], recipe.chunking, *shown]),
+            variant=config.variant_like(recipe),
+            retriever=retriever,
+            factors={"method": METHOD_NAMES[method], "chunking": recipe.chunking},
+            group=METHOD_NAMES[method],
+        )
+        for method, recipe in product(settings.methods, settings.recipes(config.variant(base)))
+        for shown, retriever in _settings_of(method, settings)
+    ]
+    return Design(
+        title="Retrieval methods, each at its best",
+        source="P0, 4.6.6",
+        arms=arms,
+        tables=[
+            Layout(
+                title="The settings of each method that are best on dev",
+                rows=["method", QUESTIONS],
+                measures=ALL_FIVE,
+                is_of_chosen=True,
+            )
+        ],
+        figures=[
+            Figure(
+                title="Methods at their best",
+                kind="bars",
+                x=QUESTIONS,
+                series=["method"],
+                panel=[METRIC],
+                measures=HIT_AND_MRR,
+                is_of_chosen=True,
+            )
+        ],
+        notes=["Tables and figures show the arm of each method that was chosen on dev."],
+    )
+
+
+def _settings_of(
+    method: Method, settings: RetrievalMethodExperiment
+) -> Iterator[tuple[list[str], Retriever]]:
+    """What may be chosen for a method: how it is named, and the retriever."""
+    rerankers = list(dict.fromkeys([None, settings.reranker]))
+    for top_k, reranker in product(settings.top_k, rerankers):
+        shown = [f"top_k {top_k}", *([reranker] if reranker else [])]
+        plain = retrieved(top_k, reranker)
+        match method:
+            case "baseline":
+                yield shown, plain
+            case "bm25":
+                yield shown, plain.model_copy(update={"signals": ["bm25"]})
+            case "hybrid":
+                yield shown, _hybrid(plain)
+            case "simple_fusion":
+                yield shown, fused(top_k, reranker, mode="simple")
+            case "late_fusion":
+                for mode in settings.modes:
+                    yield [mode, *shown], fused(top_k, reranker, mode=mode)
+            case "hybrid_late_fusion":
+                for mode in settings.modes:
+                    yield [mode, *shown], _hybrid(fused(top_k, reranker, mode=mode))
+            case "weighted_fusion":
+                for alpha in settings.alpha:
+                    retriever = weighted(top_k, reranker, alpha=alpha, top_j=top_k)
+                    yield [f"alpha {alpha:g}", *shown], retriever
+
+
+def _hybrid(retriever: Retriever) -> Retriever:
+    return retriever.model_copy(update={"signals": ["dense", "bm25"], "depth": None})

@@ -1,0 +1,268 @@
+"""`rag-assets experiment`: compare retrieval settings on the questions, and replay a comparison."""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets import schemas, sync
+from rag_assets.atomic import write_atomically
+from rag_assets.config import Config
+from rag_assets.serving import disk
+from rag_assets.serving.command import Answer, CommandError, Json, say, table
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.evaluation.experiments.results import Run
+    from rag_assets.evaluation.experiments.run import Replayed
+
+SUMMARY = "compare retrieval settings on the questions; only what changed is run again"
+EXAMPLES = """\
+  rag-assets experiment                        list the experiments of the config
+  rag-assets experiment serializers            build what it compares, run it, show the result
+  rag-assets experiment --all --json
+  rag-assets experiment serializers --replay 3f2a9c41d07e"""
+
+LOCK = "index"
+BUILT = "built.json"
+"""What each variant was last built from for an experiment, in the folder of experiments."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("name", nargs="*", metavar="NAME", help="experiments; listed unless given")
+    command.add_argument("--all", action="store_true", help="run all experiments of the config")
+    command.add_argument(
+        "--replay", metavar="ID", help="run the recorded arms of run ID again and compare"
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Run, list or replay."""
+    from rag_assets.evaluation.experiments.run import ExperimentError, experiment_of
+    from rag_assets.models.rerankers import RerankerError
+
+    config = configuration.load()
+    store = Store.of(config)
+    names = list(config.experiments) if options.all else options.name
+    for name in names:
+        experiment_of(config, name)
+    if options.replay and len(names) != 1:
+        raise CommandError("--replay needs the name of one experiment")
+    if not names:
+        return _listed(store, config)
+    try:
+        if options.replay:
+            return _replayed(store, config, names[0], run_id=options.replay)
+        return _run(store, config, names)
+    except (ExperimentError, RerankerError) as error:
+        raise CommandError(str(error)) from error
+
+
+def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
+    started = time.monotonic()
+    with disk.writing(config.state_dir), store.lock(LOCK, log=say):
+        build(store, config, names)
+        runs, errors = _materialized(store, config, names)
+    paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in runs]
+    paragraphs += [f"Failed: {name}: {reason}" for name, reason in errors.items()]
+    seconds = time.monotonic() - started
+    return Answer(
+        record={
+            "experiments": [_record(one) for one in runs],
+            "errors": errors,
+            "seconds": round(seconds, 3),
+        },
+        text="\n\n".join([*paragraphs, f"Done after {seconds:,.1f} s."]),
+        code=1 if errors else 0,
+    )
+
+
+def build(store: Store, config: Config, names: Sequence[str]) -> None:
+    """Build the variants that the experiments compare, where they are not as the sources are.
+
+    The sources are taken as they were last read, so that all variants hold the same; they are read
+    first where they never were.
+
+    Raises:
+        CommandError: A variant cannot be built.
+    """
+    from rag_assets.evaluation.experiments.assets import BUILD_JOB
+    from rag_assets.evaluation.experiments.run import variants_of
+    from rag_assets.serving.refresh import NIGHTLY_JOB, refresh
+
+    wanted = dict.fromkeys(one for name in names for one in variants_of(config, name))
+    for place, variant in enumerate(wanted):
+        if _built(store).get(variant) == _state_of(store, config, variant):
+            continue
+        never_read = not store.exists(schemas.DOCUMENT_FILES_TABLE) and not store.exists(
+            schemas.TABLE_ROWS_TABLE
+        )
+        say(f"building variant {variant} ({place + 1} of {len(wanted)})")
+        outcome = refresh(
+            config,
+            variant=variant,
+            allow_shrink=False,
+            retry_failed=False,
+            job_name=NIGHTLY_JOB if never_read else BUILD_JOB,
+        )
+        if outcome.errors:
+            step, reason = next(iter(outcome.errors.items()))
+            raise CommandError(f"variant {variant} cannot be built: {step}: {reason}")
+        state = _built(store) | {variant: _state_of(store, config, variant)}
+        write_atomically(_file(store), json.dumps(state, indent=1))
+
+
+def _state_of(store: Store, config: Config, variant: str) -> Mapping[str, str]:
+    """What tells whether a variant is as the sources and its recipe are."""
+    from rag_assets.identity import fingerprint
+
+    parts = config.variant(variant)
+    recipe = [
+        config.parsers[parts.parser],
+        config.chunkings[parts.chunking],
+        config.models[parts.model],
+        config.tables,
+    ]
+    tables = {
+        schemas.DOCUMENT_FILES_TABLE: "document_id",
+        schemas.TABLE_ROWS_TABLE: "row_id",
+        config.tables_of(variant).joint: "unit_id",
+    }
+    return {
+        "recipe": fingerprint(
+            parts.model_dump(mode="json"), [one.model_dump(mode="json") for one in recipe]
+        ),
+        **{
+            name: sync.current_version(store, name, key=key) if store.exists(name) else ""
+            for name, key in tables.items()
+        },
+    }
+
+
+def _built(store: Store) -> dict[str, Mapping[str, str]]:
+    try:
+        return json.loads(_file(store).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _file(store: Store) -> Path:
+    return store.root / "experiments" / BUILT
+
+
+def _materialized(
+    store: Store, config: Config, names: Sequence[str]
+) -> tuple[list["Run"], dict[str, str]]:
+    """Run the assets of the experiments in this process, recorded where the UI shows them."""
+    import dagster as dg
+
+    from rag_assets.definitions import definitions
+    from rag_assets.evaluation.experiments.assets import JOB, asset_key
+    from rag_assets.evaluation.experiments.results import runs
+    from rag_assets.serving import instance, progress
+    from rag_assets.serving.refresh import reason_of
+
+    loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
+    job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(JOB)
+    with instance.opened(config) as opened:
+        instance.close_dead_runs(opened)
+        instance.wait_for_pools(opened, say=say)
+        result = job.execute_in_process(
+            instance=opened,
+            asset_selection=[asset_key(name) for name in names],
+            run_config={"loggers": {"progress": {"config": {}}}},
+            tags=instance.RUN_TAGS,
+            raise_on_error=False,
+        )
+    errors = {
+        str(event.step_key).removeprefix("experiments__"): disk.remedy_for(
+            reason, folder=config.state_dir
+        )
+        or reason
+        for event in result.all_events
+        if event.is_step_failure and (reason := reason_of(event))
+    }
+    done = [
+        event.materialization.metadata["run"].value
+        for event in result.get_asset_materialization_events()
+    ]
+    found = [one for name in names for one in runs(store, name) if one.record.id in done]
+    return found, errors
+
+
+def _record(one: "Run") -> Mapping[str, Json]:
+    record = one.record
+    return {
+        "experiment": record.name,
+        "run": record.id,
+        "split": record.split,
+        "reference": record.reference,
+        "chosen": record.chosen,
+        "arms": len(record.arms),
+        "summary": one.summary().to_pylist(),
+        "differences": one.differences().to_pylist(),
+        "report": str(one.report),
+    }
+
+
+def _listed(store: Store, config: Config) -> Answer:
+    from rag_assets.evaluation.experiments.results import runs
+
+    if not config.experiments:
+        return Answer(
+            record={"experiments": []},
+            text="The config has no experiments: add `experiments:` with `serializers:` below it, "
+            "or see docs/experiments.md.",
+        )
+    rows: list[dict[str, Json]] = []
+    for name, experiment in config.experiments.items():
+        newest = next(iter(runs(store, name)), None)
+        record = newest.record if newest else None
+        rows.append(
+            {
+                "experiment": name,
+                "design": experiment.design,
+                "last run": record.id if record else "never",
+                "at": record.evaluated_at if record else "",
+                "arms": len(record.arms) if record else None,
+                "chosen on dev": "; ".join(record.chosen.values()) if record else "",
+            }
+        )
+    return Answer(record={"experiments": rows}, text=table(rows, columns=list(rows[0])))
+
+
+def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Answer:
+    from rag_assets.evaluation.experiments.run import replay
+
+    found = replay(store, config, name, run_id=run_id, log=say)
+    differing = {arm: count for arm, count in found.differing.items() if count}
+    return Answer(
+        record={
+            "experiment": name,
+            "run": run_id,
+            "differing": found.differing,
+            "largest_difference": found.largest,
+            "packages": found.moved,
+            "seconds": round(found.seconds, 3),
+        },
+        text="\n".join(_replay_lines(found, differing)),
+        code=3 if differing else 0,
+    )
+
+
+def _replay_lines(found: "Replayed", differing: Mapping[str, int]) -> Iterator[str]:
+    record = found.record
+    arms = len(record.arms)
+    yield f"Run {record.id} of {record.name}, {record.evaluated_at}: {arms} arms run again."
+    if differing:
+        lines = [{"arm": arm, "questions that score otherwise": n} for arm, n in differing.items()]
+        yield table(lines, columns=list(lines[0]))
+        yield f"Largest difference of a mean: {found.largest:.4f}."
+    else:
+        yield "Every question scores as it did."
+    for package, change in found.moved.items():
+        yield f"{package}: {change}"
