@@ -155,7 +155,7 @@ def units(dimension: int) -> pa.Schema:
         _column("index", pa.int32(), "position of the chunk in its document; NULL for rows"),
         _column("char_start", pa.int64(), "first character in the document's text; NULL for rows"),
         _column("char_end", pa.int64(), "one past the last character; NULL for rows"),
-        _required("text", pa.string(), "the unit's text"),
+        _required("text", pa.string(), "the unit's text; a chunk's header, if any, comes first"),
         _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
         _required("encoder_id", pa.string(), "model and path that computed the vector"),
         _required("windows", pa.int32(), "windows that were pooled; 1 if the text fits"),

@@ -202,9 +202,9 @@ class _Headers:
 
     def _shortened(self, header: str) -> tuple[str, int]:
         """The words of `header` that fit, and their tokens; none if not even the first does."""
-        [words] = self._counter.words([header])
-        for last in range(bisect_right(words.before, self.most) - 1, 0, -1):
-            line = header[: words.ends[last - 1]] + HEADER_END
+        words = header.split()
+        for last in range(min(len(words), self.most), 0, -1):
+            line = " ".join(words[:last]) + HEADER_END
             tokens = self._counter.count(line) - self._counter.special
             if tokens <= self.most:
                 return line, tokens
