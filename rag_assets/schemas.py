@@ -91,7 +91,7 @@ CHUNKS = derived(
     _required("source", pa.string(), "name of the document source"),
     _required("uri", pa.string(), "the document's URI below the source root"),
     _required("index", pa.int32(), "position in the document, from 0; neighbours are index +- 1"),
-    _required("text", pa.string(), "exact slice of the document's text (elements joined)"),
+    _required("text", pa.string(), "header, if any, and exact slice of the elements joined"),
     _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
     _required("tokens", pa.int32(), "length under its tokenizer, special tokens counted"),
     _required("char_start", pa.int64(), "first character in the document's text"),
@@ -155,12 +155,17 @@ def units(dimension: int) -> pa.Schema:
         _column("index", pa.int32(), "position of the chunk in its document; NULL for rows"),
         _column("char_start", pa.int64(), "first character in the document's text; NULL for rows"),
         _column("char_end", pa.int64(), "one past the last character; NULL for rows"),
-        _required("text", pa.string(), "the unit's text"),
+        _required("text", pa.string(), "the unit's text; a chunk's header, if any, comes first"),
         _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
         _required("encoder_id", pa.string(), "model and path that computed the vector"),
         _required("windows", pa.int32(), "windows that were pooled; 1 if the text fits"),
         _required("vector", pa.list_(pa.float32(), dimension), "unit vector (L2 norm 1)"),
     )
+
+
+def slice_of(text: str, char_start: int, char_end: int) -> str:
+    """The `text` of a chunk without its header: what stands in the document at that place."""
+    return text[-(char_end - char_start) :]
 
 
 DOMAINS = ("document", "table")

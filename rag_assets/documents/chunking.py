@@ -3,6 +3,11 @@
 The document's text is its elements joined by an empty line, page headers and footers left out. A
 chunk begins and ends with a word and never exceeds the limit under the real tokenizer; only a
 word that alone exceeds it is cut. Equal elements and settings give equal chunks.
+
+A header, if the chunking has one, stands on a line of its own before the slice: it enters the
+model with it and counts towards the limit. One that takes more than a quarter of the limit is
+shortened at a word, so that a chunk is never mostly header; a word that needs more than what such
+a header leaves is cut.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,6 +20,10 @@ from rag_assets.documents.tokens import TokenCounter, Words
 
 SEPARATOR = "\n\n"
 LEFT_OUT = frozenset({"page_header", "page_footer"})
+HEADER_END = "\n"
+HEADER_SEPARATOR = " > "
+HEADER_SHARE = 4
+"""A header takes at most the limit divided by this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class Chunk:
     """A slice of a document's text and where it comes from."""
 
     text: str
+    """Header and line break, if there is one, and the slice."""
     tokens: int
     """Under the chunking's tokenizer, special tokens included."""
     char_start: int
@@ -65,13 +75,13 @@ class DocumentText:
             position += len(block.text) + len(SEPARATOR)
         return cls(SEPARATOR.join(block.text for block in kept), kept, starts)
 
-    def chunk(self, start: int, end: int, *, tokens: int) -> Chunk:
-        """The slice from `start` to `end` as a chunk."""
+    def chunk(self, start: int, end: int, *, tokens: int, header: str = "") -> Chunk:
+        """The slice from `start` to `end` as a chunk; `header` includes its line break."""
         first = bisect_right(self.starts, start) - 1
         last = bisect_right(self.starts, end - 1) - 1
         touched = self.blocks[first : last + 1]
         return Chunk(
-            text=self.text[start:end],
+            text=header + self.text[start:end],
             tokens=tokens,
             char_start=start,
             char_end=end,
@@ -120,15 +130,20 @@ def chunks_of(
     size: int,
     overlap: int,
     counter: TokenCounter,
+    header: str = "none",
+    names: Sequence[str] | None = None,
 ) -> list[list[Chunk]]:
     """Cut documents.
 
     Args:
         documents: The elements of each, in reading order.
         strategy: One of `STRATEGIES`.
-        size: Most tokens of a chunk, special tokens included.
+        size: Most tokens of a chunk, special tokens and header included.
         overlap: Most tokens that a chunk repeats from the one before, in whole words.
         counter: Counts tokens.
+        header: `none`, or what stands before each slice: the document's `title`, or the `section`
+            as well. A heading that the slice itself begins with is not repeated.
+        names: What each document is called if no heading spans it; needed for a header.
 
     Returns:
         The chunks of each document in reading order; none if there is no text.
@@ -136,10 +151,70 @@ def chunks_of(
     texts = [DocumentText.of(blocks) for blocks in documents]
     words = counter.words([document.text for document in texts])
     regions = STRATEGIES[strategy]
+    headers: list[_Headers | None] = [None] * len(texts)
+    if header != "none":
+        headers = [
+            _Headers(document, counter, name=name, with_section=header == "section", size=size)
+            for document, name in zip(texts, names or (), strict=True)
+        ]
     return [
-        list(_Cutter(document, held, counter, size=size, overlap=overlap).cut(regions(document)))
-        for document, held in zip(texts, words, strict=True)
+        list(
+            _Cutter(document, held, counter, size=size, overlap=overlap, headers=above).cut(
+                regions(document)
+            )
+        )
+        for document, held, above in zip(texts, words, headers, strict=True)
     ]
+
+
+class _Headers:
+    """The headers of the chunks of one document."""
+
+    def __init__(
+        self,
+        document: DocumentText,
+        counter: TokenCounter,
+        *,
+        name: str,
+        with_section: bool,
+        size: int,
+    ) -> None:
+        self.most = size // HEADER_SHARE
+        """Tokens that a header takes at most."""
+        self._document = document
+        self._counter = counter
+        self._with_section = with_section
+        self._title = _title(document, name=name)
+        self._fitted: dict[str, tuple[str, int]] = {}
+
+    def at(self, start: int) -> tuple[str, int]:
+        """Header, line break included, and tokens of a chunk that begins at `start`."""
+        place = bisect_right(self._document.starts, start) - 1
+        block = self._document.blocks[place]
+        path = block.section_path
+        parts = path if path[:1] == (self._title,) else (self._title, *path)
+        if block.type == "heading" and start == self._document.starts[place]:
+            parts = parts[:-1]
+        header = HEADER_SEPARATOR.join(parts if self._with_section else parts[:1])
+        if header not in self._fitted:
+            self._fitted[header] = self._shortened(header)
+        return self._fitted[header]
+
+    def _shortened(self, header: str) -> tuple[str, int]:
+        """The words of `header` that fit, and their tokens; none if not even the first does."""
+        words = header.split()
+        for last in range(min(len(words), self.most), 0, -1):
+            line = " ".join(words[:last]) + HEADER_END
+            tokens = self._counter.count(line) - self._counter.special
+            if tokens <= self.most:
+                return line, tokens
+        return "", 0
+
+
+def _title(document: DocumentText, *, name: str) -> str:
+    """The heading that all others of `document` lie under, else `name`."""
+    outermost = {block.section_path[0] for block in document.blocks if block.section_path}
+    return outermost.pop() if len(outermost) == 1 else name
 
 
 class _Cutter:
@@ -153,21 +228,25 @@ class _Cutter:
         *,
         size: int,
         overlap: int,
+        headers: _Headers | None,
     ) -> None:
         self._document = document
         self._words = words
         self._counter = counter
         self._budget = size - counter.special
         self._overlap = overlap
+        self._headers = headers
+        self._least = self._budget - (headers.most if headers else 0)
+        """What is left beside the longest header."""
 
     def cut(self, regions: Iterable[Region]) -> Iterator[Chunk]:
         """Chunks of each region; a word over the limit stands alone, in pieces."""
         words = self._words
         for region in regions:
             first, end = (bisect_left(words.starts, place) for place in region)
-            if words.most > self._budget:
+            if words.most > self._least:
                 for position in range(first, end):
-                    if words.before[position + 1] - words.before[position] > self._budget:
+                    if words.before[position + 1] - words.before[position] > self._least:
                         yield from self._windows(first, position)
                         yield from self._pieces(words.starts[position], words.ends[position])
                         first = position + 1
@@ -185,7 +264,8 @@ class _Cutter:
     def _last(self, first: int, end: int) -> int:
         """One past the last word of the longest chunk that begins with `first`."""
         before = self._words.before
-        last = min(bisect_right(before, before[first] + self._budget) - 1, end)
+        room = self._budget - self._header(first)[1]
+        last = min(bisect_right(before, before[first] + room) - 1, end)
         if not self._counter.is_additive:
             while last > first + 1 and self._tokens(first, last) > self._budget:
                 last -= 1
@@ -197,7 +277,7 @@ class _Cutter:
         overlapping = bisect_left(before, before[last] - self._overlap)
         roomy = bisect_left(before, before[last + 1] - self._budget)
         following = max(overlapping, roomy, first + 1)
-        if not self._counter.is_additive:
+        if self._headers or not self._counter.is_additive:
             while following < last and self._tokens(following, last + 1) > self._budget:
                 following += 1
         return following
@@ -205,17 +285,24 @@ class _Cutter:
     def _chunk(self, first: int, last: int) -> Chunk:
         tokens = self._tokens(first, last) + self._counter.special
         start, end = self._words.starts[first], self._words.ends[last - 1]
-        return self._document.chunk(start, end, tokens=tokens)
+        return self._document.chunk(start, end, tokens=tokens, header=self._header(first)[0])
 
     def _tokens(self, first: int, last: int) -> int:
+        """Tokens of a chunk of these words, its header included."""
         words = self._words
+        header, tokens = self._header(first)
         if self._counter.is_additive:
-            return words.before[last] - words.before[first]
+            return tokens + words.before[last] - words.before[first]
         text = self._document.text[words.starts[first] : words.ends[last - 1]]
-        return self._counter.count(text) - self._counter.special
+        return self._counter.count(header + text) - self._counter.special
+
+    def _header(self, first: int) -> tuple[str, int]:
+        """Header of a chunk that begins with the word `first`, and its tokens."""
+        return self._headers.at(self._words.starts[first]) if self._headers else ("", 0)
 
     def _pieces(self, start: int, end: int) -> Iterator[Chunk]:
-        for piece in self._counter.pieces(self._document.text[start:end], most=self._budget):
-            tokens = self._counter.count(piece)
-            yield self._document.chunk(start, start + len(piece), tokens=tokens)
+        for piece in self._counter.pieces(self._document.text[start:end], most=self._least):
+            header = self._headers.at(start)[0] if self._headers else ""
+            tokens = self._counter.count(header + piece)
+            yield self._document.chunk(start, start + len(piece), tokens=tokens, header=header)
             start += len(piece)

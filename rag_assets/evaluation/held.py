@@ -95,15 +95,17 @@ def _quotes(
         if piece.quote and document in chunks
     }
     texts = {
-        document: DocumentText(
-            [
-                ChunkText(chunk["unit_id"], chunk["char_start"], chunk["char_end"], chunk["text"])
-                for chunk in chunks[document]
-            ]
-        )
+        document: DocumentText([_chunk_text(chunk) for chunk in chunks[document]])
         for document in {document for document, _ in wanted}
     }
     return {(document, quote): texts[document].holders(quote) for document, quote in wanted}
+
+
+def _chunk_text(chunk: Mapping) -> ChunkText:
+    """Without the header, in which nothing is quoted."""
+    start, end = chunk["char_start"], chunk["char_end"]
+    text = schemas.slice_of(chunk["text"], start, end)
+    return ChunkText(chunk["unit_id"], start, end, text)
 
 
 def _rows(

@@ -19,6 +19,7 @@ class ChunkText:
     char_start: int
     char_end: int
     text: str
+    """Exactly what stands there: no header."""
 
 
 def normalized(text: str) -> str:

@@ -1,8 +1,8 @@
 """Context: what is read around a unit that was found, for whoever answers from it.
 
 A chunk takes in its neighbours of the same section, joined by their place in the document's text,
-so that an overlap appears once. A row takes in all rows of its table, where that is small enough.
-Neighbours are derived from document and index, never stored.
+so that an overlap appears once and a header only before the first. A row takes in all rows of its
+table, where that is small enough. Neighbours are derived from document and index, never stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from rag_assets.config import Expansion
 from rag_assets.retrieval.filters import literal
+from rag_assets.schemas import slice_of
 
 Unit: TypeAlias = Mapping[str, str | int | None]
 COLUMNS = (
@@ -92,6 +93,8 @@ def _joined(chunks: Sequence[Unit]) -> str:
     """Chunks of one document in order, what two of them share once."""
     text = str(chunks[0]["text"])
     for before, chunk in pairwise(chunks):
-        overlap = int(before["char_end"] or 0) - int(chunk["char_start"] or 0)
-        text += str(chunk["text"])[overlap:] if overlap >= 0 else "\n" + str(chunk["text"])
+        start, end = int(chunk["char_start"] or 0), int(chunk["char_end"] or 0)
+        overlap = int(before["char_end"] or 0) - start
+        following = slice_of(str(chunk["text"]), start, end)
+        text += following[overlap:] if overlap >= 0 else "\n" + following
     return text

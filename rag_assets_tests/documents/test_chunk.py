@@ -1,12 +1,14 @@
 """Elements to chunks: what is cut again, and what the rows say."""
 
+import hashlib
+
 import pytest
 
 from rag_assets import schemas
 from rag_assets.config import Chunking
 from rag_assets.documents import chunk
 from rag_assets.documents.tokens import TokenCounter
-from rag_assets.identity import chunk_id, text_hash
+from rag_assets.identity import chunk_id, fingerprint, text_hash
 from rag_assets_tests.documents.making import SENTENCE, pdf
 
 
@@ -104,6 +106,34 @@ def test_another_size_or_tokenizer_cuts_again(project, cut, tmp_path):
     other = project.chunk(config=with_chunking(size=128, tokenizer=str(tmp_path)))
     assert other.changed == 1
     assert len(cut) == 3
+
+
+def test_a_header_enters_the_model_and_moves_no_slice(project, cut):
+    project.write("below/load_tests.md", f"{SENTENCE * 40}\n\n# One\n\nA.\n\n# Two\n\nB.")
+    refresh(project)
+    refresh(project, chunking="fixed_256_header")
+    plain = project.chunks()
+    rows = project.chunks(chunking="fixed_256_header")
+    text = "\n\n".join(row["text"] for row in project.elements())
+    for row in rows:
+        part = text[row["char_start"] : row["char_end"]]
+        assert row["text"] == f"load tests\n{part}"
+        assert schemas.slice_of(row["text"], row["char_start"], row["char_end"]) == part
+        assert row["text_hash"] == text_hash(row["text"])
+        assert row["tokens"] <= 256
+    assert {row["chunk_id"] for row in rows}.isdisjoint(row["chunk_id"] for row in plain)
+    assert (plain[0]["char_start"], plain[-1]["char_end"]) == (0, rows[-1]["char_end"])
+    assert project.chunk().unchanged == 1
+
+    other = Chunking(header="title")
+    config = project.config.model_copy(update={"chunkings": {"fixed_256": other}})
+    assert project.chunk(config=config).changed == 1
+
+
+def test_without_a_header_fingerprints_are_those_of_a_chunking_that_knew_none():
+    recipe = chunk._recipe(Chunking(), tokenizer=b"{}")
+    sha256 = hashlib.sha256(b"{}").hexdigest()
+    assert recipe == fingerprint("chunks", 2, "fixed", 256, 20, sha256)
 
 
 def test_elements_that_were_parsed_again_but_say_the_same_leave_the_chunks(

@@ -42,11 +42,24 @@ def block(index, text, *, kind="text", page=None, path=()):
     return Block(index=index, type=kind, text=text, page=page, section_path=path)
 
 
-def cut(blocks, *, strategy="fixed", size=32, overlap=6, counter=None):
+def cut(
+    blocks, *, strategy="fixed", size=32, overlap=6, counter=None, header="none", name="a report"
+):
     [chunks] = chunks_of(
-        [blocks], strategy=strategy, size=size, overlap=overlap, counter=counter or word_piece()
+        [blocks],
+        strategy=strategy,
+        size=size,
+        overlap=overlap,
+        counter=counter or word_piece(),
+        header=header,
+        names=[name],
     )
     return chunks
+
+
+def header_of(chunk):
+    """What stands before the slice, line break included."""
+    return chunk.text[: len(chunk.text) - (chunk.char_end - chunk.char_start)]
 
 
 WORDS = st.sampled_from(
@@ -81,18 +94,29 @@ def documents(draw):
     size=st.integers(9, 80),
     share=st.floats(0, 0.5),
     tokenizer=st.sampled_from(sorted(COUNTERS)),
+    header=st.sampled_from(["none", "title", "section"]),
 )
-@settings(max_examples=150)
-def test_the_laws_of_chunks(blocks, strategy, size, share, tokenizer):
+@settings(max_examples=300)
+def test_the_laws_of_chunks(blocks, strategy, size, share, tokenizer, header):
     counter = COUNTERS[tokenizer]()
-    overlap = int(size * share)
-    chunks = cut(blocks, strategy=strategy, size=size, overlap=overlap, counter=counter)
+    settings = {
+        "strategy": strategy,
+        "size": size,
+        "overlap": int(size * share),
+        "counter": counter,
+        "header": header,
+    }
+    chunks = cut(blocks, **settings)
     document = DocumentText.of(blocks)
 
     covered = set()
     for chunk in chunks:
-        assert chunk.text == document.text[chunk.char_start : chunk.char_end]
-        assert chunk.text == chunk.text.strip() != ""
+        part = document.text[chunk.char_start : chunk.char_end]
+        assert part == part.strip() != ""
+        above = header_of(chunk)
+        assert chunk.text == above + part
+        assert above == "" or (header != "none" and above.endswith("\n") and above.strip())
+        assert counter.count(above) - counter.special <= size / 4
         assert chunk.tokens == counter.count(chunk.text) <= size
         covered.update(range(chunk.char_start, chunk.char_end))
         touched = [
@@ -110,7 +134,7 @@ def test_the_laws_of_chunks(blocks, strategy, size, share, tokenizer):
     ends = [chunk.char_end for chunk in chunks]
     assert starts == sorted(set(starts))
     assert ends == sorted(set(ends))
-    assert chunks == cut(blocks, strategy=strategy, size=size, overlap=overlap, counter=counter)
+    assert chunks == cut(blocks, **settings)
 
 
 @given(text=TEXTS, size=st.integers(12, 60))
@@ -195,6 +219,62 @@ def test_an_edit_in_one_section_leaves_the_others_as_they_are():
     before = {chunk.text for chunk in cut(sections("Beta. "), strategy="headers")}
     after = {chunk.text for chunk in cut(sections("Other text. "), strategy="headers")}
     assert {text for text in before if "Beta" not in text and "1 Head" not in text} <= after
+
+
+MANUAL = [
+    block(0, "Guide to plates", kind="heading", path=("Guide to plates",)),
+    block(1, "Read this.", path=("Guide to plates",)),
+    block(2, "1 Scope", kind="heading", path=("Guide to plates", "1 Scope")),
+    block(3, "Rolled.", path=("Guide to plates", "1 Scope")),
+    block(4, "Drawn. " * 40 + "End.", path=("Guide to plates", "1 Scope")),
+]
+
+
+def headers_of(blocks, *, header, **options):
+    chunks = cut(blocks, header=header, strategy="headers", size=64, **options)
+    return list(dict.fromkeys(map(header_of, chunks)))
+
+
+def test_a_header_names_the_document_or_its_section_and_repeats_no_heading_of_the_chunk():
+    assert headers_of(MANUAL, header="none") == [""]
+    assert headers_of(MANUAL, header="title") == ["", "Guide to plates\n"]
+    assert headers_of(MANUAL, header="section") == [
+        "",
+        "Guide to plates\n",
+        "Guide to plates > 1 Scope\n",
+    ]
+
+
+def test_a_document_that_no_heading_spans_goes_by_its_name():
+    parts = [
+        block(0, "Preface."),
+        block(1, "1 Scope", kind="heading", path=("1 Scope",)),
+        block(2, "Rolled.", path=("1 Scope",)),
+        block(3, "2 Tests", kind="heading", path=("2 Tests",)),
+        block(4, "Bent. " * 40 + "End.", path=("2 Tests",)),
+    ]
+    assert headers_of(parts, header="title") == ["a report\n"]
+    assert headers_of(parts, header="section") == ["a report\n", "a report > 2 Tests\n"]
+    assert headers_of(parts[:1], header="section") == ["a report\n"]
+
+
+def test_a_chunk_is_as_long_as_its_header_allows():
+    text = " ".join(f"word{number}" for number in range(300))
+    chunks = cut([block(0, text)], size=64, overlap=10, header="title", name="series seven")
+    counter = word_piece()
+    for chunk, following in pairwise(chunks):
+        assert chunk.text.startswith("series seven\nword")
+        next_word = text[chunk.char_end :].split()[0]
+        assert counter.count(f"{chunk.text} {next_word}") > 64
+        shared = text[following.char_start : chunk.char_end]
+        assert 0 < counter.count(shared) - counter.special <= 10
+
+
+def test_a_long_header_is_shortened_at_a_word():
+    (chunk,) = cut([block(0, "Bent.")], size=32, header="title", name="plate " * 40 + "end")
+    assert chunk.text == f"{'plate ' * 7}plate\nBent."
+    (chunk,) = cut([block(0, "Bent.")], size=32, header="title", name="x1" * 40)
+    assert chunk.text == "Bent."
 
 
 def test_nothing_gives_no_chunk():

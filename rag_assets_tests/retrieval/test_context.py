@@ -33,6 +33,17 @@ UNITS = [
         )
         for place, (start, end) in enumerate(CUTS)
     ),
+    *(
+        chunk(
+            "Handbook of foundries\n" + DOCUMENT[start:end],
+            unit_id=f"h{place}",
+            uri="foundries.pdf",
+            index=place,
+            char_start=start,
+            char_end=end,
+        )
+        for place, (start, end) in enumerate(CUTS[:3])
+    ),
     chunk("It cools in another file.", unit_id="other", uri="other.pdf", index=2),
     *(row(f"grade {key}", table="steels", key=key, unit_id=key) for key in ("S355", "S235")),
     *(row(f"colour {n}", table="paints", key=str(n), unit_id=f"p{n}") for n in range(5)),
@@ -59,6 +70,13 @@ def test_neighbours_of_the_section_are_joined_and_what_they_share_appears_once(i
     assert context_of(index, "cools", "c1", neighbours=9) == DOCUMENT[:64]
     assert context_of(index, "rolled", "c0", neighbours=1) == DOCUMENT[:50]
     assert context_of(index, "paint", "c3", neighbours=2) == DOCUMENT[64:]
+
+
+def test_a_header_is_searched_and_stands_once_before_joined_neighbours(index):
+    hits = index.search("foundries", retriever="bm25", top_k=20)
+    assert {hit.unit_id for hit in hits} == {"h0", "h1", "h2"}
+    joined = context_of(index, "foundries", "h1", neighbours=1)
+    assert joined == "Handbook of foundries\n" + DOCUMENT[:64]
 
 
 def test_a_row_brings_the_rows_of_a_small_table_and_not_those_of_a_large_one(index):

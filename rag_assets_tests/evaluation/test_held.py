@@ -1,0 +1,37 @@
+from pathlib import Path
+
+from rag_assets.config import Config
+from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.held import held_of
+from rag_assets.store import Store
+from rag_assets_tests.retrieval import corpus
+
+TEXT = "The yield strength is 355 MPa.\n\nWelding needs preheating."
+HEADER = "Structural steel > Strength\n"
+
+
+def held_quotes(folder: Path, quotes: list[str], *, header: str) -> list[set[str]]:
+    store, config = Store(folder), Config(state_dir=folder)
+    units = [
+        corpus.chunk(
+            header + TEXT[start:end],
+            unit_id=name,
+            uri="steel.md",
+            char_start=start,
+            char_end=end,
+        )
+        for name, start, end in [("first", 0, 30), ("second", 22, len(TEXT))]
+    ]
+    corpus.write(store, config, units, corpus.random_vectors(len(units)))
+    gold = [DocumentGold("steel.md", quote=quote) for quote in quotes]
+    version = store.version(config.tables_of(corpus.VARIANT).joint)
+    held = held_of(store, config, variant=corpus.VARIANT, version=version, gold=gold)
+    [document] = held.documents["steel.md"]
+    return [held.quotes[document, quote] for quote in quotes]
+
+
+def test_quotes_are_found_in_the_document_and_never_in_headers(tmp_path: Path) -> None:
+    quotes = ["yield strength", "355 MPa", "355 MPa. Welding", "Structural steel"]
+    plain = held_quotes(tmp_path / "plain", quotes, header="")
+    assert plain == [{"first"}, {"first", "second"}, {"first", "second"}, set()]
+    assert held_quotes(tmp_path / "headed", quotes, header=HEADER) == plain
