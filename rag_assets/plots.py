@@ -6,6 +6,7 @@ escaped, each plot carries a `<title>` for screen readers, and equal input gives
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
@@ -28,6 +29,8 @@ MARGIN_BOTTOM = 56
 TITLE_BASELINE = 30
 SUBTITLE_BASELINE = 52
 PLOT_TOP = 72
+LINE_HEIGHT = 13
+LABEL_LINES = 3
 CHARACTER_WIDTH = 6.6
 """Average width of a character at 12 px, to lay out the legend without measuring fonts."""
 
@@ -120,7 +123,7 @@ def bars(
     bar_width = min(group_width * 0.8 / len(series), 44)
     for number, group in enumerate(groups):
         middle = MARGIN_LEFT + group_width * (number + 0.5)
-        marks.append(_text(middle, HEIGHT - MARGIN_BOTTOM + 20, group, anchor="middle"))
+        marks += _wrapped(group, middle, width=group_width)
         left = middle - bar_width * len(series) / 2
         for position, (name, row) in enumerate(series.items()):
             bar = row[number]
@@ -294,16 +297,32 @@ def _text(
     )
 
 
+def _wrapped(label: str, middle: float, *, width: float) -> Iterator[str]:
+    """`label` below the base line, broken at blanks and underscores to fit into `width`."""
+    lines = [""]
+    for part in re.findall(r"[ _]?[^ _]+", label):
+        if lines[-1] and (len(lines[-1]) + len(part)) * CHARACTER_WIDTH > width:
+            lines.append(part.strip())
+        else:
+            lines[-1] += part
+    for place, line_of_label in enumerate(lines[:LABEL_LINES]):
+        y = HEIGHT - MARGIN_BOTTOM + 20 + LINE_HEIGHT * place
+        yield _text(middle, y, line_of_label, anchor="middle")
+
+
 def _legend(names: Sequence[str]) -> Iterator[str]:
-    x = float(MARGIN_LEFT)
-    for position, name in enumerate(names):
+    """The names beside their colours, on a second line where they need one."""
+    widths = [18 + len(name) * CHARACTER_WIDTH + 22 for name in names]
+    room = WIDTH - MARGIN_LEFT
+    is_long = sum(widths) > room
+    x, y = float(MARGIN_LEFT), SUBTITLE_BASELINE - (6 if is_long else 0)
+    for position, (name, width) in enumerate(zip(names, widths, strict=True)):
+        if x > MARGIN_LEFT and x + width > WIDTH:
+            x, y = float(MARGIN_LEFT), y + LINE_HEIGHT + 2
         colour = PALETTE[position % len(PALETTE)]
-        yield (
-            f'<rect x="{x:g}" y="{SUBTITLE_BASELINE - 10}" width="12" height="12" rx="2" '
-            f'fill="{colour}"/>'
-        )
-        yield _text(x + 18, SUBTITLE_BASELINE, name, colour=INK)
-        x += 18 + len(name) * CHARACTER_WIDTH + 22
+        yield f'<rect x="{x:g}" y="{y - 10}" width="12" height="12" rx="2" fill="{colour}"/>'
+        yield _text(x + 18, y, name, colour=INK)
+        x += width
 
 
 def _card(title: str, subtitle: str, marks: Sequence[str], *, legend: Sequence[str] = ()) -> str:

