@@ -291,8 +291,11 @@ class CleanUp(Section):
 class Index(Section):
     """When search indexes are built and maintained."""
 
-    ann_from_rows: int = Field(
-        20_000, gt=0, description="an ANN index is built from this size; below it search is exact"
+    ann_from_rows: int | None = Field(
+        None,
+        gt=0,
+        description="a table of so many units has an ANN index and is searched through it; one "
+        "whose vectors take more than 512 MiB unless given; a smaller one is searched exactly",
     )
     maintain_from_share: float = Field(
         0.1, gt=0, le=1, description="indexes take in new rows once this share is unindexed"

@@ -27,7 +27,7 @@ from rag_assets.atomic import write_atomically
 from rag_assets.clean_up import is_scattered
 from rag_assets.identity import fingerprint
 from rag_assets.index.units import matrix_of
-from rag_assets.store import ANN_PROBES, ROW_ID, Store, rows_of
+from rag_assets.store import ANN_PROBES, ROW_ID, Store, is_searched_exactly, rows_of
 
 if TYPE_CHECKING:
     from lance import LanceFragment
@@ -190,7 +190,8 @@ class _Maintenance:
             for column in FILTERS:
                 if self._index(_filter_index(column)) is None:
                     self._do(f"bitmap of {column} built", partial(self._build_filter, column))
-        if self._rows >= self._settings.ann_from_rows and self._index(ANN_INDEX) is None:
+        is_exact = is_searched_exactly(self._table, ann_from_rows=self._settings.ann_from_rows)
+        if not is_exact and self._index(ANN_INDEX) is None:
             self._do("ANN index built", self._build_vectors)
         if self._is_behind():
             self._do("indexes brought up to date", self._catch_up)

@@ -1,10 +1,11 @@
 """What searches leave behind for the next: rankings of arms and scores of rerankers, by content.
 
-A key names all that a value depends on and nothing else: the units' content, the signal, the
-filter, the query and what encoded it; or the query, the text's hash and the reranker. So the second
-arm of an experiment pays only for what differs from the first, and an index that was built again
-with the same content finds its results. No key names a table version. Values are never wrong, only
-missing: a cache that cannot be read or written is one that holds nothing.
+A key names all that a value depends on and nothing else: the units' content, the signal and the
+index that it searched, the filter, the query and what encoded it; or the query, the text's hash and
+the reranker. So the second arm of an experiment pays only for what differs from the first. An exact
+dense search has no index: where a table was built again with the same content, its results are
+found. No key names a table version. Values are never wrong, only missing: a cache that cannot be
+read or written is one that holds nothing.
 """
 
 import json

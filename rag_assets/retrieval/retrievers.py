@@ -138,6 +138,7 @@ def _over_signals(
         deep = _depth_of(signal, retriever, default=depth)
         return arms.search(signal, queries, table=table, depth=deep)
 
+    arms.prepare(table)
     with ThreadPoolExecutor(len(retriever.signals)) as pool:
         found = dict(zip(retriever.signals, pool.map(search, retriever.signals), strict=True))
     if len(found) == 1:
