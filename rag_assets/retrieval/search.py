@@ -293,9 +293,9 @@ class Index:
         return [named[unit] for unit in ranking.unit_ids]
 
     def _contexts(self, units: Sequence[dict], *, settings: Expansion) -> Mapping[str, str]:
-        def read(condition: str) -> pa.Table:
-            dataset = self._tables[JOINT].table.to_lance()
-            return dataset.to_table(columns=list(context.COLUMNS), filter=condition)
+        def read(condition: str, most: int) -> pa.Table:
+            dataset = self._tables[JOINT].dataset
+            return dataset.to_table(columns=list(context.COLUMNS), filter=condition, limit=most)
 
         return context.contexts(units, settings=settings, read=read)
 

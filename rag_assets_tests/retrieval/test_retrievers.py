@@ -1,4 +1,5 @@
 import hashlib
+import json
 
 import numpy as np
 import pytest
@@ -308,6 +309,22 @@ def test_fusion_over_queries_follows_reranking_or_precedes_it(index):
     for results in (after, before, anchored):
         assert len(results) <= 10
         assert "rewrite" in results.seconds
+
+
+@pytest.mark.parametrize("anchor", [None, "q1"])
+def test_a_list_fused_over_reranked_queries_is_no_longer_than_the_candidates(
+    index, anchor, tmp_path
+):
+    query, path = "density nickel", tmp_path / "rewrites.jsonl"
+    path.write_text(json.dumps({"query": query, "rewrites": ["fatigue weld"]}))
+    spec = retriever(
+        signals=["bm25"],
+        reranker="late_interaction",
+        candidates=4,
+        query_fusion={"anchor": anchor, "rewriter": "file", "path": path},
+    )
+
+    assert len(index.search(query, retriever=spec, top_k=40)) == 4
 
 
 def test_a_query_that_no_rule_changes_is_searched_alone(index):
