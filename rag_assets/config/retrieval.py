@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section, Slug
+from rag_assets.config.base import Section, Slug, over_defaults
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
@@ -194,11 +194,12 @@ class Retrieval(Section):
     def _with_defaults(cls, value: object) -> object:
         if not isinstance(value, dict):
             return value
-        given = {name: value.get(name) or {} for name in ("retrievers", "rerankers")}
-        defaults = {"retrievers": DEFAULT_RETRIEVERS, "rerankers": DEFAULT_RERANKERS}
         return value | {
-            name: {**defaults[name], **own} if isinstance(own, dict) else own
-            for name, own in given.items()
+            name: over_defaults(value.get(name) or {}, defaults=defaults)
+            for name, defaults in (
+                ("retrievers", DEFAULT_RETRIEVERS),
+                ("rerankers", DEFAULT_RERANKERS),
+            )
         }
 
     @model_validator(mode="after")

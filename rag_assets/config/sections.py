@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from rag_assets.config.base import Section, Slug
+from rag_assets.config.base import Section, Slug, over_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.retrieval import Retrieval, RetrieverName
@@ -337,20 +337,20 @@ class Config(Section):
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
 
-    @field_validator("parsers", mode="after")
+    @field_validator("parsers", mode="before")
     @classmethod
-    def _with_default_parsers(cls, value: dict[str, Parser]) -> dict[str, Parser]:
-        return DEFAULT_PARSERS | value
+    def _with_default_parsers(cls, value: object) -> object:
+        return over_defaults(value, defaults=DEFAULT_PARSERS)
 
-    @field_validator("chunkings", mode="after")
+    @field_validator("chunkings", mode="before")
     @classmethod
-    def _with_default_chunkings(cls, value: dict[str, Chunking]) -> dict[str, Chunking]:
-        return DEFAULT_CHUNKINGS | value
+    def _with_default_chunkings(cls, value: object) -> object:
+        return over_defaults(value, defaults=DEFAULT_CHUNKINGS)
 
-    @field_validator("models", mode="after")
+    @field_validator("models", mode="before")
     @classmethod
-    def _with_default_models(cls, value: dict[str, EmbeddingModel]) -> dict[str, EmbeddingModel]:
-        return DEFAULT_MODELS | value
+    def _with_default_models(cls, value: object) -> object:
+        return over_defaults(value, defaults=DEFAULT_MODELS)
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:
