@@ -153,7 +153,9 @@ class Reranker(Section):
     )
     max_tokens: int | None = Field(None, gt=8, description="of query and text; the model's own")
     batch_size: int = Field(32, gt=0, description="pairs in a batch of a cross-encoder")
-    trust_remote_code: bool = Field(False, description="run Python code that comes with a model")
+    trust_remote_code: bool = Field(
+        False, description="run Python code that comes with a model; of the hub, at a revision"
+    )
 
 
 DEFAULT_RETRIEVERS = {
