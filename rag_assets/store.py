@@ -334,3 +334,8 @@ def is_one_of(column: str, values: Sequence[str]) -> str:
 def quoted(value: str) -> str:
     """`value` as an SQL string literal."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def quoted_name(name: str) -> str:
+    """`name` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'

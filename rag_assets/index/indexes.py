@@ -27,6 +27,7 @@ from rag_assets.atomic import write_atomically
 from rag_assets.clean_up import is_scattered
 from rag_assets.identity import fingerprint
 from rag_assets.index.units import matrix_of
+from rag_assets.previews import shortened
 from rag_assets.store import ANN_PROBES, ROW_ID, Store, is_searched_exactly, rows_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ TOP = 20
 ROWS_AT_ONCE = 8_192
 PREVIEW_COLUMNS = ("title", "section", "pages", "text", "windows")
 PREVIEW_ROWS = 8
-PREVIEW_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ class _Maintenance:
 
     def _preview(self) -> list[dict[str, object]]:
         rows = self._table.to_lance().to_table(columns=list(PREVIEW_COLUMNS), limit=PREVIEW_ROWS)
-        return [row | {"text": row["text"][:PREVIEW_CHARACTERS]} for row in rows.to_pylist()]
+        return [row | {"text": shortened(row["text"])} for row in rows.to_pylist()]
 
 
 def _filter_index(column: str) -> str:
