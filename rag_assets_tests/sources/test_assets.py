@@ -158,7 +158,8 @@ def test_a_refresh_with_nothing_to_do_imports_nothing_heavy(config, tmp_path):
         source = DocumentSource(url=str(root / "documents"))
         report = refresh_document_files(store, [source], allow_shrink=False, log=quiet)
         assert report.unchanged == 1 and not report.touched
-        source = TableSource(name="erp-export", url=str(root / "tables"), tables=["p*", "s*", "missing"])
+        tables, wanted = str(root / "tables"), ["p*", "s*", "missing"]
+        source = TableSource(name="erp-export", url=tables, tables=wanted)
         done = refresh_exports(store, source, only=["s*"], allow_shrink=False, log=quiet)
         assert [item.report.unchanged for item in done] == [1]
         heavy = {{"dlt", "lancedb", "pandas", "pypdfium2", "sqlalchemy", "openpyxl", "duckdb"}}
