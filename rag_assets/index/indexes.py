@@ -193,6 +193,8 @@ class _Maintenance:
         is_exact = is_searched_exactly(self._table, ann_from_rows=self._settings.ann_from_rows)
         if not is_exact and self._index(ANN_INDEX) is None:
             self._do("ANN index built", self._build_vectors)
+        if is_exact and self._index(ANN_INDEX):
+            self._do("ANN index dropped, as search is exact", partial(self._drop, ANN_INDEX))
         if self._is_behind():
             self._do("indexes brought up to date", self._catch_up)
 
