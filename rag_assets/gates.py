@@ -17,6 +17,7 @@ from rag_assets.quality import (
     Result,
     Severity,
     Subject,
+    forget,
     judged_by,
     outcomes_of,
     page_file,
@@ -68,6 +69,7 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
             partition=context.partition_key if variants else None,
             accept_drift=context.op_execution_context.op_config["accept_drift"],
         )
+        forget(subject, store=store, besides=list(config.variants) if variants else [None])
         wanted = {key.name for key in context.selected_asset_check_keys}
         for severity, name in CHECKS.items():
             if name in wanted:

@@ -6,18 +6,19 @@ decided here.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 import dagster as dg
 import pyarrow as pa
 
 from rag_assets.config import Config
+from rag_assets.previews import shortened
 from rag_assets.store import Store
 from rag_assets.sync import Report
 
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 PREVIEW_ROWS = 8
-PREVIEW_CHARACTERS = 160
 FAILURES_SHOWN = 50
 
 CRASH_RETRY = dg.RetryPolicy(max_retries=1, delay=2, backoff=dg.Backoff.EXPONENTIAL)
@@ -90,6 +91,14 @@ def table_schema(schema: pa.Schema) -> dg.TableSchema:
     )
 
 
+def first_rows(store: Store, report: Report, *, columns: Sequence[str]) -> pa.Table | None:
+    """The first rows of a table that was written; what did not change is not opened."""
+    if not report.touched or not report.rows:
+        return None
+    first = store.batches(report.target, columns=columns, rows=PREVIEW_ROWS)
+    return pa.Table.from_batches(list(islice(first, 1)))
+
+
 def preview_of(rows: pa.Table) -> dg.MetadataValue:
     """The first rows as a table; long texts are shortened."""
     return records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())
@@ -97,7 +106,9 @@ def preview_of(rows: pa.Table) -> dg.MetadataValue:
 
 def records_of(records: Iterable[Mapping[str, object]]) -> dg.MetadataValue:
     """`records`, all with the same keys, as a table in the Dagster UI."""
-    shown = [dg.TableRecord({name: _cell(value) for name, value in row.items()}) for row in records]
+    shown = [
+        dg.TableRecord({name: shortened(value) for name, value in row.items()}) for row in records
+    ]
     columns: Sequence[str] = list(shown[0].data) if shown else []
     schema = dg.TableSchema(columns=[dg.TableColumn(name, type="string") for name in columns])
     return dg.MetadataValue.table(records=shown, schema=schema)
@@ -114,10 +125,3 @@ def svg_of(svg: str) -> dg.MetadataValue:
 def logger_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
     """Progress lines go to the run's log."""
     return context.log.info
-
-
-def _cell(value: object) -> str | int | float | bool | None:
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    text = str(value)
-    return text if len(text) <= PREVIEW_CHARACTERS else f"{text[: PREVIEW_CHARACTERS - 1]}…"

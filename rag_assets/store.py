@@ -34,6 +34,9 @@ ANN_PROBES = 40
 """Lists of an ANN index that each query looks into: recall@20 of 1.0 at 100,000 units. An IVF_FLAT
 index holds whole vectors; one that quantises them would need a refine factor beside it."""
 
+EXACT_BYTES = 512 * 2**20
+"""Vectors of up to this size are held in memory and searched exactly."""
+
 KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
 
@@ -306,6 +309,17 @@ def rows_of(
     return found.take(order).select(list(columns))
 
 
+def is_searched_exactly(table: "LanceTable", *, ann_from_rows: int | None) -> bool:
+    """Whether the vectors of a table of units are held in memory, so that it needs no ANN index.
+
+    A table of `ann_from_rows` units is not; unless that is given, one of more than `EXACT_BYTES`.
+    """
+    rows = table.count_rows()
+    if ann_from_rows is not None:
+        return rows < ann_from_rows
+    return rows * table.schema.field("vector").type.list_size * 4 <= EXACT_BYTES
+
+
 def parts_of(keys: Sequence[str]) -> Iterator[Sequence[str]]:
     """`keys` in parts that fit one statement."""
     for start in range(0, len(keys), KEYS_PER_STATEMENT):
@@ -320,3 +334,8 @@ def is_one_of(column: str, values: Sequence[str]) -> str:
 def quoted(value: str) -> str:
     """`value` as an SQL string literal."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def quoted_name(name: str) -> str:
+    """`name` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'

@@ -84,7 +84,7 @@ def defs(config, content):
         version=lambda store, variant: content.chunks,
         state=lambda store, variant: content.tokens,
         measure=lambda store, variant: Measures(
-            rows=1, totals={"tokens": content.tokens}, examples={}, profile=Profile(rows=1)
+            totals={"tokens": content.tokens}, examples={}, profile=Profile(rows=1)
         ),
         read=lambda store, variant, columns: pa.table({}),
     )

@@ -311,6 +311,45 @@ def test_the_default_parts_stay_beside_own_ones(write):
     assert set(config.chunkings) == {"fixed_256", "fixed_256_header", "fixed_512", "headers_800"}
 
 
+def test_an_entry_with_the_name_of_a_default_changes_what_it_names_alone(write, monkeypatch):
+    path = write(
+        """
+models: {minilm: {engine: torch}}
+chunkings: {fixed_512: {overlap: 50}}
+parsers: {pdfium: {max_pages: 10}}
+retrieval:
+  retrievers:
+    weighted_fusion: {domain_fusion: {top_j: 5}}
+    hybrid_reranked: {candidates: 20}
+    hybrid_late_fusion: {domain_fusion: null}
+  rerankers: {bge_reranker_base: {revision: abc}}
+"""
+    )
+    monkeypatch.setenv("RAG_ASSETS__RETRIEVAL__RERANKERS__LATE_INTERACTION__PRECISION", "fp32")
+    config, plain = load(path), Config()
+
+    model = plain.models["minilm"].model_copy(update={"engine": "torch"})
+    assert config.models["minilm"] == model
+    chunking = config.chunkings["fixed_512"]
+    assert (chunking.size, chunking.overlap) == (512, 50)
+    assert (config.parsers["pdfium"].engine, config.parsers["pdfium"].max_pages) == ("pdfium", 10)
+    weighted, reranked, late = (
+        config.retrieval.retrievers[name]
+        for name in ("weighted_fusion", "hybrid_reranked", "hybrid_late_fusion")
+    )
+    fusion = weighted.domain_fusion
+    assert fusion is not None
+    assert (fusion.mode, fusion.alpha, fusion.top_j) == ("weighted", 0.1, 5)
+    assert (reranked.reranker, reranked.candidates) == ("late_interaction", 20)
+    assert reranked.signals == late.signals == ["dense", "bm25"]
+    assert late.domain_fusion is None
+    rerankers = config.retrieval.rerankers
+    assert rerankers["bge_reranker_base"].path == "BAAI/bge-reranker-base"
+    assert rerankers["bge_reranker_base"].backend == "flag_embedding"
+    assert rerankers["late_interaction"].precision == "fp32"
+    assert Config.model_validate_json(config.model_dump_json()).retrieval == config.retrieval
+
+
 def test_the_first_variant_serves_unless_one_is_named(write):
     variants = "variants: {b: {}, a: {}}\n"
 

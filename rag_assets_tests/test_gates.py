@@ -5,7 +5,7 @@ from dataclasses import replace
 import dagster as dg
 import pytest
 
-from rag_assets import gates, quality
+from rag_assets import gates, lineage, quality
 from rag_assets.config import Config
 from rag_assets.quality import Profile
 from rag_assets_tests.quality.subject import Table, subject_of
@@ -65,6 +65,32 @@ def test_a_failed_error_blocks_downstream_and_a_warning_only_shows(
     assert found[failed].partition == "other"
     assert ("vectors" in ran(result)) is is_built
     assert result.success is is_built
+
+
+def test_what_is_kept_of_a_table_that_no_variant_uses_any_more_goes(config, table):
+    store, subject = lineage.store_of(config), subject_of(table)
+    for variant in ("default", "abandoned"):
+        quality.outcomes_of(subject, store=store, partition=variant)
+    elsewhere = replace(subject, asset="vectors")
+    quality.outcomes_of(elsewhere, store=store, partition="abandoned")
+    page = quality.page_file(store)
+    assert "chunks: chunks__abandoned" in page.read_text("utf-8")
+    quality.outcomes_of(subject, store=store, partition="other")
+
+    run(config, subject)
+
+    kept = {(result.asset, result.table) for result in quality.results_in(store)}
+    assert kept == {
+        ("chunks", "chunks__default"),
+        ("chunks", "chunks__other"),
+        ("vectors", "chunks__abandoned"),
+    }
+    assert {file.name for file in (store.root / "checks" / "chunks").iterdir()} == {
+        f"chunks__{variant}{suffix}"
+        for variant in ("default", "other")
+        for suffix in (".json", ".profile.json")
+    }
+    assert "chunks: chunks__abandoned" not in page.read_text("utf-8")
 
 
 def test_the_metadata_name_what_failed_with_examples_and_the_page(config, table):

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section, Slug
+from rag_assets.config.base import Section, Slug, over_defaults
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
@@ -153,7 +153,9 @@ class Reranker(Section):
     )
     max_tokens: int | None = Field(None, gt=8, description="of query and text; the model's own")
     batch_size: int = Field(32, gt=0, description="pairs in a batch of a cross-encoder")
-    trust_remote_code: bool = Field(False, description="run Python code that comes with a model")
+    trust_remote_code: bool = Field(
+        False, description="run Python code that comes with a model; of the hub, at a revision"
+    )
 
 
 DEFAULT_RETRIEVERS = {
@@ -194,11 +196,12 @@ class Retrieval(Section):
     def _with_defaults(cls, value: object) -> object:
         if not isinstance(value, dict):
             return value
-        given = {name: value.get(name) or {} for name in ("retrievers", "rerankers")}
-        defaults = {"retrievers": DEFAULT_RETRIEVERS, "rerankers": DEFAULT_RERANKERS}
         return value | {
-            name: {**defaults[name], **own} if isinstance(own, dict) else own
-            for name, own in given.items()
+            name: over_defaults(value.get(name) or {}, defaults=defaults)
+            for name, defaults in (
+                ("retrievers", DEFAULT_RETRIEVERS),
+                ("rerankers", DEFAULT_RERANKERS),
+            )
         }
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from rag_assets.config.base import Section, Slug
+from rag_assets.config.base import Section, Slug, over_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
@@ -278,8 +278,11 @@ class CleanUp(Section):
 class Index(Section):
     """When search indexes are built and maintained."""
 
-    ann_from_rows: int = Field(
-        20_000, gt=0, description="an ANN index is built from this size; below it search is exact"
+    ann_from_rows: int | None = Field(
+        None,
+        gt=0,
+        description="a table of so many units has an ANN index and is searched through it; one "
+        "whose vectors take more than 512 MiB unless given; a smaller one is searched exactly",
     )
     maintain_from_share: float = Field(
         0.1, gt=0, le=1, description="indexes take in new rows once this share is unindexed"
@@ -325,20 +328,20 @@ class Config(Section):
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
 
-    @field_validator("parsers", mode="after")
+    @field_validator("parsers", mode="before")
     @classmethod
-    def _with_default_parsers(cls, value: dict[str, Parser]) -> dict[str, Parser]:
-        return DEFAULT_PARSERS | value
+    def _with_default_parsers(cls, value: object) -> object:
+        return over_defaults(value, defaults=DEFAULT_PARSERS)
 
-    @field_validator("chunkings", mode="after")
+    @field_validator("chunkings", mode="before")
     @classmethod
-    def _with_default_chunkings(cls, value: dict[str, Chunking]) -> dict[str, Chunking]:
-        return DEFAULT_CHUNKINGS | value
+    def _with_default_chunkings(cls, value: object) -> object:
+        return over_defaults(value, defaults=DEFAULT_CHUNKINGS)
 
-    @field_validator("models", mode="after")
+    @field_validator("models", mode="before")
     @classmethod
-    def _with_default_models(cls, value: dict[str, EmbeddingModel]) -> dict[str, EmbeddingModel]:
-        return DEFAULT_MODELS | value
+    def _with_default_models(cls, value: object) -> object:
+        return over_defaults(value, defaults=DEFAULT_MODELS)
 
     @field_validator("variants", mode="after")
     @classmethod

@@ -1,10 +1,8 @@
 """The assets of the room: elements of each document, and chunks of each document."""
 
 from collections.abc import Mapping
-from itertools import islice
 
 import dagster as dg
-import pyarrow as pa
 
 from rag_assets import lineage, schemas
 from rag_assets.config import Config
@@ -47,7 +45,9 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
         return lineage.materialized(
             report,
             schema=schemas.ELEMENTS,
-            preview=_preview(store, report, columns=["type", "page", "section_path", "text"]),
+            preview=lineage.first_rows(
+                store, report, columns=["type", "page", "section_path", "text"]
+            ),
             extra={
                 "parser": dg.MetadataValue.text(f"{parser} ({settings.parsers[parser].engine})"),
                 **_throughput(report),
@@ -84,7 +84,7 @@ def _chunks(settings: Config) -> dg.AssetsDefinition:
         return lineage.materialized(
             report,
             schema=schemas.CHUNKS,
-            preview=_preview(store, report, columns=["uri", "pages", "tokens", "text"]),
+            preview=lineage.first_rows(store, report, columns=["uri", "pages", "tokens", "text"]),
             extra={
                 "chunking": dg.MetadataValue.json(
                     settings.chunkings[variant.chunking].model_dump()
@@ -99,14 +99,6 @@ def _chunks(settings: Config) -> dg.AssetsDefinition:
 def _engines(config: Config) -> set[str]:
     """The PDF engines that the variants use."""
     return {config.parsers[variant.parser].engine for variant in config.variants.values()}
-
-
-def _preview(store: Store, report: Report, *, columns: list[str]) -> pa.Table | None:
-    """The first rows of a table that was written; what did not change is not opened."""
-    if not report.touched or not report.rows:
-        return None
-    first = store.batches(report.target, columns=columns, rows=lineage.PREVIEW_ROWS)
-    return pa.Table.from_batches(list(islice(first, 1)))
 
 
 def _throughput(report: ParseReport) -> Mapping[str, dg.MetadataValue]:

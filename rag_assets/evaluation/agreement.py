@@ -1,7 +1,7 @@
 """How far two systems return the same: what fusing them could add, whoever is right.
 
 After paper P2, table 5: exact overlap, Jaccard similarity and union of the first k units, and the
-sources that both lists together show. A source is a document or a row, whichever a unit is from.
+items that both lists together show (sources, in the paper): a unit's document, or its row.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ class Agreement:
     """Overlap divided by union; 1 where both are empty."""
     union: np.ndarray
     """Distinct units among the first k of either."""
-    sources: np.ndarray
-    """Distinct sources in the union."""
-    new_sources: np.ndarray
+    items: np.ndarray
+    """Distinct documents and rows in the union."""
+    new_items: np.ndarray
     """Those of them that only the second one shows."""
 
 
@@ -38,9 +38,9 @@ def agreement(
 
 def _compared(first: Sequence[Unit], second: Sequence[Unit]) -> tuple[float, ...]:
     units, others = ({unit.unit_id for unit in ranking} for ranking in (first, second))
-    sources, theirs = (
+    items, theirs = (
         {item for unit in ranking for item in unit.items("document")} for ranking in (first, second)
     )
     overlap, union = len(units & others), len(units | others)
     jaccard = overlap / union if union else 1.0
-    return overlap, jaccard, union, len(sources | theirs), len(theirs - sources)
+    return overlap, jaccard, union, len(items | theirs), len(theirs - items)

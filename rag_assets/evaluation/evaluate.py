@@ -5,6 +5,7 @@ Where index, questions and settings are those of the evaluation that lies there,
 it is: nothing is searched and no model is loaded.
 """
 
+import hashlib
 import platform
 import re
 import time
@@ -26,7 +27,7 @@ from rag_assets.evaluation.scores import evaluate
 from rag_assets.store import MissingTableError, Store
 from rag_assets.sync import Failure
 
-REVISION = 2
+REVISION = 3
 """Raise it when the same rankings should give other numbers, or another report."""
 
 DEPTH_PER_RANK = 5
@@ -136,10 +137,21 @@ def _made_from(
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
         config.retrieval.model_dump(mode="json"),
+        _rewrites(config, retrievers),
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
     )
+
+
+def _rewrites(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
+    """Hash of each file of rewrites that `retrievers` read, by retriever; one may be missing."""
+    fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
+    return {
+        name: hashlib.sha256(fusion.path.read_bytes()).hexdigest()
+        for name, fusion in fusions.items()
+        if fusion and fusion.path and fusion.path.is_file()
+    }
 
 
 def _evaluated(

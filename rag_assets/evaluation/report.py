@@ -162,8 +162,8 @@ def _agreement(result: EvaluationResult) -> Iterator[str]:
             "in both": f"{row['overlap']:.2f}",
             "Jaccard": f"{row['jaccard']:.3f}",
             "in either": f"{row['union']:.2f}",
-            "documents and rows": f"{row['sources']:.2f}",
-            "only by the second": f"{row['new_sources']:.2f}",
+            "documents and rows": f"{row['items']:.2f}",
+            "only by the second": f"{row['new_items']:.2f}",
         }
         for domain in domains_of(result)
         for row in result.agreement_rows(domain=domain)
@@ -253,7 +253,9 @@ def _latency(result: EvaluationResult) -> Iterator[str]:
     ]
     yield note(
         "All questions in one batch, divided by their number. A query is embedded once: the "
-        "retriever that comes first pays for all."
+        "retriever that comes first pays for all. What an arm or a reranker found before, for an "
+        "earlier retriever or evaluation, is read and not computed: these are not the times of a "
+        "single search."
     )
     yield table(list(rows[0]), rows)
 

@@ -53,8 +53,8 @@ AGREEMENT = pa.schema(
         column("overlap", pa.float64(), "mean number of units in both"),
         column("jaccard", pa.float64(), "mean of overlap / union"),
         column("union", pa.float64(), "mean number of units in either"),
-        column("sources", pa.float64(), "mean number of documents and rows in either"),
-        column("new_sources", pa.float64(), "those of them that only the second shows"),
+        column("items", pa.float64(), "mean number of documents and rows in either"),
+        column("new_items", pa.float64(), "those of them that only the second shows"),
     ]
 )
 

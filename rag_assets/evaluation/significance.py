@@ -163,11 +163,9 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
 
     Benjamini and Hochberg 1995, Controlling the False Discovery Rate.
     """
-    order = np.argsort(p)
-    raised = p[order] * len(p) / np.arange(1, len(p) + 1)
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
-    return adjusted
+    from scipy.stats import false_discovery_control
+
+    return false_discovery_control(p)
 
 
 def detectable(differences: np.ndarray, clusters: Clusters) -> np.ndarray:

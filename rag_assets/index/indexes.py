@@ -27,7 +27,8 @@ from rag_assets.atomic import write_atomically
 from rag_assets.clean_up import is_scattered
 from rag_assets.identity import fingerprint
 from rag_assets.index.units import matrix_of
-from rag_assets.store import ANN_PROBES, ROW_ID, Store, rows_of
+from rag_assets.previews import shortened
+from rag_assets.store import ANN_PROBES, ROW_ID, Store, is_searched_exactly, rows_of
 
 if TYPE_CHECKING:
     from lance import LanceFragment
@@ -60,7 +61,6 @@ TOP = 20
 ROWS_AT_ONCE = 8_192
 PREVIEW_COLUMNS = ("title", "section", "pages", "text", "windows")
 PREVIEW_ROWS = 8
-PREVIEW_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,11 @@ class _Maintenance:
             for column in FILTERS:
                 if self._index(_filter_index(column)) is None:
                     self._do(f"bitmap of {column} built", partial(self._build_filter, column))
-        if self._rows >= self._settings.ann_from_rows and self._index(ANN_INDEX) is None:
+        is_exact = is_searched_exactly(self._table, ann_from_rows=self._settings.ann_from_rows)
+        if not is_exact and self._index(ANN_INDEX) is None:
             self._do("ANN index built", self._build_vectors)
+        if is_exact and self._index(ANN_INDEX):
+            self._do("ANN index dropped, as search is exact", partial(self._drop, ANN_INDEX))
         if self._is_behind():
             self._do("indexes brought up to date", self._catch_up)
 
@@ -281,7 +284,7 @@ class _Maintenance:
 
     def _preview(self) -> list[dict[str, object]]:
         rows = self._table.to_lance().to_table(columns=list(PREVIEW_COLUMNS), limit=PREVIEW_ROWS)
-        return [row | {"text": row["text"][:PREVIEW_CHARACTERS]} for row in rows.to_pylist()]
+        return [row | {"text": shortened(row["text"])} for row in rows.to_pylist()]
 
 
 def _filter_index(column: str) -> str:

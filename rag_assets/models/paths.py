@@ -128,7 +128,8 @@ def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
             return Choice(model_id, path)
         try:
             cosine = fidelity(
-                load_encoder(model, path=path, home=home), load_encoder(model, path=plain)
+                load_encoder(model, path=path, home=home),
+                load_encoder(model, path=plain, home=home),
             )
         except EncoderError as error:
             refused.append(f"{path}: {error}")

@@ -73,7 +73,8 @@ def _loaded(settings: Settings, name: str, home: Path) -> Reranker:
     load = SentenceTransformersReranker
     if settings.backend == "flag_embedding":
         load = FlagEmbeddingReranker
-    return load(settings, weights=_weights(settings, home=home))
+    weights = weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
+    return load(settings, weights=weights)
 
 
 def _late_interaction(settings: Settings, *, name: str, home: Path) -> LateInteraction:
@@ -89,15 +90,10 @@ def _as_model(settings: Settings) -> EmbeddingModel:
     )
 
 
-def _weights(settings: Settings, *, home: Path) -> Weights | None:
-    """The files; None for a model whose code comes from the hub along with them."""
-    return None if settings.trust_remote_code else weights_of(_as_model(settings), home=home)
-
-
 class SentenceTransformersReranker:
     """A cross-encoder in sentence-transformers."""
 
-    def __init__(self, settings: Settings, *, weights: Weights | None) -> None:
+    def __init__(self, settings: Settings, *, weights: Weights) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -110,11 +106,10 @@ class SentenceTransformersReranker:
         kinds = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
         try:
             self._model = CrossEncoder(
-                str(weights.folder) if weights else settings.path,
-                revision=None if weights else settings.revision,
+                str(weights.folder),
                 num_labels=1,
                 max_length=settings.max_tokens,
-                local_files_only=weights is not None,
+                local_files_only=True,
                 trust_remote_code=settings.trust_remote_code,
                 activation_fn=torch.nn.Sigmoid(),
                 model_kwargs={"dtype": kinds[precision]},
@@ -137,7 +132,7 @@ class SentenceTransformersReranker:
 class FlagEmbeddingReranker:
     """A cross-encoder in FlagEmbedding, such as bge-reranker-v2-m3."""
 
-    def __init__(self, settings: Settings, *, weights: Weights | None) -> None:
+    def __init__(self, settings: Settings, *, weights: Weights) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -149,12 +144,12 @@ class FlagEmbeddingReranker:
         precision = _precision(settings)
         try:
             self._model = FlagReranker(
-                str(weights.folder) if weights else settings.path,
+                str(weights.folder),
                 use_fp16=precision == "fp16",
                 trust_remote_code=settings.trust_remote_code,
                 devices=["cuda:0" if torch.cuda.is_available() else "cpu"],
                 batch_size=settings.batch_size,
-                max_length=settings.max_tokens or (weights.max_tokens if weights else 512),
+                max_length=settings.max_tokens or weights.max_tokens,
                 normalize=True,
             )
             if precision == "bf16" and self._model.model is not None:
@@ -220,9 +215,9 @@ def _precision(settings: Settings) -> str:
     return "bf16" if has_bf16() else "fp32"
 
 
-def _identity(settings: Settings, *, weights: Weights | None, precision: str) -> str:
-    who = [weights.model_id] if weights else [settings.path, settings.revision]
-    return fingerprint(settings.backend, who, settings.max_tokens, precision)[:ID_LENGTH]
+def _identity(settings: Settings, *, weights: Weights, precision: str) -> str:
+    parts = (settings.backend, [weights.model_id], settings.max_tokens, precision)
+    return fingerprint(*parts)[:ID_LENGTH]
 
 
 def _cannot_load(settings: Settings, error: Exception) -> str:

@@ -24,6 +24,7 @@ from rag_assets.identity import fingerprint
 ID_LENGTH = 32
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 DOWNLOADED = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin", "*.pt")
+CODE = "*.py"
 NOT_DOWNLOADED = ("onnx/*", "openvino/*", "*.msgpack", "*.h5")
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
 SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "tokenizer_config.json")
@@ -83,7 +84,9 @@ def check_same_model(*, index: str, query: str, what: str) -> None:
         )
 
 
-def weights_of(model: EmbeddingModel, *, home: Path | None = None) -> Weights:
+def weights_of(
+    model: EmbeddingModel, *, home: Path | None = None, with_code: bool = False
+) -> Weights:
     """Find the model's weights and read who they are.
 
     A hub model is downloaded if no snapshot of it is on this machine; from then on that snapshot
@@ -92,11 +95,18 @@ def weights_of(model: EmbeddingModel, *, home: Path | None = None) -> Weights:
     Args:
         model: The model of the config.
         home: Folder that keeps the hashes of weight files by their size and modification time.
+        with_code: The Python files beside the weights are run, and part of who the model is.
 
     Raises:
-        WeightsError: There are no weights, or they lack what is needed.
+        WeightsError: There are no weights, or they lack what is needed; or code of a hub model
+            is to be run and no revision says which.
     """
-    folder = _folder_of(model)
+    if with_code and _is_hub_id(model) and not model.revision:
+        raise WeightsError(
+            f"{model.path} brings code of its own, and without a revision whatever its newest "
+            "version holds would be run: read that code and set `revision` to its commit"
+        )
+    folder = _folder_of(model, with_code=with_code)
     settings = _json(folder / "config.json")
     dimension = _dimension(folder, settings)
     limit = _max_tokens(folder, settings)
@@ -108,7 +118,7 @@ def weights_of(model: EmbeddingModel, *, home: Path | None = None) -> Weights:
     max_tokens = model.max_tokens or limit
     identity = fingerprint(
         model.backend,
-        folder.name if _is_hub_id(model) else _contents(folder, home=home),
+        folder.name if _is_hub_id(model) else _contents(folder, home=home, with_code=with_code),
         model.path if _is_hub_id(model) else None,
         model.revision,
         model.query_prefix,
@@ -130,9 +140,9 @@ def _is_hub_id(model: EmbeddingModel) -> bool:
     return not is_local and HUB_ID.fullmatch(model.path) is not None
 
 
-def _folder_of(model: EmbeddingModel) -> Path:
+def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
     if _is_hub_id(model):
-        return _snapshot(model) or _download(model)
+        return _snapshot(model, with_code=with_code) or _download(model, with_code=with_code)
     if model.path.startswith("package:"):
         try:
             folder = resolve_package_path(model.path)
@@ -148,7 +158,7 @@ def _folder_of(model: EmbeddingModel) -> Path:
     return folder
 
 
-def _snapshot(model: EmbeddingModel) -> Path | None:
+def _snapshot(model: EmbeddingModel, *, with_code: bool) -> Path | None:
     """The hub snapshot that is already on this machine, if it is whole."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -159,10 +169,11 @@ def _snapshot(model: EmbeddingModel) -> Path | None:
         return None
     folder = repository / "snapshots" / commit
     is_whole = (folder / "config.json").is_file() and any(_weight_files(folder))
-    return folder if is_whole else None
+    has_code = any(folder.glob(CODE))
+    return folder if is_whole and (has_code or not with_code) else None
 
 
-def _download(model: EmbeddingModel) -> Path:
+def _download(model: EmbeddingModel, *, with_code: bool) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
@@ -179,7 +190,7 @@ def _download(model: EmbeddingModel) -> Path:
             model.path,
             revision=model.revision,
             etag_timeout=5,
-            allow_patterns=list(DOWNLOADED),
+            allow_patterns=[*DOWNLOADED, CODE] if with_code else list(DOWNLOADED),
             ignore_patterns=list(NOT_DOWNLOADED),
         )
     except OSError as error:  # every error of the hub client and of the network is one
@@ -197,7 +208,7 @@ def _weight_files(folder: Path) -> list[Path]:
     return []
 
 
-def _contents(folder: Path, *, home: Path | None) -> Mapping[str, str]:
+def _contents(folder: Path, *, home: Path | None, with_code: bool) -> Mapping[str, str]:
     """Hash of each file that decides what the model computes, by its name in the folder."""
     weights = _weight_files(folder)
     if not weights:
@@ -205,7 +216,8 @@ def _contents(folder: Path, *, home: Path | None) -> Mapping[str, str]:
             f"{folder} holds no weights (*.safetensors or pytorch_model*.bin): copy the whole "
             "folder of the model, large files included"
         )
-    files = [*weights, *_settings_files(folder)]
+    code = sorted(folder.rglob(CODE)) if with_code else []
+    files = [*weights, *_settings_files(folder), *code]
     return {path.relative_to(folder).as_posix(): _sha256(path, home=home) for path in files}
 
 

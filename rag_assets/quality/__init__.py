@@ -17,7 +17,7 @@ from rag_assets.quality.measuring import (
 )
 from rag_assets.quality.page import judged_by, page_file
 from rag_assets.quality.results import Result, results_in
-from rag_assets.quality.subjects import Subject, of_table, outcomes_of
+from rag_assets.quality.subjects import Subject, forget, of_table, outcomes_of
 from rag_assets.quality.suites import at_most, none, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import (
@@ -45,6 +45,7 @@ __all__ = [
     "at_most",
     "evaluate",
     "failed_inputs",
+    "forget",
     "judged_by",
     "lengths_of",
     "missing",

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from rag_assets import sync
 from rag_assets.identity import Canonical
+from rag_assets.previews import shortened
 from rag_assets.quality.languages import languages_of
 from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
@@ -20,7 +21,6 @@ from rag_assets.quality.values import (
     Measures,
     Number,
     Profile,
-    shortened,
 )
 from rag_assets.store import Store
 
@@ -84,9 +84,7 @@ class Tally:
             keys = pa.chunked_array(self._keys)
             surplus = len(keys) - pc.count_distinct(keys, mode="all").as_py()
             self.put("duplicate_ids", surplus, examples=_repeated(keys) if surplus else ())
-        return Measures(
-            rows=profile.rows, totals=self.totals, examples=self.examples, profile=profile
-        )
+        return Measures(totals=self.totals, examples=self.examples, profile=profile)
 
 
 class Profiler:

@@ -3,12 +3,13 @@
     checks/<asset>/<table>.json           the result, until the table or its suite changes
     checks/<asset>/<table>.profile.json   the profile of the last accepted run, and a short history
 
-Tables are shared by variants, and so are their results. Files are written atomically; a damaged one
+Tables are shared by variants, and so are their results; those of a table that no variant uses any
+more are deleted with the next check of its asset. Files are written atomically; a damaged one
 counts as absent: the table is then measured again.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from rag_assets.store import Store
 
 HISTORY = 30
 """Accepted runs whose numbers are kept."""
+FOLDER = "checks"
 SUFFIX = ".profile.json"
 
 
@@ -77,7 +79,7 @@ class Ledger:
 
     def __init__(self, store: Store, *, asset: str, table: str) -> None:
         """Nothing is written before something is kept."""
-        self._file = _folder(store) / asset.replace("/", "__") / f"{table}.json"
+        self._file = _folder(store, asset=asset) / f"{table}.json"
         self._profile_file = self._file.with_suffix(SUFFIX)
 
     def result(self) -> Result | None:
@@ -111,8 +113,8 @@ def now() -> str:
 
 
 def results_in(store: Store) -> list[Result]:
-    """The last result of each table that is still there, by asset and table."""
-    files = sorted(_folder(store).glob("*/*.json"))
+    """The last result of each table, by asset and table."""
+    files = sorted((store.root / FOLDER).glob("*/*.json"))
     found = (_result_in(file) for file in files if not file.name.endswith(SUFFIX))
     return [result for result in found if result is not None]
 
@@ -122,8 +124,18 @@ def accepted_of(store: Store, result: Result) -> Accepted | None:
     return Ledger(store, asset=result.asset, table=result.table).accepted()
 
 
-def _folder(store: Store) -> Path:
-    return store.root / "checks"
+def dropped(store: Store, *, asset: str, besides: Collection[str]) -> list[Path]:
+    """The files of tables of `asset` that are not among `besides`, all of them deleted."""
+    kept = {f"{table}{suffix}" for table in besides for suffix in (".json", SUFFIX)}
+    files = _folder(store, asset=asset).glob("*.json")
+    gone = [file for file in files if file.name not in kept]
+    for file in gone:
+        file.unlink(missing_ok=True)
+    return gone
+
+
+def _folder(store: Store, *, asset: str) -> Path:
+    return store.root / FOLDER / asset.replace("/", "__")
 
 
 def _result_in(file: Path) -> Result | None:

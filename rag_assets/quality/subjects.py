@@ -1,6 +1,6 @@
 """Judging a table: measured once for each state of its data, then remembered."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ from rag_assets.identity import Canonical, fingerprint
 from rag_assets.quality import page
 from rag_assets.quality.drift import FEWEST_ROWS, Distances, distances
 from rag_assets.quality.measuring import standing
-from rag_assets.quality.results import Ledger, Result, now
+from rag_assets.quality.results import Ledger, Result, dropped, now
 from rag_assets.quality.suites import DRIFT_TOTALS, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import Expectation, Measures, Outcome, Profile
@@ -146,6 +146,16 @@ def outcomes_of(
     return result
 
 
+def forget(subject: Subject, *, store: Store, besides: Collection[str | None]) -> None:
+    """Drop what is kept of tables of its asset that are those of no partition of `besides`.
+
+    Variants share tables, and leave some behind when they change: nobody judges those again.
+    """
+    tables = {subject.table(partition) for partition in besides}
+    if dropped(store, asset=subject.asset, besides=tables):
+        page.write(store)
+
+
 def _judged(
     expectations: Sequence[Expectation],
     *,
@@ -155,7 +165,6 @@ def _judged(
 ) -> dict[str, Outcome]:
     drift = distances(measures.profile, before=before) if before else Distances({}, {})
     known = Measures(
-        rows=measures.rows,
         totals={**measures.totals, **drift.totals},
         examples={**measures.examples, **drift.examples},
         profile=measures.profile,

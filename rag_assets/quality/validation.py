@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from rag_assets.previews import shortened
 from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
     Example,
     Expectation,
     Measures,
     Outcome,
-    shortened,
 )
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ Example: TypeAlias = Mapping[str, str | int | float | None]
 Severity: TypeAlias = Literal["error", "warning"]
 
 EXAMPLES_SHOWN = 5
-TEXT_SHOWN = 160
-"""Characters of a value that an example shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +52,15 @@ class Profile:
 class Measures:
     """What was measured of a table in one pass."""
 
-    rows: int
     totals: Mapping[str, Number]
     examples: Mapping[str, Sequence[Example]]
     """Units behind a total, the worst or the first few, by its name."""
     profile: Profile
+
+    @property
+    def rows(self) -> int:
+        """Rows of the table."""
+        return self.profile.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,3 @@ class Outcome:
         if isinstance(self.observed, float):
             return f"observed {self.observed:.4g}"
         return f"observed {self.observed}"
-
-
-def shortened(value: object) -> str | Number | None:
-    """`value` as an example shows it."""
-    if value is None or isinstance(value, (int, float)):
-        return value
-    text = str(value)
-    return text if len(text) <= TEXT_SHOWN else f"{text[: TEXT_SHOWN - 1]}…"

@@ -49,6 +49,12 @@ class Arms:
     work: Counter[Work] = field(default_factory=Counter)
     """What was asked of it so far, whether it had to be done or was kept from before."""
 
+    def prepare(self, table: str) -> None:
+        """Read what the signals of `table` share, before they search it side by side."""
+        units = self.table(table)
+        if units is not None and self.rankings.is_kept:
+            _ = units.content
+
     def search(
         self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
     ) -> list[Ranking]:
@@ -119,9 +125,8 @@ class Arms:
         if not self.rankings.is_kept:
             return {}
         by = self.encoder().encoder_id if signal == "dense" else "words"
-        return {
-            query: fingerprint(units.content, signal, by, self.where, query) for query in queries
-        }
+        searched = fingerprint(units.content, signal, units.state(signal), by, self.where)
+        return {query: fingerprint(searched, query) for query in queries}
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
         """Hash and text of each unit."""

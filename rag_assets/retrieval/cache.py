@@ -1,10 +1,11 @@
 """What searches leave behind for the next: rankings of arms and scores of rerankers, by content.
 
-A key names all that a value depends on and nothing else: the units' content, the signal, the
-filter, the query and what encoded it; or the query, the text's hash and the reranker. So the second
-arm of an experiment pays only for what differs from the first, and an index that was built again
-with the same content finds its results. No key names a table version. Values are never wrong, only
-missing: a cache that cannot be read or written is one that holds nothing.
+A key names all that a value depends on and nothing else: the units' content, the signal and the
+index that it searched, the filter, the query and what encoded it; or the query, the text's hash and
+the reranker. So the second arm of an experiment pays only for what differs from the first. An exact
+dense search has no index: where a table was built again with the same content, its results are
+found. No key names a table version. Values are never wrong, only missing: a cache that cannot be
+read or written is one that holds nothing.
 """
 
 import json
@@ -18,7 +19,8 @@ from pathlib import Path
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 
 MOST_BYTES = 2**30
-"""A cache that grew larger is begun anew."""
+"""A cache that holds more is emptied, and its file filled again."""
+TABLES = ("rankings", "scores")
 KEYS_AT_ONCE = 500
 SECONDS_TO_WAIT = 10
 
@@ -84,9 +86,10 @@ class Cache:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            if self._path.is_file() and self._path.stat().st_size > MOST_BYTES:
-                self._path.unlink()
             with self._opened() as database, database:
+                if _held_bytes(database) > MOST_BYTES:
+                    for name in TABLES:
+                        database.execute(f"DELETE FROM {name}")
                 database.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", entries)
         except (OSError, sqlite3.Error) as error:
             logger.info("results cannot be kept in %s: %s", self._path, error)
@@ -94,7 +97,16 @@ class Cache:
     @contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
         with closing(sqlite3.connect(self._path or "", timeout=SECONDS_TO_WAIT)) as database:
-            for table in ("rankings", "scores"):
+            for table in TABLES:
                 columns = "(key TEXT PRIMARY KEY, value) WITHOUT ROWID"
                 database.execute(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
             yield database
+
+
+def _held_bytes(database: sqlite3.Connection) -> int:
+    """Size of what the file holds; pages that were emptied are not given back, but used again."""
+    pages, free, size = (
+        database.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size

@@ -5,7 +5,7 @@ so that an overlap appears once and a header only before the first. A row takes 
 table, where that is small enough. Neighbours are derived from document and index, never stored.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -32,32 +32,44 @@ COLUMNS = (
 
 
 def contexts(
-    units: Sequence[Unit], *, settings: Expansion, read: Callable[[str], pa.Table]
+    units: Sequence[Unit], *, settings: Expansion, read: Callable[[str, int], pa.Table]
 ) -> dict[str, str]:
     """The text around each of `units` (with `COLUMNS`) and its own, by unit id.
 
-    `read` returns the units that an SQL condition allows.
+    `read` returns the units that an SQL condition allows, and no more than so many.
     """
-    conditions = [
-        condition for unit in units if (condition := _around(unit, settings=settings)) is not None
-    ]
-    held = read(" OR ".join(dict.fromkeys(conditions))).to_pylist() if conditions else []
+    reads = _reads(units, settings=settings)
+    held = [unit for condition, most in reads for unit in read(condition, most).to_pylist()]
     return {str(unit["unit_id"]): _context(unit, held, settings=settings) for unit in units}
 
 
-def _around(unit: Unit, *, settings: Expansion) -> str | None:
-    source = f"source = {literal(str(unit['source']))}"
-    if unit["domain"] == "table":
-        if not settings.rows:
-            return None
-        return f"(domain = 'table' AND {source} AND `table` = {literal(str(unit['table']))})"
-    index = unit["index"]
-    if not settings.neighbours or not isinstance(index, int):
-        return None
-    first, last = index - settings.neighbours, index + settings.neighbours
+def _reads(units: Sequence[Unit], *, settings: Expansion) -> Iterator[tuple[str, int]]:
+    """What is to be read, and how much of it: one row too many tells that a table is too large."""
+    if settings.rows:
+        tables = (_of_table(unit) for unit in units if unit["domain"] == "table")
+        for condition in dict.fromkeys(tables):
+            yield condition, settings.rows + 1
+    if settings.neighbours:
+        near = dict.fromkeys(
+            _near(unit, distance=settings.neighbours)
+            for unit in units
+            if unit["domain"] == "document" and unit["index"] is not None
+        )
+        if near:
+            yield " OR ".join(near), len(near) * (2 * settings.neighbours + 1)
+
+
+def _of_table(unit: Unit) -> str:
+    source, table = (literal(str(unit[name])) for name in ("source", "table"))
+    return f"domain = 'table' AND source = {source} AND `table` = {table}"
+
+
+def _near(unit: Unit, *, distance: int) -> str:
+    source, uri = (literal(str(unit[name])) for name in ("source", "uri"))
+    place = int(unit["index"] or 0)
     return (
-        f"(domain = 'document' AND {source} AND uri = {literal(str(unit['uri']))} "
-        f"AND `index` >= {first} AND `index` <= {last})"
+        f"(domain = 'document' AND source = {source} AND uri = {uri} "
+        f"AND `index` >= {place - distance} AND `index` <= {place + distance})"
     )
 
 

@@ -21,8 +21,7 @@ from rag_assets.store import ANN_PROBES, ROW_ID
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
-MATRIX_BYTES = 512 * 2**20
-"""Vectors are held in memory up to this size; a larger table is searched where it lies."""
+COLUMN = "vector"
 PRODUCT_BYTES = 64 * 2**20
 """Memory for the similarities of one block of queries with all units."""
 READ_ROWS = 8_192
@@ -113,19 +112,17 @@ def cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.clip((many * wide).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny), -1, 1)
 
 
-def load(table: "LanceTable") -> Vectors | None:
-    """The vectors of `table` for exact search; None if they take more than `MATRIX_BYTES`."""
-    units, kind = table.count_rows(), table.schema.field("vector").type
-    if units * kind.list_size * 4 > MATRIX_BYTES:
-        return None
+def load(table: "LanceTable") -> Vectors:
+    """The vectors of `table`, for exact search."""
+    units, kind = table.count_rows(), table.schema.field(COLUMN).type
     matrix = np.empty((units, kind.list_size), np.float32)
     ids, rows, start = [], np.empty(units, np.uint64), 0
     batches = table.to_lance().to_batches(
-        columns=["unit_id", "vector"], with_row_id=True, batch_size=READ_ROWS
+        columns=["unit_id", COLUMN], with_row_id=True, batch_size=READ_ROWS
     )
     for batch in batches:
         place = slice(start, start := start + batch.num_rows)
-        matrix[place] = batch["vector"].flatten().to_numpy().reshape(-1, kind.list_size)
+        matrix[place] = batch[COLUMN].flatten().to_numpy().reshape(-1, kind.list_size)
         rows[place] = batch[ROW_ID].to_numpy()
         ids.append(batch["unit_id"])
     lengths = np.sqrt(np.einsum("nd,nd->n", matrix, matrix))
@@ -150,7 +147,7 @@ def nearest_in_table(
     from lancedb.query import LanceVectorQueryBuilder
 
     def fetch(limit: int) -> Ranking:
-        search = table.search(query, vector_column_name="vector", query_type="vector")
+        search = table.search(query, vector_column_name=COLUMN, query_type="vector")
         assert isinstance(search, LanceVectorQueryBuilder), "asked for by its query type"
         search = search.distance_type("cosine").minimum_nprobes(ANN_PROBES).maximum_nprobes(0)
         if where is not None:

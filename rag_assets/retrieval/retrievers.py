@@ -84,8 +84,8 @@ def _over_queries(
 ) -> list[Ranking]:
     """Rankings fused over each query (`q1`) and its reformulations (`q2` and on).
 
-    Retrieval and reranking have the same budget for each of them, `candidates`, and so has the
-    reranking of the fused list (RAG fusion under fixed budgets: paper P2, A.5).
+    With a reranker, retrieval and reranking have the same budget for each of them, `candidates`,
+    and so has the fused list, reranked or not (RAG fusion under fixed budgets: paper P2, A.5).
     """
     settings = retriever.query_fusion or QueryFusion()
     rewriter = rewriter_of(settings)
@@ -106,12 +106,14 @@ def _over_queries(
             )
             for same in asked
         ]
-    anchor = settings.anchor or (None if fuses_after else "q1")
-    if not name or not anchor:
+    if not name:
         return one
+    cut = [ranking.head(retriever.candidates) for ranking in one]
+    anchor = settings.anchor or (None if fuses_after else "q1")
+    if not anchor:
+        return cut
     place = {"q1": 0, "q2": 1}[anchor]
     anchors = [same[min(place, len(same) - 1)] for same in asked]
-    cut = [ranking.head(retriever.candidates) for ranking in one]
     return reranked(arms, anchors, cut, name=name)
 
 
@@ -138,6 +140,7 @@ def _over_signals(
         deep = _depth_of(signal, retriever, default=depth)
         return arms.search(signal, queries, table=table, depth=deep)
 
+    arms.prepare(table)
     with ThreadPoolExecutor(len(retriever.signals)) as pool:
         found = dict(zip(retriever.signals, pool.map(search, retriever.signals), strict=True))
     if len(found) == 1:

@@ -136,6 +136,7 @@ def open_index(
             config.retrieval.rerankers[name], name=name, home=store.encoders
         ),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
+        ann_from_rows=config.index.ann_from_rows,
     )
 
 
@@ -170,12 +171,14 @@ class Index:
         load_encoder: Callable[[], QueryEncoder],
         load_reranker: Callable[[str], Reranker],
         cache: Cache,
+        ann_from_rows: int | None,
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
         self.version = joint.version
         self.settings = settings
-        self._tables = {JOINT: UnitTable(joint)}
+        self._units_of = partial(UnitTable, ann_from_rows=ann_from_rows)
+        self._tables = {JOINT: self._units_of(joint)}
         self._domains = domains
         self._load_encoder = load_encoder
         self._load_reranker = load_reranker
@@ -305,7 +308,7 @@ class Index:
 
     def _table(self, name: str) -> UnitTable | None:
         if name not in self._tables and name in self._domains:
-            self._tables.setdefault(name, UnitTable(self._domains[name]()))
+            self._tables.setdefault(name, self._units_of(self._domains[name]()))
         return self._tables.get(name)
 
     def _read(self, unit_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
@@ -329,9 +332,9 @@ class Index:
         return [named[unit] for unit in ranking.unit_ids]
 
     def _contexts(self, units: Sequence[dict], *, settings: Expansion) -> Mapping[str, str]:
-        def read(condition: str) -> pa.Table:
-            dataset = self._tables[JOINT].table.to_lance()
-            return dataset.to_table(columns=list(context.COLUMNS), filter=condition)
+        def read(condition: str, most: int) -> pa.Table:
+            dataset = self._tables[JOINT].dataset
+            return dataset.to_table(columns=list(context.COLUMNS), filter=condition, limit=most)
 
         return context.contexts(units, settings=settings, read=read)
 

@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets import schemas
+from rag_assets.config import Signal
+from rag_assets.identity import Canonical
 from rag_assets.retrieval import dense, lexical
 from rag_assets.retrieval.rankings import Ranking
-from rag_assets.store import ROW_ID, rows_of
+from rag_assets.store import ROW_ID, is_searched_exactly, rows_of
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -26,14 +28,23 @@ second of one thread on two cores."""
 class UnitTable:
     """A table of units (`schemas.units`) at one version; safe to share between threads."""
 
-    def __init__(self, table: "LanceTable") -> None:
-        """Search `table` at the version that it is checked out at."""
+    def __init__(self, table: "LanceTable", *, ann_from_rows: int | None = None) -> None:
+        """Search `table` at the version that it is checked out at.
+
+        `ann_from_rows` is that of the config: see `store.is_searched_exactly`.
+        """
         self.table = table
+        self._ann_from_rows = ann_from_rows
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether vectors are compared in memory, all of them, and not through an index."""
+        return is_searched_exactly(self.table, ann_from_rows=self._ann_from_rows)
 
     @cached_property
     def vectors(self) -> dense.Vectors | None:
-        """All vectors; None where the table itself is searched: see `dense.load`."""
-        return dense.load(self.table)
+        """All vectors; None where the table itself is searched."""
+        return dense.load(self.table) if self.is_exact else None
 
     def load(self) -> None:
         """Read the vectors now, so that the first search does not have to."""
@@ -41,16 +52,33 @@ class UnitTable:
 
     @cached_property
     def content(self) -> str:
-        """What the table holds, whatever its version: equal units give an equal hash.
-
-        Whether vectors are searched exactly belongs to it, as an ANN index may miss some.
-        """
+        """What the table holds, whatever its version: equal units give an equal hash."""
         names = ["unit_id", *schemas.SYSTEM_COLUMNS]
         rows = self.dataset.to_table(columns=names).sort_by("unit_id")
-        digest = hashlib.sha256(b"exact" if self.vectors is not None else b"ann")
+        digest = hashlib.sha256()
         for name in names:
             digest.update("\n".join(rows[name].to_pylist()).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+    def state(self, signal: Signal) -> Sequence[Canonical]:
+        """What a ranking by `signal` depends on beside the content.
+
+        An exact search depends on nothing else. An index may miss units, and BM25 weighs words by
+        what its index counted when it was built: equal units in another index rank otherwise, and
+        so do units that came after the index.
+        """
+        if signal == "dense" and self.is_exact:
+            return ["exact"]
+        column = dense.COLUMN if signal == "dense" else lexical.COLUMN
+        segments = [
+            segment
+            for index in self.dataset.describe_indices()
+            if index.field_names == [column]
+            for segment in index.segments
+        ]
+        indexed = set[int]().union(*(segment.fragment_ids for segment in segments))
+        left = {fragment.fragment_id for fragment in self.dataset.get_fragments()} - indexed
+        return [sorted(segment.uuid for segment in segments), sorted(left)]
 
     def nearest(self, vectors: np.ndarray, *, depth: int, where: str | None) -> list[Ranking]:
         """The `depth` units nearest to each of `vectors` (m, d)."""

@@ -1,7 +1,8 @@
 """What all commands share: their answer, their errors and how tables look in a terminal."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,6 +25,28 @@ class Answer:
     """The same for people."""
     code: int = 0
     """Exit code of the process."""
+
+
+@contextmanager
+def searching() -> Generator[None]:
+    """What a search cannot do becomes a `CommandError`, which says it in one sentence."""
+    from rag_assets.models.replicas import EncoderError
+    from rag_assets.models.rerankers import RerankerError
+    from rag_assets.models.weights import ModelMismatchError, WeightsError
+    from rag_assets.retrieval.lexical import MissingTextIndexError
+    from rag_assets.retrieval.rewriters import MissingRewriteError
+
+    try:
+        yield
+    except (
+        EncoderError,
+        MissingRewriteError,
+        MissingTextIndexError,
+        ModelMismatchError,
+        RerankerError,
+        WeightsError,
+    ) as error:
+        raise CommandError(str(error)) from error
 
 
 def say(line: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving.command import Answer, CommandError, say, table
+from rag_assets.serving.command import Answer, CommandError, say, searching, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -44,14 +44,17 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.evaluation.questions import QuestionsError
 
     try:
-        result = evaluate_file(
-            Store.of(config),
-            config,
-            path=options.questions,
-            variant=variant,
-            retrievers=[options.retriever] if options.retriever else config.evaluation.retrievers,
-            log=say,
-        )
+        with searching():
+            result = evaluate_file(
+                Store.of(config),
+                config,
+                path=options.questions,
+                variant=variant,
+                retrievers=[options.retriever]
+                if options.retriever
+                else config.evaluation.retrievers,
+                log=say,
+            )
     except QuestionsError as error:
         raise CommandError(str(error)) from error
     return Answer(

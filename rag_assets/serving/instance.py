@@ -62,26 +62,6 @@ def settings() -> dict[str, Json]:
     }
 
 
-def storage(folder: str) -> dict[str, Json]:
-    """The part of `dagster.yaml` that keeps records in `folder`, whatever `DAGSTER_HOME` is.
-
-    The paths are those of an instance whose home is `folder`.
-    """
-    return {
-        "storage": {"sqlite": {"base_dir": folder}},
-        "local_artifact_storage": {
-            "module": "dagster._core.storage.root",
-            "class": "LocalArtifactStorage",
-            "config": {"base_dir": folder},
-        },
-        "compute_logs": {
-            "module": "dagster._core.storage.local_compute_log_manager",
-            "class": "LocalComputeLogManager",
-            "config": {"base_dir": f"{folder}/storage"},
-        },
-    }
-
-
 def prepare(config: Config) -> Path:
     """The instance's folder with its settings; a file that is already there is kept."""
     import yaml

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.schemas import DOMAINS
-from rag_assets.serving.command import Answer, CommandError, table
+from rag_assets.serving.command import Answer, CommandError, searching, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def run(options: argparse.Namespace) -> Answer:
     variant = options.variant or config.serving_variant
     config.variant(variant)
 
-    from rag_assets.models.rerankers import RerankerError
     from rag_assets.retrieval.filters import Filters
     from rag_assets.retrieval.search import open_index
 
@@ -63,11 +62,14 @@ def run(options: argparse.Namespace) -> Answer:
             section=options.section,
         )
         index = open_index(Store.of(config), config, variant)
-        found = [
-            index.search(query, retriever=options.retriever, top_k=options.top_k, filters=filters)
-            for query in queries
-        ]
-    except (ValueError, RerankerError) as error:
+        with searching():
+            found = [
+                index.search(
+                    query, retriever=options.retriever, top_k=options.top_k, filters=filters
+                )
+                for query in queries
+            ]
+    except ValueError as error:
         raise CommandError(str(error)) from error
     if many:
         return _several(found, variant=variant, explain=options.explain)

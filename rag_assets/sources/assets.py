@@ -11,6 +11,7 @@ from rag_assets.lineage import RefreshConfig
 from rag_assets.sources import exports, files
 from rag_assets.sources.entries import asset_path
 from rag_assets.sources.exports import Export
+from rag_assets.store import Store
 
 GROUP = "sources"
 
@@ -42,12 +43,11 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
             log=lineage.logger_of(context),
             retry=config.retry_failed,
         )
-        held = store.read(files.TARGET.name) if report.touched else None
         return lineage.materialized(
             report,
             schema=schemas.DOCUMENT_FILES,
-            preview=held,
-            extra={} if held is None else {"statuses": _statuses(held)},
+            preview=lineage.first_rows(store, report, columns=schemas.DOCUMENT_FILES.names),
+            extra={"statuses": _statuses(store)} if report.touched else {},
         )
 
     return document_files
@@ -127,7 +127,8 @@ def _materialized(done: Sequence[Export], *, path: Sequence[str]) -> dg.Material
     )
 
 
-def _statuses(held: pa.Table) -> dg.MetadataValue:
+def _statuses(store: Store) -> dg.MetadataValue:
+    held = store.read(files.TARGET.name, columns=["media_type", "status"])
     counted = held.group_by(["media_type", "status"]).aggregate([([], "count_all")])
     return lineage.records_of(
         {"media type": row["media_type"], "status": row["status"], "files": row["count_all"]}

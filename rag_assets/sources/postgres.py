@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rag_assets.sources.origins import Increment, Value
+from rag_assets.store import quoted_name
 
 OLDEST_VERSION = (14,)
 """Before PostgreSQL 14 no function hashes a row: such a server is read like any other database."""
@@ -141,11 +142,6 @@ def cell_of(
         return Cell(f"{column}::text", kind)
     as_psycopg_sees_it = f"CASE WHEN num_nulls({column}) = 0 THEN format('%s', {column}) END"
     return Cell(as_psycopg_sees_it, kind, parse=parse)
-
-
-def quoted_name(name: str) -> str:
-    """`name` as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def unshown(name: str, kind: pa.DataType) -> str:

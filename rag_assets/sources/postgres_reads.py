@@ -28,8 +28,8 @@ from rag_assets.snapshot_types import normalised, rows_by_position, spilling_to
 from rag_assets.sources.adbc import Stream, streaming
 from rag_assets.sources.cells import MisfitError, as_array, converted
 from rag_assets.sources.origins import OVERLAP, Held, Increment, Request, Value
-from rag_assets.sources.postgres import ROW, SESSION, Cell, Facts, quoted_name
-from rag_assets.store import KEYS_PER_STATEMENT, quoted
+from rag_assets.sources.postgres import ROW, SESSION, Cell, Facts
+from rag_assets.store import KEYS_PER_STATEMENT, quoted, quoted_name
 
 if TYPE_CHECKING:
     import duckdb

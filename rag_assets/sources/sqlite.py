@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rag_assets.sources.adbc import StreamError, streaming
 from rag_assets.sources.cells import MisfitError, as_array
-from rag_assets.store import quoted
+from rag_assets.store import quoted, quoted_name
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -24,8 +24,8 @@ def rows(url: "sa.URL", table: str, *, kinds: Mapping[str, pa.DataType]) -> Iter
         StreamError: ADBC cannot read the table as it is.
         MisfitError: A text is not of the type that its column declares.
     """
-    relation = '"' + table.replace('"', '""') + '"'
-    columns = {'"' + name.replace('"', '""') + '"': kind for name, kind in kinds.items()}
+    relation = quoted_name(table)
+    columns = {quoted_name(name): kind for name, kind in kinds.items()}
     tests = [_is_odd(column, kind) for column, kind in columns.items()]
     asked = ", ".join(
         f"CAST({column} AS REAL)" if pa.types.is_floating(kind) else column

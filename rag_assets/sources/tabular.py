@@ -38,6 +38,7 @@ from rag_assets.sources.listing import (
 )
 from rag_assets.sources.origins import Increment, Origin, Reading, Request
 from rag_assets.sources.places import SourceError, TabularFiles, local_path
+from rag_assets.store import quoted_name
 from rag_assets.sync import Failure
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def _csv_rows(
             _load_cells(connection, readable)
         rejected += _rejects(connection, label=label)
         columns = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
-        quoted = [_quoted(name) for name in columns]
+        quoted = [quoted_name(name) for name in columns]
         parts = [_typed(connection, part) for part in _in_parts(quoted)]
         names = _header(connection, readable, columns=columns)
         ((rows,),) = connection.execute("SELECT count(*) FROM cells").fetchall()
@@ -372,7 +373,3 @@ def _is_utf8(path: Path) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

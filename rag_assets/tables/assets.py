@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from itertools import islice
 
 import dagster as dg
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import lineage, schemas
@@ -46,7 +45,9 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
         return lineage.materialized(
             report,
             schema=schemas.TABLE_ROWS,
-            preview=_preview(store, report, columns=["table", "row_key", "title", "row_id"]),
+            preview=lineage.first_rows(
+                store, report, columns=["table", "row_key", "title", "row_id"]
+            ),
             extra={"tables": _tables_of(store, settings)},
         )
 
@@ -78,7 +79,7 @@ def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
         return lineage.materialized(
             report,
             schema=schemas.SERIALIZED_ROWS,
-            preview=_preview(store, report, columns=["table", "row_key", "text"]),
+            preview=lineage.first_rows(store, report, columns=["table", "row_key", "text"]),
             extra={"serializer": dg.MetadataValue.text(serializer), **_lengths(store, report)},
         )
 
@@ -107,14 +108,6 @@ def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
         }
         for table in snapshots.held_in(store, sources=config.table_sources)
     )
-
-
-def _preview(store: Store, report: Report, *, columns: list[str]) -> pa.Table | None:
-    """The first rows of a table that was written; what did not change is not opened."""
-    if not report.touched:
-        return None
-    first = store.batches(report.target, columns=columns, rows=lineage.PREVIEW_ROWS)
-    return pa.Table.from_batches(list(islice(first, 1))) if report.rows else None
 
 
 def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:

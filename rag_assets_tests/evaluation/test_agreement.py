@@ -17,15 +17,15 @@ def test_units_are_compared_and_their_documents_and_rows_counted():
     assert shared.overlap.tolist() == [1]
     assert shared.jaccard.tolist() == [1 / 5]
     assert shared.union.tolist() == [5]
-    assert shared.sources.tolist() == [3]
-    assert shared.new_sources.tolist() == [1]
+    assert shared.items.tolist() == [3]
+    assert shared.new_items.tolist() == [1]
 
 
 def test_the_order_does_not_matter():
     first = [[chunk(1, "a"), chunk(2, "b")]]
     shared = agreement(first, [first[0][::-1]], k=2)
     assert shared.jaccard.tolist() == [1]
-    assert shared.new_sources.tolist() == [0]
+    assert shared.new_items.tolist() == [0]
 
 
 def test_two_that_find_nothing_agree():

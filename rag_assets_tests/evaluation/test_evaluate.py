@@ -10,7 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from rag_assets import lineage, schemas
-from rag_assets.config import Config, DocumentSource, Evaluation, QuestionSet, Sources
+from rag_assets.config import (
+    Config,
+    DocumentSource,
+    Evaluation,
+    QueryFusion,
+    QuestionSet,
+    Retrieval,
+    Retriever,
+    Sources,
+)
 from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.questions import QuestionsError, refresh_questions
@@ -199,7 +208,7 @@ def test_each_two_retrievers_are_held_beside_each_other(result: EvaluationResult
     (row,) = result.agreement_rows(domain="combined", first="baseline", second="hybrid")
     assert row["overlap"] == row["union"] == len(UNITS)
     assert row["jaccard"] == 1
-    assert row["sources"] == 5
+    assert row["items"] == 5
 
 
 def test_gold_that_is_not_indexed_is_listed_with_its_reason(result: EvaluationResult) -> None:
@@ -256,6 +265,30 @@ def test_nothing_is_redone_until_index_questions_or_settings_move(
     assert other.is_new
     assert other.data_version != result.data_version
     assert evaluated(store, config).is_new
+
+
+def test_an_edited_file_of_rewrites_is_searched_anew(
+    store: Store, config: Config, tmp_path: Path
+) -> None:
+    def rewritten(text: str) -> EvaluationResult:
+        lines = [{"query": q["question"], "rewrites": [text]} for q in QUESTIONS]
+        path = write_lines(tmp_path / "rewrites.jsonl", lines)
+        fusion = QueryFusion(rewriter="file", path=path)
+        retrieval = Retrieval(
+            retrievers={"rewritten": Retriever(signals=["bm25"], query_fusion=fusion)}
+        )
+        return evaluate_file(
+            store,
+            config.model_copy(update={"retrieval": retrieval}),
+            path=config.evaluation.questions[0].path,
+            variant="default",
+            retrievers=["rewritten"],
+            log=lambda _: None,
+        )
+
+    assert rewritten("steel").is_new
+    assert not rewritten("steel").is_new
+    assert rewritten("oil").is_new
 
 
 def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -> None:

@@ -124,6 +124,20 @@ def test_an_ann_index_is_built_from_the_configured_size(store):
     assert care(store, ANN, version="v3").recall == report.recall, "measured once, shown again"
 
 
+def test_an_ann_index_is_built_where_the_vectors_are_not_held_in_memory(store, monkeypatch):
+    add(store, 0, 600)
+    monkeypatch.setattr("rag_assets.store.EXACT_BYTES", 600 * DIMENSION * 4)
+    assert care(store).vector_index is None
+
+    monkeypatch.setattr("rag_assets.store.EXACT_BYTES", 600 * DIMENSION * 4 - 1)
+    assert care(store, version="v2").vector_index == "IVF_FLAT"
+
+    monkeypatch.undo()
+    report = care(store, version="v3")
+    assert report.vector_index is None
+    assert "ANN index dropped" in report.done[0]
+
+
 def test_recall_is_the_share_of_exact_neighbours_found(store, monkeypatch):
     add(store, 0, 600)
     table = store.open(TABLE)

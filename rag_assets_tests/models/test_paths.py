@@ -1,5 +1,6 @@
 """The path that computes a model: what a machine offers, what is true to fp32, what is kept."""
 
+import hashlib
 import json
 import logging
 import subprocess
@@ -112,6 +113,19 @@ def test_a_path_that_is_not_true_to_fp32_is_refused(monkeypatch, without_bf16, h
     assert "the least cosine to fp32 is 0.90000" in caplog.text
     with pytest.raises(EncoderError, match=r"no path.*0\.90000.*precision to fp32"):
         choose(configured(engine="openvino"), home=home)
+
+
+def test_weights_are_hashed_once_while_a_path_is_chosen(tmp_path, monkeypatch, without_bf16):
+    model = EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny")))
+    digest, hashed = hashlib.file_digest, []
+
+    def counted(file, name):
+        hashed.append(file.name)
+        return digest(file, name)
+
+    monkeypatch.setattr(hashlib, "file_digest", counted)
+    assert choose(model, home=tmp_path / "home").path == OPENVINO
+    assert sorted(set(hashed)) == sorted(hashed)
 
 
 def test_the_choice_is_kept_for_the_model_and_the_config(monkeypatch, without_bf16, home):

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag_assets.config import EmbeddingModel, Reranker
+from rag_assets.config import Config, EmbeddingModel, Reranker
 from rag_assets.models import late_interaction
 from rag_assets.models.late_interaction import LateInteraction
 from rag_assets.models.replicas import load_torch
@@ -115,13 +115,13 @@ def test_the_config_s_default_is_loaded_once_on_the_path_of_the_machine(tmp_path
     assert reranker.score([("abc", "abc"), ("abc", "xyz")]).argmax() == 0
 
 
-def save_tiny_cross_encoder(folder: Path) -> Path:
+def save_tiny_cross_encoder(folder: Path, *, seed: int = 0) -> Path:
     """The tiny encoder with a classifier on top: weights by chance, code as for any other."""
     import torch
     from transformers import AutoConfig, XLMRobertaForSequenceClassification
 
     save_tiny_model(folder)
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     config = AutoConfig.from_pretrained(folder)
     config.num_labels = 1
     XLMRobertaForSequenceClassification(config).save_pretrained(folder)
@@ -158,6 +158,42 @@ def test_both_backends_agree_on_a_cross_encoder(tmp_path):
     ]
 
     assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+
+
+@pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
+def test_code_of_the_hub_is_run_at_a_named_revision_alone(tmp_path, monkeypatch, backend):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    loose = Reranker(path="acme/reranker", backend=backend, trust_remote_code=True)
+
+    with pytest.raises(RerankerError, match=r"rerankers.mine: acme/reranker.*set `revision`"):
+        load_reranker(loose, name="mine", home=tmp_path)
+    pinned = loose.model_copy(update={"revision": "c1"})
+    with pytest.raises(RerankerError, match="acme/reranker at revision c1 is not on this machine"):
+        load_reranker(pinned, name="mine", home=tmp_path)
+
+
+def test_the_default_with_code_of_its_own_asks_for_a_revision(tmp_path):
+    jina = Config().retrieval.rerankers["jina_reranker_v2"]
+
+    with pytest.raises(RerankerError, match=r"rerankers.jina_reranker_v2.*set `revision`"):
+        load_reranker(jina, name="jina_reranker_v2", home=tmp_path)
+
+
+@pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
+def test_a_folder_with_code_is_known_by_its_weights_and_its_code(tmp_path, backend):
+    folder = save_tiny_cross_encoder(tmp_path / "model")
+    settings = Reranker(
+        backend=backend, path=str(folder), precision="fp32", max_tokens=60, trust_remote_code=True
+    )
+
+    def identity(name):
+        return load_reranker(settings, name=name, home=tmp_path).reranker_id
+
+    plain = identity("plain")
+    (folder / "modeling_tiny.py").write_text("LAYERS = 1\n")
+    with_code = identity("with code")
+    save_tiny_cross_encoder(folder, seed=1)
+    assert len({plain, with_code, identity("other weights")}) == 3
 
 
 def test_what_is_no_reranker_is_refused_with_the_remedy(tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ class Table:
         self.measured += 1
         shown = [{"uri": "a.md", "tokens": 300}]
         examples = {name: shown for name, value in self.totals.items() if value}
-        return Measures(self.profile.rows, self.totals, examples, self.profile)
+        return Measures(self.totals, examples, self.profile)
 
 
 def subject_of(table: Table, *, expectations=SUITE, **checks) -> Subject:

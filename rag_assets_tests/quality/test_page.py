@@ -71,7 +71,7 @@ def test_markup_in_the_data_is_shown_as_text(store):
     table = Table()
     table.totals["duplicate_ids"] = 1
     table.measure = lambda *_: quality.Measures(
-        1, table.totals, {"duplicate_ids": [{"id": "<script>alert(1)</script>"}]}, table.profile
+        table.totals, {"duplicate_ids": [{"id": "<script>alert(1)</script>"}]}, table.profile
     )
     shown = judged(store, table)
 

@@ -15,7 +15,7 @@ ROWS = pa.table(
         "pages": pa.array([[1], [], [2, 3]], pa.list_(pa.int32())),
     }
 )
-MEASURES = Measures(3, {"missing": 2, "share": 0.25}, {"missing": [{"uri": "a"}]}, Profile(3))
+MEASURES = Measures({"missing": 2, "share": 0.25}, {"missing": [{"uri": "a"}]}, Profile(3))
 
 
 def declared(kind: str, column: str | None = None, **arguments) -> Expectation:

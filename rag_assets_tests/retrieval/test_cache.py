@@ -1,3 +1,6 @@
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from rag_assets.retrieval.cache import Cache
@@ -31,6 +34,20 @@ def test_many_scores_come_back(cache):
     cache.keep_scores(scores)
 
     assert cache.scores([*scores, "unknown"]) == scores
+
+
+def test_a_cache_that_grew_too_large_is_emptied_under_the_eyes_of_others(cache, monkeypatch):
+    cache.keep_scores({f"key {place}": 1.0 for place in range(5_000)})
+    [file] = cache._path.parent.iterdir()
+    node = file.stat().st_ino
+    monkeypatch.setattr("rag_assets.retrieval.cache.MOST_BYTES", file.stat().st_size // 2)
+    with closing(sqlite3.connect(file)) as other:
+        cache.keep_scores({"new": 0.5})
+        cache.keep_scores({"newer": 0.25})
+
+        assert other.execute("SELECT count(*) FROM scores").fetchone() == (2,)
+    assert cache.scores(["key 1", "new", "newer"]) == {"new": 0.5, "newer": 0.25}
+    assert file.stat().st_ino == node
 
 
 def test_a_cache_that_cannot_be_used_holds_nothing(tmp_path):

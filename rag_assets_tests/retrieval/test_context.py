@@ -1,6 +1,7 @@
 import pytest
 
 from rag_assets.config import Config, Expansion, Retriever
+from rag_assets.retrieval import context
 from rag_assets.retrieval.search import open_index
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
@@ -82,6 +83,28 @@ def test_a_header_is_searched_and_stands_once_before_joined_neighbours(index):
 def test_a_row_brings_the_rows_of_a_small_table_and_not_those_of_a_large_one(index):
     assert context_of(index, "S355", "S355", rows=2) == "grade S235\ngrade S355"
     assert context_of(index, "colour", "p3", rows=4) == "colour 3"
+
+
+def test_no_more_is_read_of_a_large_table_than_tells_that_it_is_large(index, monkeypatch):
+    contexts, sizes = context.contexts, []
+
+    def counted(units, *, settings, read):
+        def counting(condition, most):
+            sizes.append(read(condition, most).num_rows)
+            return read(condition, most)
+
+        return contexts(units, settings=settings, read=counting)
+
+    monkeypatch.setattr(context, "contexts", counted)
+    assert context_of(index, "colour", "p3", rows=2) == "colour 3"
+    assert sizes == [3]
+
+
+def test_a_large_table_takes_nothing_from_the_others(index):
+    query = "colour grade cools"
+
+    assert context_of(index, query, "S355", rows=2, neighbours=1) == "grade S235\ngrade S355"
+    assert context_of(index, query, "c1", rows=2, neighbours=1) == DOCUMENT[:64]
 
 
 def test_without_expansion_the_context_is_the_text(index):

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lancedb.index import IvfFlat
 
+from rag_assets import store
 from rag_assets.config import Config
 from rag_assets.retrieval import dense
+from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, write
 
@@ -16,13 +18,13 @@ TWINS = range(50, 70)
 
 def table_of(path, vectors):
     config = Config(state_dir=path)
-    store = Store(path)
+    state = Store(path)
     ids = [f"u{place:04d}" for place in range(len(vectors))]
     units = [chunk(f"text {name}", unit_id=name, source=f"s{name[-1]}") for name in ids]
     # written out of the order of their ids, so that ties do not come right by chance
     order = np.random.default_rng(1).permutation(len(vectors))
-    write(store, config, [units[place] for place in order], vectors[order])
-    return store.open(config.tables_of(VARIANT).joint)
+    write(state, config, [units[place] for place in order], vectors[order])
+    return state.open(config.tables_of(VARIANT).joint)
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +120,16 @@ def test_where_nothing_is_allowed_nothing_is_found(vectors):
 
 
 def test_a_table_too_large_for_memory_is_searched_where_it_lies(table, monkeypatch):
-    monkeypatch.setattr(dense, "MATRIX_BYTES", UNITS * 16 * 4 - 1)
+    monkeypatch.setattr(store, "EXACT_BYTES", UNITS * 16 * 4)
+    assert UnitTable(table).vectors is not None
 
-    assert dense.load(table) is None
+    monkeypatch.setattr(store, "EXACT_BYTES", UNITS * 16 * 4 - 1)
+    assert UnitTable(table).vectors is None
+
+
+def test_the_config_says_from_how_many_units_on_it_is_searched_where_it_lies(table):
+    assert UnitTable(table, ann_from_rows=UNITS).vectors is None
+    assert UnitTable(table, ann_from_rows=UNITS + 1).vectors is not None
 
 
 def test_an_ann_index_is_used_filled_up_under_a_filter_and_sees_later_units(tmp_path):

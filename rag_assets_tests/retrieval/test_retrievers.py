@@ -1,16 +1,19 @@
 import hashlib
+import json
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lancedb.index import FTS, IvfFlat
 
 from rag_assets.config import Config, Retriever
 from rag_assets.identity import text_hash
 from rag_assets.models.rerankers import RerankerError
-from rag_assets.retrieval import search
+from rag_assets.retrieval import dense, search
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
     VARIANT,
@@ -226,6 +229,63 @@ def test_a_pair_is_scored_once_whoever_asks_again(built, reranker):
     assert reranker.scored == scored
 
 
+def searched(built, query, *, name):
+    index = open_index(*built, VARIANT, encoder=HashEncoder())
+    found = index.search_many([query], retriever=name, top_k=5)
+    return list(zip(found["unit_id"].to_pylist(), found["score"].to_pylist(), strict=True))
+
+
+def test_what_words_found_is_not_found_again_in_an_index_of_other_settings(tmp_path):
+    texts = {"whole": "steel plate", "many": "steel plates"}
+    units = [chunk(text, unit_id=name) for name, text in texts.items()]
+    store, config = build(tmp_path, units=units)
+    assert len(searched((store, config), "plates", name="bm25")) == 2
+
+    table = store.open(config.tables_of(VARIANT).joint)
+    table.create_index("text", config=FTS(stem=False), replace=True)
+
+    assert [unit for unit, _ in searched((store, config), "plates", name="bm25")] == ["many"]
+
+
+def test_what_words_found_is_searched_anew_once_an_index_has_taken_in_new_units(tmp_path):
+    store, config = build(tmp_path, units=UNITS[:20])
+    write(store, config, UNITS[20:40], random_vectors(20, dimension=DIMENSION))
+    searched((store, config), "nickel steel weld", name="bm25")
+
+    store.open(config.tables_of(VARIANT).joint).to_lance().optimize.optimize_indices()
+
+    kept = searched((store, config), "nickel steel weld", name="bm25")
+    fresh = open_index(store, config, VARIANT).search(
+        "nickel steel weld", retriever="bm25", top_k=5
+    )
+    assert kept == entries(fresh)
+
+
+def test_what_an_exact_search_found_is_found_again_and_what_an_index_found_is_not(tmp_path):
+    store, config = build(tmp_path, units=UNITS)
+    table = store.open(config.tables_of(VARIANT).joint)
+
+    def states():
+        newest = store.open(table.name)
+        exact, through_index = UnitTable(newest), UnitTable(newest, ann_from_rows=1)
+        assert exact.content == through_index.content
+        return exact.state("dense"), through_index.state("dense")
+
+    before = states()
+    for _ in range(2):
+        table.create_index("vector", config=IvfFlat(distance_type="cosine", num_partitions=2))
+        after = states()
+        assert after[0] == before[0] == ["exact"]
+        assert after[1] != before[1]
+        before = after
+
+
+def test_words_alone_read_no_vectors(built, monkeypatch):
+    monkeypatch.setattr(dense, "load", None)
+
+    assert searched(built, "nickel steel", name="bm25")
+
+
 def test_fusion_over_queries_follows_reranking_or_precedes_it(index):
     query = "what is the density of nickel alloy?"
     rewrites = {"queries": 2, "rewriter": "rules"}
@@ -249,6 +309,22 @@ def test_fusion_over_queries_follows_reranking_or_precedes_it(index):
     for results in (after, before, anchored):
         assert len(results) <= 10
         assert "rewrite" in results.seconds
+
+
+@pytest.mark.parametrize("anchor", [None, "q1"])
+def test_a_list_fused_over_reranked_queries_is_no_longer_than_the_candidates(
+    index, anchor, tmp_path
+):
+    query, path = "density nickel", tmp_path / "rewrites.jsonl"
+    path.write_text(json.dumps({"query": query, "rewrites": ["fatigue weld"]}))
+    spec = retriever(
+        signals=["bm25"],
+        reranker="late_interaction",
+        candidates=4,
+        query_fusion={"anchor": anchor, "rewriter": "file", "path": path},
+    )
+
+    assert len(index.search(query, retriever=spec, top_k=40)) == 4
 
 
 def test_a_query_that_no_rule_changes_is_searched_alone(index):

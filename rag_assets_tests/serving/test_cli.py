@@ -6,9 +6,11 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.models import openvino
 from rag_assets.serving import cli
 from rag_assets.serving.command import table
 from rag_assets.store import Store
+from rag_assets_tests.retrieval import corpus
 
 
 @pytest.fixture
@@ -82,6 +84,38 @@ def test_searching_before_the_first_refresh_says_what_to_do(home, capsys):
 
     assert cli.main(["search", "steel"]) == cli.FAILED
     assert "run `rag-assets refresh` first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "retriever", "remedy"),
+    [
+        ("", "baseline", "run `rag-assets refresh`"),
+        ("", "bm25", "run `rag-assets refresh`"),
+        ("models: {minilm: {path: ./nowhere}}", "baseline", "models.<name>.path"),
+        ("models: {minilm: {engine: openvino}}", "baseline", "pip install 'rag-assets[openvino]'"),
+    ],
+    ids=["other model", "no text index", "no weights", "no engine"],
+)
+def test_what_cannot_be_searched_is_one_sentence_with_the_remedy(
+    home, capsys, monkeypatch, settings, retriever, remedy
+):
+    monkeypatch.setattr(openvino, "is_installed", lambda: False)
+    (home / "rag_assets.yaml").write_text(f"state_dir: state\n{settings}\n")
+    corpus.write(
+        Store(home / "state"),
+        configuration.load(),
+        [corpus.chunk("steel")],
+        corpus.random_vectors(1, dimension=384),
+    )
+    (home / "questions.jsonl").write_text(
+        json.dumps({"id": "1", "question": "steel", "gold": ["doc:handbook.pdf"]})
+    )
+
+    for command in (["search", "steel"], ["evaluate", "--questions", "questions.jsonl"]):
+        assert cli.main([*command, "--retriever", retriever]) == cli.FAILED
+        said = capsys.readouterr().err
+        assert remedy in said
+        assert "Traceback" not in said
 
 
 def test_clean_up_says_what_it_removed_and_left(home, capsys):

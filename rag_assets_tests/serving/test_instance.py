@@ -10,19 +10,33 @@ from rag_assets.config import Config
 from rag_assets.serving import instance
 
 ROOT = Path(__file__).parents[2]
+FOLDER = "data/.state/dagster"
+PLACED = {
+    "storage": {"sqlite": {"base_dir": FOLDER}},
+    "local_artifact_storage": {
+        "module": "dagster._core.storage.root",
+        "class": "LocalArtifactStorage",
+        "config": {"base_dir": FOLDER},
+    },
+    "compute_logs": {
+        "module": "dagster._core.storage.local_compute_log_manager",
+        "class": "LocalComputeLogManager",
+        "config": {"base_dir": f"{FOLDER}/storage"},
+    },
+}
+"""The part of `dagster.yaml` that keeps records where the command line does by itself."""
 
 
 def test_the_repository_and_the_command_line_use_one_instance(tmp_path, monkeypatch):
     """`dagster dev` in the repository shows what `rag-assets refresh` recorded, and vice versa."""
     said = yaml.safe_load((ROOT / "dagster.yaml").read_text())
 
-    assert said == instance.settings() | instance.storage("data/.state/dagster")
+    assert said == instance.settings() | PLACED
 
     own = tmp_path / "own"
     own.mkdir()
     state = tmp_path / "data/.state"
-    placed = instance.settings() | instance.storage("data/.state/dagster")
-    (own / "dagster.yaml").write_text(yaml.safe_dump(placed))
+    (own / "dagster.yaml").write_text(yaml.safe_dump(instance.settings() | PLACED))
     monkeypatch.chdir(tmp_path)
     with instance.opened(Config(state_dir=state)) as first:
         dg.materialize([seen], instance=first)

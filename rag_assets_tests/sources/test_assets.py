@@ -10,6 +10,7 @@ import pytest
 from rag_assets.config import Config
 from rag_assets.sources.assets import definitions
 from rag_assets.sources.observations import fingerprint_of_sources
+from rag_assets.store import Store
 from rag_assets_tests.sources.conftest import settle
 
 
@@ -64,6 +65,25 @@ def test_a_named_table_has_its_own_node_and_patterns_share_one(config):
     assert all(spec.owners and spec.code_version and spec.description for spec in specs)
 
 
+def test_of_a_long_manifest_the_first_files_and_two_columns_are_read(config, monkeypatch):
+    folder = Path(config.sources.documents[0].url)
+    for number in range(20):
+        write(folder / f"{number}.md", f"# {number}")
+    read, whole = Store.read, []
+
+    def seen(store, name, **options):
+        found = read(store, name, **options)
+        whole.append(found.column_names)
+        return found
+
+    monkeypatch.setattr(Store, "read", seen)
+    shown = materialized(config, "document_files")["document_files"].metadata
+
+    assert len(shown["preview"].records) == 8
+    assert shown["statuses"].records[0].data["files"] == 21
+    assert whole == [["media_type", "status"]]
+
+
 def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):
     first = materialized(config)
     second = materialized(config)
@@ -72,6 +92,7 @@ def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):
     assert [record.data["table"] for record in pattern["tables"].records] == ["prices", "stock"]
     assert first["exports/erp-export/parts"].metadata["dagster/row_count"].value == 1
     assert first["document_files"].metadata["statuses"].records[0].data["status"] == "ok"
+    assert first["document_files"].metadata["preview"].records[0].data["uri"] == "a.md"
     missing = first["exports/erp-export/missing"].metadata["quarantine"].records[0]
     assert "no table missing" in missing.data["reason"]
     for key, materialization in second.items():
@@ -137,7 +158,8 @@ def test_a_refresh_with_nothing_to_do_imports_nothing_heavy(config, tmp_path):
         source = DocumentSource(url=str(root / "documents"))
         report = refresh_document_files(store, [source], allow_shrink=False, log=quiet)
         assert report.unchanged == 1 and not report.touched
-        source = TableSource(name="erp-export", url=str(root / "tables"), tables=["p*", "s*", "missing"])
+        tables, wanted = str(root / "tables"), ["p*", "s*", "missing"]
+        source = TableSource(name="erp-export", url=tables, tables=wanted)
         done = refresh_exports(store, source, only=["s*"], allow_shrink=False, log=quiet)
         assert [item.report.unchanged for item in done] == [1]
         heavy = {{"dlt", "lancedb", "pandas", "pypdfium2", "sqlalchemy", "openpyxl", "duckdb"}}

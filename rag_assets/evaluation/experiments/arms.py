@@ -286,7 +286,7 @@ def _agreement_of_queries(ranked: Ranked) -> dict[str, Sequence[float]]:
         "overlap": found.overlap.tolist(),
         "jaccard": found.jaccard.tolist(),
         "union": found.union.tolist(),
-        "unique_sources": found.sources.tolist(),
+        "unique_sources": found.items.tolist(),
     }
 
 

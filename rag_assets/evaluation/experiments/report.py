@@ -126,16 +126,16 @@ def _of_choice(result: ExperimentResult) -> Iterator[str]:
         yield f"Nothing was chosen: {why}."
         return
     for group, arm in record.chosen.items():
-        where = f"Of {group}, " if group else ""
+        where = f"Of {group}, chosen on dev: " if group else "Chosen on dev: "
         dev = _mean(result, arm, split="dev")
-        test = _mean(result, arm, split=record.split)
         sentence = (
-            f"{where}{arm} was chosen on dev ({record.criterion}@{TOP_N} "
-            f"{with_interval(dev)}, n = {dev['questions']})"
+            f"{where}{arm} ({record.criterion}@{TOP_N} {with_interval(dev)}, "
+            f"n = {dev['questions']})"
         )
         if record.split == "test":
+            test = _mean(result, arm, split="test")
             sentence += f"; on test it has {with_interval(test)} (n = {test['questions']})"
-        yield sentence[0].upper() + sentence[1:] + "."
+        yield f"{sentence}."
     if set(record.chosen.values()) == {record.reference}:
         yield f"That is the reference itself: all other arms are compared with {record.reference}."
     if record.split != "test":
