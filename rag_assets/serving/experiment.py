@@ -4,6 +4,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -186,11 +187,18 @@ def _materialized(
         for event in result.all_events
         if event.is_step_failure and (reason := reason_of(event))
     }
-    done = [
-        event.materialization.metadata["run"].value
+    done = {
+        event.materialization.metadata["run"].value: bool(
+            event.materialization.metadata["is new"].value
+        )
         for event in result.get_asset_materialization_events()
+    }
+    found = [
+        replace(one, is_new=done[one.record.id])
+        for name in names
+        for one in runs(store, name)
+        if one.record.id in done
     ]
-    found = [one for name in names for one in runs(store, name) if one.record.id in done]
     return found, errors
 
 
@@ -203,6 +211,7 @@ def _record(one: "Run") -> Mapping[str, Json]:
         "reference": record.reference,
         "chosen": record.chosen,
         "arms": len(record.arms),
+        "is_new": one.is_new,
         "summary": one.summary().to_pylist(),
         "differences": one.differences().to_pylist(),
         "report": str(one.report),

@@ -107,6 +107,8 @@ class Design:
     """Ids of the questions that are asked; all unless given."""
     scarce_below: str | None = None
     """Also report the questions for which this arm found no gold: recall is scarce there."""
+    shows_weights: bool = False
+    """Also draw how each arm weighs the domains."""
     by_length: bool = False
     """Also report short and long questions apart."""
 

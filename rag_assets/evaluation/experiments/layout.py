@@ -89,7 +89,8 @@ def pivot(means: Means, layout: Layout) -> tuple[list[str], list[Row]]:
                 if all(arm.factors.get(factor) == value for factor, value in place.items())
                 and (row := means.of(arm.name, layout.measures[name], domain))
             ]
-            heading = " · ".join([*map(_shown, over), name])
+            is_plain = bool(over) and len(layout.measures) == 1
+            heading = " · ".join([*map(_shown, over), *([] if is_plain else [name])])
             cells[heading] = _cell(found[0], best=best[name, domain]) if found else "-"
         if any(cell != "-" for cell in cells.values()):
             about = dict(zip(layout.rows, map(_shown, side), strict=True))

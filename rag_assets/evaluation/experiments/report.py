@@ -48,8 +48,8 @@ def render(result: ExperimentResult) -> str:
         parts += section(layout.title, note(_about_cells(result)), _html(pivot(means, layout)))
     parts += section("Chosen on dev", *_choice(result))
     parts += section("Paired differences", *_differences(result))
-    parts += section("Slices of the questions", *_slices(result))
-    parts += section("Besides relevance", *_extras(result))
+    parts += _unless_empty("Slices of the questions", list(_slices(result)))
+    parts += _unless_empty("Besides relevance", list(_extras(result)))
     parts += section("Time and cost", *_costs(result))
     parts += section("All arms", *_all_arms(result))
     parts += section("Protocol", bullets(_protocol(result)))
@@ -78,7 +78,7 @@ def figures(result: ExperimentResult) -> Iterator[str]:
     means = Means(result)
     for figure in result.design.figures:
         yield from plots(means, figure)
-    for name, weights in _weights(result).items():
+    for name, weights in _weights(result).items() if result.design.shows_weights else ():
         yield histogram(weights, title=f"Weight of documents, {name}", x_label="weight")
 
 
@@ -113,6 +113,10 @@ def findings(result: ExperimentResult) -> Iterator[str]:
         yield "A question asked alone takes {} (median).".format(
             " and ".join(f"{latency:.0f} ms with {name}" for name, latency in taken)
         )
+
+
+def _unless_empty(title: str, parts: Sequence[str]) -> Iterator[str]:
+    return section(title, *parts) if parts else iter(())
 
 
 def _of_choice(result: ExperimentResult) -> Iterator[str]:
@@ -246,7 +250,6 @@ def _differences(result: ExperimentResult) -> Iterator[str]:
 
 def _slices(result: ExperimentResult) -> Iterator[str]:
     if not result.slices:
-        yield note("This design reports no slices.")
         return
     record = result.record
     rows: list[Row] = []
@@ -305,8 +308,6 @@ def _extras(result: ExperimentResult) -> Iterator[str]:
     if agreements:
         heading = "<h3>Overlap of the lists of Q1 and Q2 (P2, table 5)</h3>"
         yield heading + table(list(agreements[0]), agreements)
-    if not weights and not agreements:
-        yield note("Nothing else is measured in this design.")
 
 
 def _weight_row(name: str, weights: np.ndarray) -> Row:

@@ -400,6 +400,7 @@ def weighted_retriever(
                 where={"top_j": widest},
             )
         ],
+        shows_weights=True,
         notes=[
             "Weights are multiplied with scores in [0, 1]; where a reranker orders the fused units "
             "once more, as in the paper, they decide only which units it sees."
