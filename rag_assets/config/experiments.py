@@ -86,8 +86,8 @@ class IndexSizeExperiment(Experiment):
     design: Literal["index_size"]
     collections: Path | None = Field(
         None,
-        description="JSON with nested lists of document ids by size under `collections` and the "
-        "questions to ask under `core_questions`; derived by hash unless given",
+        description="JSON with nested lists of document ids by size, under `collections`; derived "
+        "by hash unless given",
     )
     sizes: int = Field(5, gt=1, description="derived: collections, each half of the next")
     top_k: Count = 20
