@@ -17,8 +17,8 @@ from rag_assets.serving.command import Answer, CommandError, Json, say, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from rag_assets.evaluation.experiments.replay import Replayed
     from rag_assets.evaluation.experiments.results import Run
-    from rag_assets.evaluation.experiments.run import Replayed
 
 SUMMARY = "compare retrieval settings on the questions; only what changed is run again"
 EXAMPLES = """\
@@ -43,7 +43,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Run, list or replay."""
-    from rag_assets.evaluation.experiments.run import ExperimentError, experiment_of
+    from rag_assets.evaluation.experiments.designs import ExperimentError, experiment_of
     from rag_assets.models.rerankers import RerankerError
 
     config = configuration.load()
@@ -92,7 +92,7 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
         CommandError: A variant cannot be built.
     """
     from rag_assets.evaluation.experiments.assets import BUILD_JOB
-    from rag_assets.evaluation.experiments.run import variants_of
+    from rag_assets.evaluation.experiments.designs import variants_of
     from rag_assets.serving.refresh import NIGHTLY_JOB, refresh
 
     wanted = dict.fromkeys(one for name in names for one in variants_of(config, name))
@@ -245,7 +245,7 @@ def _listed(store: Store, config: Config) -> Answer:
 
 
 def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Answer:
-    from rag_assets.evaluation.experiments.run import replay
+    from rag_assets.evaluation.experiments.replay import replay
 
     found = replay(store, config, name, run_id=run_id, log=say)
     differing = {arm: count for arm, count in found.differing.items() if count}

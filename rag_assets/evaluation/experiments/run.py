@@ -7,37 +7,32 @@ test. Where a question set has no dev questions, nothing is chosen and all arms 
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas, sync
-from rag_assets.config import (
-    AnyExperiment,
-    ArmsExperiment,
-    ChunkSizeExperiment,
-    Config,
-    ConfigError,
-    EmbeddingModelExperiment,
-    FusionModeExperiment,
-    HeaderExperiment,
-    IndexSizeExperiment,
-    QueryFusionExperiment,
-    RetrievalMethodExperiment,
-    SerializerExperiment,
-    SignalDomainExperiment,
-    WeightedRetrieverExperiment,
-)
-from rag_assets.evaluation import questions as question_sets
-from rag_assets.evaluation.experiments import papers, results, thesis
-from rag_assets.evaluation.experiments.arms import LEVELS, ArmResult, Bench
+from rag_assets import sync
+from rag_assets.config import Config
+from rag_assets.evaluation.experiments import results
+from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, Bench
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Design, Slice, length_slices
-from rag_assets.evaluation.experiments.results import ArmSaid, ExperimentResult, Record, Run, Sliced
-from rag_assets.evaluation.experiments.thesis import Corpus
-from rag_assets.evaluation.gold import DocumentGold, Places
+from rag_assets.evaluation.experiments.designs import (
+    ExperimentError,
+    design_of,
+    experiment_of,
+    questions_of,
+    variants_of,
+)
+from rag_assets.evaluation.experiments.results import (
+    ArmSaid,
+    ExperimentResult,
+    Record,
+    Run,
+    Sliced,
+)
+from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
@@ -47,37 +42,6 @@ from rag_assets.store import Store
 REVISION = 1
 """Raised when the same scores should give another report."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
-DEPTH_OF_SUMMARY = 50
-
-
-class ExperimentError(Exception):
-    """An experiment cannot be run; the message says why and what to do."""
-
-
-def variants_of(config: Config, name: str) -> list[str]:
-    """The variants that the experiment called `name` compares.
-
-    Raises:
-        ConfigError: There is no such experiment.
-    """
-    experiment = experiment_of(config, name)
-    base = experiment.variant or next(iter(config.variants))
-    own = [config.variant_like(recipe) for recipe in experiment.recipes(config.variant(base))]
-    if isinstance(experiment, ArmsExperiment):
-        own = [arm.variant or base for arm in experiment.arms]
-    return list(dict.fromkeys(own))
-
-
-def experiment_of(config: Config, name: str) -> AnyExperiment:
-    """The experiment called `name`.
-
-    Raises:
-        ConfigError: There is none of that name.
-    """
-    if name not in config.experiments:
-        known = ", ".join(config.experiments) or "none: see docs/experiments.md"
-        raise ConfigError(f"no experiment is named {name!r}; the config has {known}")
-    return config.experiments[name]
 
 
 def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[str], None]) -> Run:
@@ -90,7 +54,7 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
     """
     started = time.monotonic()
     with store.lock(f"experiment__{name}", log=log):
-        asked = _questions(store, experiment_of(config, name))
+        asked = questions_of(store, experiment_of(config, name))
         design = design_of(store, config, name, questions=asked)
         bench = bench_of(store, config, design, questions=asked, log=log)
         made_from = _made_from(config, name, design=design, bench=bench)
@@ -100,36 +64,6 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
         arms = run_arms(bench, design)
         result = _compared(config, name, design=design, arms=arms, bench=bench, made_from=made_from)
         return results.save(store, result, seconds=time.monotonic() - started)
-
-
-def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Question]) -> Design:
-    """What the experiment called `name` compares."""
-    experiment = experiment_of(config, name)
-    base = experiment.variant or next(iter(config.variants))
-    match experiment:
-        case SerializerExperiment():
-            return thesis.serializers(experiment, config=config, base=base)
-        case IndexSizeExperiment():
-            corpus = _corpus(store, config, questions)
-            return thesis.index_size(experiment, base=base, corpus=corpus)
-        case ChunkSizeExperiment():
-            return thesis.chunk_size(experiment, config=config, base=base)
-        case FusionModeExperiment():
-            return thesis.fusion_modes(experiment, config=config, base=base)
-        case EmbeddingModelExperiment():
-            return thesis.embedding_models(experiment, config=config, base=base)
-        case WeightedRetrieverExperiment():
-            return thesis.weighted_retriever(experiment, config=config, base=base)
-        case RetrievalMethodExperiment():
-            return thesis.retrieval_methods(experiment, config=config, base=base)
-        case QueryFusionExperiment():
-            return papers.query_fusion(experiment, config=config, base=base)
-        case HeaderExperiment():
-            return papers.headers(experiment, config=config, base=base)
-        case SignalDomainExperiment():
-            return papers.signal_domain_fusion(experiment, base=base)
-        case ArmsExperiment():
-            return papers.own_arms(experiment, config=config, base=base)
 
 
 def bench_of(
@@ -166,33 +100,6 @@ def run_arms(bench: Bench, design: Design) -> list[ArmResult]:
     """What each arm found, in the order of `design`; deep ones run first, for their scores."""
     found = {arm.name: bench.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
     return [found[arm.name] for arm in design.arms]
-
-
-def _questions(store: Store, experiment: AnyExperiment) -> list[Question]:
-    every = question_sets.read_questions(store)
-    known = {question.question_set for question in every}
-    unknown = sorted(set(experiment.questions) - known)
-    if unknown or not every:
-        raise ExperimentError(
-            f"there are no questions of the set {unknown[0]!r}; imported are "
-            f"{', '.join(sorted(known)) or 'none'}"
-            if unknown
-            else "there are no questions: name a file under evaluation.questions in the config, "
-            "and refresh"
-        )
-    return [one for one in every if one.question_set in (experiment.questions or known)]
-
-
-def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corpus:
-    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["source", "uri"]).to_pylist()
-    documents = [(file["source"], file["uri"]) for file in files]
-    places = Places(
-        documents, roots={source.name: source.url for source in config.sources.documents}
-    )
-    paths: dict[str, str] = {}
-    for one in config.evaluation.questions:
-        paths |= question_sets.document_paths(one)
-    return Corpus(questions, documents, find=lambda name: places.find(paths.get(name, name)))
 
 
 def _made_from(config: Config, name: str, *, design: Design, bench: Bench) -> str:
@@ -249,7 +156,7 @@ def _compared(
     dev, _ = summarize(
         scores,
         cutoffs=CUTOFFS,
-        depth=DEPTH_OF_SUMMARY,
+        depth=DEPTH,
         samples=samples,
         levels=levels,
         splits=["dev"],
@@ -260,7 +167,7 @@ def _compared(
     summary, every = summarize(
         _ordered(scores, [reference, *names]),
         cutoffs=CUTOFFS,
-        depth=DEPTH_OF_SUMMARY,
+        depth=DEPTH,
         samples=samples,
         levels=levels,
         splits=[split],
@@ -272,7 +179,7 @@ def _compared(
     _, differences = summarize(
         final_scores,
         cutoffs=CUTOFFS,
-        depth=DEPTH_OF_SUMMARY,
+        depth=DEPTH,
         samples=samples,
         levels=levels,
         splits=[split],
@@ -296,7 +203,7 @@ def _compared(
         margin=config.evaluation.margin,
         notes=list(design.notes),
         settings=_settings(config, name),
-        versions=_versions(),
+        versions=versions(),
         variants={
             variant: _variant(bench, config, variant)
             for variant in dict.fromkeys(arm.arm.variant for arm in arms)
@@ -357,7 +264,7 @@ def _sliced(one: Slice, scores: pa.Table, *, design: Design, split: str, samples
     summary, differences = summarize(
         scores.filter(mask),
         cutoffs=CUTOFFS,
-        depth=DEPTH_OF_SUMMARY,
+        depth=DEPTH,
         samples=samples,
         levels=[design.level],
         splits=[split],
@@ -407,7 +314,8 @@ def _settings(config: Config, name: str) -> Mapping[str, object]:
     }
 
 
-def _versions() -> Mapping[str, str]:
+def versions() -> Mapping[str, str]:
+    """The versions of what computes, as far as it is installed."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in PACKAGES:
         try:
@@ -415,79 +323,3 @@ def _versions() -> Mapping[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """An experiment that was run again from its record."""
-
-    record: Record
-    differing: Mapping[str, int]
-    """For each arm the number of questions that scored otherwise."""
-    largest: float
-    """Largest difference of an arm's mean at any metric."""
-    moved: Mapping[str, str]
-    """Packages that are of another version now: then -> now."""
-    seconds: float
-
-
-def replay(
-    store: Store, config: Config, name: str, *, run_id: str, log: Callable[[str], None]
-) -> Replayed:
-    """Run the arms of a recorded experiment again, with nothing kept, and compare the scores.
-
-    The settings are those of the record; the indexes must hold what they held then.
-
-    Raises:
-        ExperimentError: There is no such record, or an index holds other units now.
-    """
-    started = time.monotonic()
-    record, scores = results.recorded(store, name, run_id=run_id)
-    then = _config_of(config, record)
-    for variant, said in record.variants.items():
-        now = sync.current_version(store, str(said["table"]), key="unit_id")
-        if now != said["data_version"]:
-            raise ExperimentError(
-                f"variant {variant} holds other units than on {record.evaluated_at} (data version "
-                f"{said['data_version']}, now {now}): a replay needs the same sources and settings"
-            )
-    asked = _questions(store, then.experiments[name])
-    design = design_of(store, then, name, questions=asked)
-    bench = bench_of(store, then, design, questions=asked, log=log, is_fresh=True)
-    found = pa.concat_tables(arm.scores for arm in run_arms(bench, design))
-    differing, largest = results.differences_of(scores, found)
-    now = _versions()
-    return Replayed(
-        record=record,
-        differing=differing,
-        largest=largest,
-        moved={
-            package: f"{before} -> {now.get(package, 'not installed')}"
-            for package, before in record.versions.items()
-            if now.get(package) != before
-        },
-        seconds=time.monotonic() - started,
-    )
-
-
-def _config_of(config: Config, record: Record) -> Config:
-    """`config` with the settings of `record`; sources and places stay those of today."""
-    said = record.settings
-    fresh = Config.model_validate(
-        {
-            "state_dir": config.state_dir,
-            "retrieval": said["retrieval"],
-            "models": said["models"],
-            "chunkings": {name: one.model_dump() for name, one in config.chunkings.items()},
-            "parsers": {name: one.model_dump() for name, one in config.parsers.items()},
-            "variants": said["variants"],
-            "index": said["index"],
-            "experiments": {record.name: said["experiment"]},
-        }
-    )
-    return config.model_copy(
-        update={
-            name: getattr(fresh, name)
-            for name in ("retrieval", "models", "variants", "index", "experiments")
-        }
-    )

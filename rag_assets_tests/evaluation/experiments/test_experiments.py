@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
-from rag_assets.evaluation.experiments import run as running
 from rag_assets.evaluation.experiments.arms import Bench
+from rag_assets.evaluation.experiments.designs import design_of
 from rag_assets.evaluation.experiments.results import runs
+from rag_assets.evaluation.experiments.run import choose
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
 from rag_assets.store import Store
@@ -137,16 +138,16 @@ def test_the_choice_does_not_see_test_scores(project):
     store, config = opened(project)
     [one] = runs(store, "serializers")
     questions = read_questions(store)
-    design = running.design_of(store, config, "serializers", questions=questions)
+    design = design_of(store, config, "serializers", questions=questions)
     summary = one.summary()
     is_test = pc.equal(summary["split"], "test")
     turned = pc.if_else(is_test, pc.subtract(1.0, summary["value"]), summary["value"])
     place = summary.schema.get_field_index("value")
     changed = summary.set_column(place, summary.schema.field("value"), turned)
-    first = running.choose(summary, design, criterion="mrr")
-    assert running.choose(changed, design, criterion="mrr") == first
+    first = choose(summary, design, criterion="mrr")
+    assert choose(changed, design, criterion="mrr") == first
     only_test = summary.filter(is_test)
-    assert running.choose(only_test, design, criterion="mrr") == {}
+    assert choose(only_test, design, criterion="mrr") == {}
 
 
 def test_a_second_run_finds_everything(inside, capsys):
@@ -215,7 +216,7 @@ def test_an_unknown_experiment_is_refused_with_those_that_there_are(inside, caps
 def test_weights_even_out_as_alpha_grows(project):
     store, config = opened(project)
     questions = read_questions(store)
-    design = running.design_of(store, config, "weighted_retriever", questions=questions)
+    design = design_of(store, config, "weighted_retriever", questions=questions)
     bench = Bench(store, config, questions, log=lambda _: None)
     spread = {}
     for arm in design.arms:
@@ -228,12 +229,12 @@ def test_weights_even_out_as_alpha_grows(project):
 def test_collections_are_nested_and_hold_the_gold(project):
     store, config = opened(project)
     questions = read_questions(store)
-    design = running.design_of(store, config, "index_size", questions=questions)
+    design = design_of(store, config, "index_size", questions=questions)
     small, whole = (arm.filters for arm in design.arms[:2])
     assert whole is None
     assert small is not None
     assert small.documents >= {"salt.md", "brass.md", "steel.md", "glass.md", "resin.md"}
-    assert design == running.design_of(store, config, "index_size", questions=questions[::-1])
+    assert design == design_of(store, config, "index_size", questions=questions[::-1])
 
 
 def test_baseline_and_simple_fusion_of_exact_indexes_score_the_same(project):
@@ -297,7 +298,7 @@ def test_a_config_that_cannot_be_run_says_why(experiments, said):
 def test_arm_tables_have_one_line_for_each_question(project):
     store, config = opened(project)
     questions = read_questions(store)
-    design = running.design_of(store, config, "mine", questions=questions)
+    design = design_of(store, config, "mine", questions=questions)
     bench = Bench(store, config, questions, log=lambda _: None)
     for arm in design.arms:
         found = bench.run(arm)

@@ -1,0 +1,120 @@
+"""From the config to a design: which experiment compares what, on which questions."""
+
+from collections.abc import Sequence
+
+from rag_assets import schemas
+from rag_assets.config import (
+    AnyExperiment,
+    ArmsExperiment,
+    ChunkSizeExperiment,
+    Config,
+    ConfigError,
+    EmbeddingModelExperiment,
+    FusionModeExperiment,
+    HeaderExperiment,
+    IndexSizeExperiment,
+    QueryFusionExperiment,
+    RetrievalMethodExperiment,
+    SerializerExperiment,
+    SignalDomainExperiment,
+    WeightedRetrieverExperiment,
+)
+from rag_assets.evaluation import questions as question_sets
+from rag_assets.evaluation.experiments import papers, thesis
+from rag_assets.evaluation.experiments.design import Design
+from rag_assets.evaluation.experiments.index_size import Corpus, index_size
+from rag_assets.evaluation.gold import Places
+from rag_assets.evaluation.questions import Question
+from rag_assets.store import Store
+
+
+class ExperimentError(Exception):
+    """An experiment cannot be run; the message says why and what to do."""
+
+
+def variants_of(config: Config, name: str) -> list[str]:
+    """The variants that the experiment called `name` compares.
+
+    Raises:
+        ConfigError: There is no such experiment.
+    """
+    experiment = experiment_of(config, name)
+    base = experiment.variant or next(iter(config.variants))
+    own = [config.variant_like(recipe) for recipe in experiment.recipes(config.variant(base))]
+    if isinstance(experiment, ArmsExperiment):
+        own = [arm.variant or base for arm in experiment.arms]
+    return list(dict.fromkeys(own))
+
+
+def experiment_of(config: Config, name: str) -> AnyExperiment:
+    """The experiment called `name`.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    if name not in config.experiments:
+        known = ", ".join(config.experiments) or "none: see docs/experiments.md"
+        raise ConfigError(f"no experiment is named {name!r}; the config has {known}")
+    return config.experiments[name]
+
+
+def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Question]) -> Design:
+    """What the experiment called `name` compares."""
+    experiment = experiment_of(config, name)
+    base = experiment.variant or next(iter(config.variants))
+    match experiment:
+        case SerializerExperiment():
+            return thesis.serializers(experiment, config=config, base=base)
+        case IndexSizeExperiment():
+            corpus = _corpus(store, config, questions)
+            return index_size(experiment, base=base, corpus=corpus)
+        case ChunkSizeExperiment():
+            return thesis.chunk_size(experiment, config=config, base=base)
+        case FusionModeExperiment():
+            return thesis.fusion_modes(experiment, config=config, base=base)
+        case EmbeddingModelExperiment():
+            return thesis.embedding_models(experiment, config=config, base=base)
+        case WeightedRetrieverExperiment():
+            return thesis.weighted_retriever(experiment, config=config, base=base)
+        case RetrievalMethodExperiment():
+            return thesis.retrieval_methods(experiment, config=config, base=base)
+        case QueryFusionExperiment():
+            return papers.query_fusion(experiment, config=config, base=base)
+        case HeaderExperiment():
+            return papers.headers(experiment, config=config, base=base)
+        case SignalDomainExperiment():
+            return papers.signal_domain_fusion(experiment, base=base)
+        case ArmsExperiment():
+            return papers.own_arms(experiment, config=config, base=base)
+
+
+def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
+    """The questions that an experiment asks, by its question sets.
+
+    Raises:
+        ExperimentError: There are none, or none of a set that it names.
+    """
+    every = question_sets.read_questions(store)
+    known = {question.question_set for question in every}
+    unknown = sorted(set(experiment.questions) - known)
+    if unknown or not every:
+        raise ExperimentError(
+            f"there are no questions of the set {unknown[0]!r}; imported are "
+            f"{', '.join(sorted(known)) or 'none'}"
+            if unknown
+            else "there are no questions: name a file under evaluation.questions in the config, "
+            "and refresh"
+        )
+    return [one for one in every if one.question_set in (experiment.questions or known)]
+
+
+def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corpus:
+    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["source", "uri"]).to_pylist()
+    documents = [(file["source"], file["uri"]) for file in files]
+    places = Places(
+        documents, roots={source.name: source.url for source in config.sources.documents}
+    )
+    paths: dict[str, str] = {}
+    for one in config.evaluation.questions:
+        paths |= question_sets.document_paths(one)
+    return Corpus(questions, documents, find=lambda name: places.find(paths.get(name, name)))

@@ -1,0 +1,91 @@
+"""Running a recorded experiment again, to see whether it scores the same."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rag_assets import sync
+from rag_assets.config import Config
+from rag_assets.evaluation.experiments import results
+from rag_assets.evaluation.experiments.designs import ExperimentError, design_of, questions_of
+from rag_assets.evaluation.experiments.results import Record
+from rag_assets.evaluation.experiments.run import bench_of, run_arms, versions
+from rag_assets.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """An experiment that was run again from its record."""
+
+    record: Record
+    differing: Mapping[str, int]
+    """For each arm the number of questions that scored otherwise."""
+    largest: float
+    """Largest difference of an arm's mean at any metric."""
+    moved: Mapping[str, str]
+    """Packages that are of another version now: then -> now."""
+    seconds: float
+
+
+def replay(
+    store: Store, config: Config, name: str, *, run_id: str, log: Callable[[str], None]
+) -> Replayed:
+    """Run the arms of a recorded experiment again, with nothing kept, and compare the scores.
+
+    The settings are those of the record; the indexes must hold what they held then.
+
+    Raises:
+        ExperimentError: There is no such record, or an index holds other units now.
+    """
+    started = time.monotonic()
+    record, scores = results.recorded(store, name, run_id=run_id)
+    then = _config_of(config, record)
+    for variant, said in record.variants.items():
+        now = sync.current_version(store, str(said["table"]), key="unit_id")
+        if now != said["data_version"]:
+            raise ExperimentError(
+                f"variant {variant} holds other units than on {record.evaluated_at} (data version "
+                f"{said['data_version']}, now {now}): a replay needs the same sources and settings"
+            )
+    asked = questions_of(store, then.experiments[name])
+    design = design_of(store, then, name, questions=asked)
+    bench = bench_of(store, then, design, questions=asked, log=log, is_fresh=True)
+    found = pa.concat_tables(arm.scores for arm in run_arms(bench, design))
+    differing, largest = results.differences_of(scores, found)
+    now = versions()
+    return Replayed(
+        record=record,
+        differing=differing,
+        largest=largest,
+        moved={
+            package: f"{before} -> {now.get(package, 'not installed')}"
+            for package, before in record.versions.items()
+            if now.get(package) != before
+        },
+        seconds=time.monotonic() - started,
+    )
+
+
+def _config_of(config: Config, record: Record) -> Config:
+    """`config` with the settings of `record`; sources and places stay those of today."""
+    said = record.settings
+    fresh = Config.model_validate(
+        {
+            "state_dir": config.state_dir,
+            "retrieval": said["retrieval"],
+            "models": said["models"],
+            "chunkings": {name: one.model_dump() for name, one in config.chunkings.items()},
+            "parsers": {name: one.model_dump() for name, one in config.parsers.items()},
+            "variants": said["variants"],
+            "index": said["index"],
+            "experiments": {record.name: said["experiment"]},
+        }
+    )
+    return config.model_copy(
+        update={
+            name: getattr(fresh, name)
+            for name in ("retrieval", "models", "variants", "index", "experiments")
+        }
+    )
