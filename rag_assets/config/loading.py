@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -137,7 +138,7 @@ def _interpolate(value: object, *, where: str) -> object:
 
 def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
     for problem in error.errors(include_url=False):
-        place = [str(part) for part in problem["loc"]]
+        place = _place(problem["loc"])
         key = ".".join(place)
         message = problem["msg"].removeprefix("Value error, ")
         if not place:
@@ -153,14 +154,29 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
             yield f"{path}: {key}: {message}"
 
 
+def _place(location: tuple[int | str, ...]) -> list[str]:
+    """The keys that lead to a value; pydantic names the design of an experiment among them."""
+    place = [str(part) for part in location]
+    return place[:2] + place[3:] if place[:1] == ["experiments"] else place
+
+
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:
     section: type[BaseModel] = Config
+    choices: list[type[BaseModel]] = []
     for part in location[:-1]:
+        designed = [one for one in choices if _design(one) == part]
         field = section.model_fields.get(str(part))
-        if field is None:
-            continue
-        section = next(_sections_in(field.annotation), section)
+        if designed:
+            section, choices = designed[0], []
+        elif field is not None:
+            choices = list(_sections_in(field.annotation))
+            section = choices[0] if choices else section
     return [field.alias or name for name, field in section.model_fields.items()]
+
+
+def _design(section: type[BaseModel]) -> str | None:
+    field = section.model_fields.get("design")
+    return get_args(field.annotation)[0] if field else None
 
 
 def _sections_in(annotation: object) -> Iterator[type[BaseModel]]:

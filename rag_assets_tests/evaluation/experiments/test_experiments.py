@@ -270,6 +270,24 @@ def test_an_experiment_may_lie_in_a_file_of_its_own(home, tmp_path):
     assert "default_fixed_512" in config.variants
 
 
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ("design: chunk_size\ntop_j: 3\n", "unknown key experiments.mine.top_j; known here: "),
+        ("design: chunk_size\ntop_k: [0]\n", "experiments.mine.top_k.0 = 0"),
+        ("design: [chunk_size\n", "mine.yaml is not valid YAML"),
+    ],
+)
+def test_a_key_of_an_experiment_that_is_wrong_is_named(tmp_path, said, complaint):
+    (tmp_path / "rag_assets.yaml").write_text("owner: team:data\n")
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "mine.yaml").write_text(said)
+    with pytest.raises(configuration.ConfigError, match=re.escape(complaint)) as raised:
+        configuration.load(tmp_path / "rag_assets.yaml")
+    if "unknown key" in complaint:
+        assert "chunkings, criterion, design" in str(raised.value)
+
+
 def test_a_variant_that_is_written_down_is_taken_for_the_derived_one():
     config = configuration.Config.model_validate(
         {
