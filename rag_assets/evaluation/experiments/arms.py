@@ -39,9 +39,9 @@ REVISION = 1
 DEPTH = 5 * max(CUTOFFS)
 """Units asked for: several of them may show the same document."""
 LEVELS: tuple[Level, ...] = ("gold", "document")
-PROBED = 12
+PROBED = 6
 """Questions that are asked one by one for the latency, the first of which only warms up."""
-PROBE_SECONDS = 20.0
+PROBE_SECONDS = 5.0
 RECORD = "arm.json"
 TABLES = ("scores", "extras")
 
