@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -98,13 +99,13 @@ def evaluate(
     ranked = {
         retriever: units_of(table, count=len(questions)) for retriever, table in rankings.items()
     }
+    wanted = wanted_of(questions, held=held, levels=LEVELS)
     parts = [
         scored(
             units,
             questions,
-            held=held,
+            wanted,
             retriever=retriever,
-            levels=LEVELS,
             cutoffs=cutoffs,
             depth=depth,
         )
@@ -121,28 +122,38 @@ def evaluate(
     )
 
 
+WantedAt: TypeAlias = Mapping[Level, Sequence[Wanted | None]]
+"""At each level what is to be found for each question; None where the level does not apply."""
+
+
+def wanted_of(questions: Sequence[Question], *, held: Held, levels: Sequence[Level]) -> WantedAt:
+    """The gold of `questions` projected on what an index holds of it."""
+    return {
+        level: [wanted_at(level, question.gold, held) for question in questions] for level in levels
+    }
+
+
 def scored(
     ranked: Sequence[Sequence[Unit]],
     questions: Sequence[Question],
+    wanted: WantedAt,
     *,
-    held: Held,
     retriever: str,
-    levels: Sequence[Level],
     cutoffs: Sequence[int],
     depth: int,
 ) -> pa.Table:
-    """The per-question rows of one retriever at `levels`: see `Scores.questions`."""
+    """The per-question rows of one retriever at the levels of `wanted`: see `Scores.questions`."""
     return pa.concat_tables(
         _scored(
             ranked,
             questions,
-            [wanted_at(level, question.gold, held) for question in questions],
+            goals,
             retriever=retriever,
             level=level,
             cutoffs=cutoffs,
             depth=depth,
         )
-        for level in levels
+        for level, goals in wanted.items()
     )
 
 

@@ -23,9 +23,9 @@ from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
 from rag_assets.evaluation.held import held_of
-from rag_assets.evaluation.projection import Held, Level
+from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.scores import scored, units_of
+from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
 from rag_assets.retrieval.fusion import domain_weights
@@ -108,7 +108,7 @@ class Bench:
         self._log = log
         self._is_fresh = is_fresh
         self._indexes: dict[str, Index] = {}
-        self._held: dict[str, Held] = {}
+        self._wanted: dict[str, WantedAt] = {}
 
     def run(self, arm: Arm) -> ArmResult:
         """What `arm` found: kept from before, or found now.
@@ -184,9 +184,8 @@ class Bench:
         scores = scored(
             units_of(ranked.table(), count=count),
             self.questions,
-            held=self._held_of(arm.variant, version=index.version),
+            self._wanted_of(arm.variant, version=index.version),
             retriever=arm.name,
-            levels=LEVELS,
             cutoffs=CUTOFFS,
             depth=DEPTH,
         )
@@ -204,13 +203,12 @@ class Bench:
         extras = _extras(ranked, self.questions, retriever=arm.retriever)
         return ArmResult(arm, record, scores, extras, is_new=True)
 
-    def _held_of(self, variant: str, *, version: int) -> Held:
-        if variant not in self._held:
+    def _wanted_of(self, variant: str, *, version: int) -> WantedAt:
+        if variant not in self._wanted:
             gold = [piece for question in self.questions for piece in question.gold]
-            self._held[variant] = held_of(
-                self.store, self.config, variant=variant, version=version, gold=gold
-            )
-        return self._held[variant]
+            held = held_of(self.store, self.config, variant=variant, version=version, gold=gold)
+            self._wanted[variant] = wanted_of(self.questions, held=held, levels=LEVELS)
+        return self._wanted[variant]
 
     def _latency(self, arm: Arm, index: Index) -> tuple[float, int]:
         plain = index.without_cache()
