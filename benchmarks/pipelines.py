@@ -211,7 +211,10 @@ def run(
     Returns:
         For each arm and edition what each run cost. An arm that fails is left out with a message.
     """
+    from rag_assets.config import resolve_package_path
+
     more = SENTENCE_TRANSFORMERS if model else ()
+    weights = str(resolve_package_path(model)) if model else None
     name = "incremental_model" if model else "incremental"
     python = peers.environment(name, requirements=[*REQUIREMENTS, *more])
     texts = corpus.documents(documents)
@@ -229,7 +232,7 @@ def run(
                         write(home / "documents", held)
                         found = ours(home, Recipe(model=model))
                     else:
-                        request = {"peer": arm, "home": str(home), "model": model}
+                        request = {"peer": arm, "home": str(home), "model": weights}
                         request["corpus"] = str(Path(folder) / f"{number}.json")
                         answer = peers.ask(python, "incremental.py", request=request)
                         if "error" in answer:
