@@ -18,6 +18,7 @@ NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
 """The project's own UUID namespace: ids never collide with those of another system."""
 
 _NAMESPACE_BYTES = NAMESPACE.bytes
+_JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 Canonical: TypeAlias = (
     str | int | float | bool | Sequence["Canonical"] | Mapping[str, "Canonical"] | None
@@ -26,7 +27,7 @@ Canonical: TypeAlias = (
 
 def canonical_json(value: Canonical) -> str:
     """`value` as JSON with sorted keys and no spare blanks: equal values give equal text."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _JSON.encode(value)
 
 
 def fingerprint(*parts: Canonical) -> str:
@@ -42,6 +43,14 @@ def text_hash(text: str) -> str:
 def document_id(source: str, uri: str) -> str:
     """Id of the document at `uri`, relative to the root of the source named `source`."""
     return _uuid5("document", source, unicodedata.normalize("NFC", uri))
+
+
+def document_ids(source: str, uris: Iterable[str]) -> list[str]:
+    """`document_id` of many files of one source."""
+    head = canonical_json(["document", source])[:-1]
+    return [
+        _uuid5_of(f"{head},{canonical_json(unicodedata.normalize('NFC', uri))}]") for uri in uris
+    ]
 
 
 def element_ids(document: str, parser: str, *, count: int) -> list[str]:

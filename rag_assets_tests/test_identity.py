@@ -149,6 +149,12 @@ def test_a_path_has_one_id_however_its_accents_are_composed():
     assert identity.document_id("s", "L\u00e4s.pdf") == identity.document_id("s", "La\u0308s.pdf")
 
 
+def test_ids_of_many_files_are_those_of_each():
+    uris = ["a.pdf", 'b "c"\\d.pdf', "La\u0308s.pdf", "\udcff.pdf"]
+    each = [identity.document_id("s", uri) for uri in uris]
+    assert identity.document_ids("s", uris) == each
+
+
 def test_file_names_that_are_no_unicode_keep_apart():
     assert identity.document_id("s", "\udcff.pdf") != identity.document_id("s", "\udcfe.pdf")
 
