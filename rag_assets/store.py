@@ -38,6 +38,9 @@ KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
 
 
+BATCHES_AHEAD = 4
+"""Batches that are read while one is used: each takes memory."""
+
 ROW_ID = "_rowid"
 """Lance's name for where a row lies: it holds for one version."""
 KEYS_NAMED_TO_DELETE = 500
@@ -165,11 +168,20 @@ class Store:
         """
         chosen = columns if columns is None or isinstance(columns, dict) else list(columns)
         yield from self._dataset(name, version=version).to_batches(
-            columns=chosen, filter=where, batch_size=rows, with_row_id=with_row_ids
+            columns=chosen,
+            filter=where,
+            batch_size=rows,
+            batch_readahead=BATCHES_AHEAD,
+            with_row_id=with_row_ids,
         )
 
     def take(
-        self, name: str, row_ids: np.ndarray, *, columns: Sequence[str], version: int
+        self,
+        name: str,
+        row_ids: np.ndarray,
+        *,
+        columns: Sequence[str] | dict[str, str],
+        version: int,
     ) -> pa.Table:
         """The rows of these `row_ids`, in that order: `batches` tells them, at the same version."""
         return rows_of(self._dataset(name, version=version), row_ids, columns=columns)
@@ -209,7 +221,9 @@ class Store:
         """
         merge = self.open(name).merge_insert(key).when_matched_update_all()
         merge.when_not_matched_insert_all()
-        merge.when_not_matched_by_source_delete(is_one_of(group, groups)).execute(rows)
+        if key != group or len(rows) < len(groups):  # asking for what to delete costs a join
+            merge.when_not_matched_by_source_delete(is_one_of(group, groups))
+        merge.execute(rows)
 
     def delete(self, name: str, *, column: str, keys: Sequence[str]) -> None:
         """Delete the rows whose `column` is one of `keys`."""
@@ -289,7 +303,10 @@ def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
 
 
 def rows_of(
-    dataset: "LanceDataset", row_ids: Sequence[int] | np.ndarray, *, columns: Sequence[str]
+    dataset: "LanceDataset",
+    row_ids: Sequence[int] | np.ndarray,
+    *,
+    columns: Sequence[str] | dict[str, str],
 ) -> pa.Table:
     """The rows of these `row_ids`, in that order.
 
@@ -298,7 +315,7 @@ def rows_of(
     """
     named = ", ".join(map(str, row_ids))
     found = dataset.to_table(
-        columns=list(columns),
+        columns=columns if isinstance(columns, dict) else list(columns),
         filter=f"{ROW_ID} IN ({named})" if named else "false",
         with_row_id=True,
     )

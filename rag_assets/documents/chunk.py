@@ -23,7 +23,7 @@ from rag_assets.store import ROW_ID, Store
 REVISION = 2
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
-DOCUMENTS_A_BATCH = 256
+DOCUMENTS_A_BATCH = 512
 ELEMENTS_AT_ONCE = 65_536
 WORDS_OF_SHA256 = 4
 
