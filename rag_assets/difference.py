@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from rag_assets.keys import ABSENT, KeyIndex, digests
+from rag_assets.keys import ABSENT, KeyIndex, begins_run, digests
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
@@ -112,10 +111,5 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _without_repeats(rows: pa.Table) -> pa.Table:
     """Without rows that equal the one before: the rows of one input lie side by side."""
-    rows = rows.combine_chunks()
-    if rows.num_rows < 2:
-        return rows
-    is_first = np.ones(rows.num_rows, bool)
-    moved = [pc.not_equal(column[1:], column[:-1]).to_numpy() for column in rows.columns]
-    is_first[1:] = np.logical_or(*moved)
-    return rows if is_first.all() else rows.filter(pa.array(is_first))
+    begins = begins_run(*rows.columns)
+    return rows if begins.all() else rows.filter(pa.array(begins))

@@ -35,6 +35,13 @@ def fingerprint(*parts: Canonical) -> str:
     return hashlib.sha256(canonical_json(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def fingerprints(firsts: Iterable[Canonical], *others: Canonical) -> list[str]:
+    """`fingerprint(first, *others)` for each of `firsts`; there is at least one other."""
+    tail = canonical_json(others)[1:]
+    texts = (f"[{canonical_json(first)},{tail}" for first in firsts)
+    return [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
+
+
 def text_hash(text: str) -> str:
     """SHA-256 (64 hex characters) of exactly the text that enters a model."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

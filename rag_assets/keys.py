@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import arrow_sql
 
@@ -55,6 +56,18 @@ class KeyIndex:
         at = np.empty(len(high), np.int64)
         at[order] = np.searchsorted(self._high, high[order])
         return at
+
+
+def begins_run(*columns: Texts) -> np.ndarray:
+    """For each row whether it differs from the one before in any of the `columns`."""
+    rows = len(columns[0])
+    begins = np.zeros(rows, bool)
+    begins[:1] = True
+    for column in columns:
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if rows > 1:
+            begins[1:] |= pc.not_equal(whole[1:], whole[:-1]).to_numpy(zero_copy_only=False)
+    return begins
 
 
 def digests(texts: Texts) -> Digests:

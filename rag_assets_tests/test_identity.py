@@ -167,6 +167,12 @@ def test_fingerprints_are_equal_exactly_if_the_parts_are(one, other):
     assert fingerprint(one, other) == fingerprint(one, other)
 
 
+def test_fingerprints_of_many_are_those_of_each():
+    firsts = ["a", None, 'b"', "\udcff"]
+    each = [identity.fingerprint(first, "x", 1) for first in firsts]
+    assert identity.fingerprints(firsts, "x", 1) == each
+
+
 @given(st.dictionaries(st.text(), st.integers(), min_size=2))
 def test_the_order_of_names_says_nothing_and_that_of_parts_does(members):
     backwards = dict(reversed(members.items()))
