@@ -216,14 +216,37 @@ class Store:
     ) -> None:
         """Let `rows` be all there is of `groups`, in one commit.
 
-        Rows are matched by `key`; a held row of one of the `groups` (values of the column
-        `group`) that is not among `rows` is deleted.
+        A held row of one of the `groups` (values of the column `group`) is deleted or, where its
+        `key` is among `rows`, replaced; the key of a row tells its group.
         """
-        merge = self.open(name).merge_insert(key).when_matched_update_all()
-        merge.when_not_matched_insert_all()
-        if key != group or len(rows) < len(groups):  # asking for what to delete costs a join
-            merge.when_not_matched_by_source_delete(is_one_of(group, groups))
-        merge.execute(rows)
+        if key == group and len(rows) == len(groups):
+            merge = self.open(name).merge_insert(key).when_matched_update_all()
+            merge.when_not_matched_insert_all().execute(rows)
+        else:
+            self._exchange(name, rows, where=is_one_of(group, groups))
+
+    def _exchange(self, name: str, rows: pa.Table, *, where: str) -> None:
+        """Let `rows` be all there is of what meets the condition `where`, in one commit.
+
+        LanceDB's own way, a merge that deletes what the source lacks, joins the whole table with
+        `rows`: at a million rows 0.4 GB and twice the time.
+        """
+        import lance
+        from lance.fragment import write_fragments
+
+        dataset = self._dataset(name)
+        fresh = write_fragments(rows, dataset, mode="append") if rows.num_rows else []
+        updated, emptied = [], []
+        for fragment in dataset.get_fragments():
+            left = fragment.delete(where)
+            if left is None:
+                emptied.append(fragment.fragment_id)
+            elif left.num_deletions != fragment.num_deletions:
+                updated.append(left)
+        change = lance.LanceOperation.Update(
+            removed_fragment_ids=emptied, updated_fragments=updated, new_fragments=fresh
+        )
+        lance.LanceDataset.commit(dataset, change, read_version=dataset.version)
 
     def delete(self, name: str, *, column: str, keys: Sequence[str]) -> None:
         """Delete the rows whose `column` is one of `keys`."""
