@@ -71,6 +71,21 @@ def chunk_id(document: str, chunking: str, text: str, occurrence: int) -> str:
     return _uuid5("chunk", document, chunking, text_hash(text), occurrence)
 
 
+def chunk_ids(
+    documents: Iterable[str], chunking: str, hashes: Iterable[str], repeats: Iterable[int]
+) -> list[str]:
+    """`chunk_id` of many chunks, each by its document, the `text_hash` of its text and repeat."""
+    tail = canonical_json(chunking)
+    heads = {}
+    ids = []
+    for document, text, occurrence in zip(documents, hashes, repeats, strict=True):
+        head = heads.get(document)
+        if head is None:
+            head = heads[document] = f"{canonical_json(['chunk', document])[:-1]},{tail}"
+        ids.append(_uuid5_of(f'{head},"{text}",{occurrence}]'))
+    return ids
+
+
 def row_id(
     source: str, table: str, pairs: Sequence[tuple[str, str | None]], occurrence: int
 ) -> str:

@@ -395,7 +395,6 @@ def _commit(
         store.replace(
             target.name,
             rows.filter(is_known),
-            key=target.key,
             group=target.group,
             groups=replaced,
         )

@@ -155,6 +155,14 @@ def test_ids_of_many_files_are_those_of_each():
     assert identity.document_ids("s", uris) == each
 
 
+def test_ids_of_many_chunks_are_those_of_each():
+    chunks = [("d", "one", 0), ("d", "one", 1), ('e"', "två", 0)]
+    each = [identity.chunk_id(document, "c", text, repeat) for document, text, repeat in chunks]
+    hashes = [identity.text_hash(text) for _, text, _ in chunks]
+    documents = [document for document, _, _ in chunks]
+    assert identity.chunk_ids(documents, "c", hashes, [0, 1, 0]) == each
+
+
 def test_file_names_that_are_no_unicode_keep_apart():
     assert identity.document_id("s", "\udcff.pdf") != identity.document_id("s", "\udcfe.pdf")
 

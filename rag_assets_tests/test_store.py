@@ -41,7 +41,7 @@ def test_a_missing_table_says_what_to_do(store):
 def test_replace_lets_the_given_rows_be_all_there_is_of_their_groups(store):
     store.append("t", rows(a="1", b="1", c="2"), schema=SCHEMA)
 
-    store.replace("t", rows(b="1", d="1"), key="key", group="group", groups=["1"])
+    store.replace("t", rows(b="1", d="1"), group="group", groups=["1"])
 
     held = store.read("t").sort_by("key").to_pylist()
     assert [(row["key"], row["group"]) for row in held] == [("b", "1"), ("c", "2"), ("d", "1")]
@@ -51,7 +51,7 @@ def test_replace_is_one_commit(store):
     store.append("t", rows(a="1", b="1"), schema=SCHEMA)
     before = store.version("t")
 
-    store.replace("t", rows(c="1"), key="key", group="group", groups=["1"])
+    store.replace("t", rows(c="1"), group="group", groups=["1"])
 
     assert store.version("t") == before + 1
 

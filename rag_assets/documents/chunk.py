@@ -18,7 +18,7 @@ from rag_assets.config import Chunking, Config
 from rag_assets.difference import gathered
 from rag_assets.documents.chunking import Block, Chunk, chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
-from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
+from rag_assets.identity import chunk_ids, fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.store import ROW_ID, Store
 
@@ -213,18 +213,16 @@ class _Pass:
         places = [of_documents[document] for document in owners]
         chunks = [chunk for held in documents.values() for chunk in held]
         texts = [chunk.text for chunk in chunks]
-        repeats = occurrences(zip(owners, texts, strict=True))
+        hashes = [text_hash(text) for text in texts]
+        repeats = occurrences(zip(owners, hashes, strict=True))
         columns = {
-            "chunk_id": [
-                chunk_id(document, self._name, text, occurrence)
-                for document, text, occurrence in zip(owners, texts, repeats, strict=True)
-            ],
+            "chunk_id": chunk_ids(owners, self._name, hashes, repeats),
             "document_id": owners,
             "source": [place.source for place in places],
             "uri": [place.uri for place in places],
             "index": [index for held in documents.values() for index in range(len(held))],
             "text": texts,
-            "text_hash": [text_hash(text) for text in texts],
+            "text_hash": hashes,
             "tokens": [chunk.tokens for chunk in chunks],
             "char_start": [chunk.char_start for chunk in chunks],
             "char_end": [chunk.char_end for chunk in chunks],

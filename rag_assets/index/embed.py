@@ -209,8 +209,8 @@ class _Pass:
         The longest come first, equal texts side by side.
         """
         rows = self._store.count(self._source.name)
-        few = self._row_ids(keys) if len(keys) * SCANNED_FROM_SHARE < rows else None
-        plan = self._scanned(keys) if few is None else self._sizes(few)
+        is_few = len(keys) * SCANNED_FROM_SHARE < rows
+        plan = self._looked_up(keys) if is_few else self._scanned(keys)
         return plan.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
 
     def _scanned(self, keys: pa.ChunkedArray) -> pa.Table:
@@ -229,33 +229,16 @@ class _Pass:
             parts.append(pa.table(batch).drop_columns(key).filter(pa.array(is_changed)))
         return pa.concat_tables(parts)
 
-    def _sizes(self, row_ids: np.ndarray) -> pa.Table:
-        """What `_plan` is made of, from these rows of the source."""
+    def _looked_up(self, keys: pa.ChunkedArray) -> pa.Table:
+        """What `_plan` is made of, from the rows of `keys` alone."""
         assert self._version is not None, "the inputs are read first"
+        name, version = self._source.name, self._version
+        row_ids = self._store.row_ids(name, column=self._source.key, keys=keys, version=version)
         parts = [
-            self._store.take(
-                self._source.name, some, columns={**SIZES, ROW_ID: ROW_ID}, version=self._version
-            )
+            self._store.take(name, some, columns={**SIZES, ROW_ID: ROW_ID}, version=version)
             for some in np.array_split(row_ids, len(row_ids) // KEYS_PER_STATEMENT + 1)
         ]
         return pa.concat_tables(parts)
-
-    def _row_ids(self, keys: pa.ChunkedArray) -> np.ndarray:
-        """Where the source holds `keys`."""
-        index = KeyIndex(keys)
-        batches = self._store.batches(
-            self._source.name,
-            columns=[self._source.key],
-            version=self._version,
-            rows=ROWS_AT_ONCE,
-            with_row_ids=True,
-        )
-        return np.concatenate(
-            [
-                part[ROW_ID].to_numpy()[index.places(part[self._source.key]) != ABSENT]
-                for part in gathered(batches)
-            ]
-        )
 
     def _held(self, table: str, hashes: pa.ChunkedArray, *, version: int) -> np.ndarray:
         """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
