@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets.keys import ABSENT, KeyIndex, begins_run, digests
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
+Inputs: TypeAlias = pa.Table | pa.RecordBatchReader
+"""Of schema `INPUTS`, at once or in batches."""
 ROWS_AT_ONCE = 65_536
 
 
@@ -26,6 +30,25 @@ class Difference:
     def pending(self) -> pa.Table:
         """What is to be done: the added inputs, then the changed ones."""
         return pa.concat_tables([self.added, self.changed])
+
+
+class Watched:
+    """Inputs in batches, to be gone through once."""
+
+    def __init__(self, inputs: Inputs, *, keys: pa.ChunkedArray) -> None:
+        """Count them on the way, and keep those with one of `keys`."""
+        self.count = 0
+        self.watched = INPUTS.empty_table()
+        self._batches = inputs.to_batches() if isinstance(inputs, pa.Table) else inputs
+        self._keys = keys.combine_chunks()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            self.count += batch.num_rows
+            if len(self._keys):
+                named = batch.filter(pc.is_in(batch["key"], self._keys))
+                self.watched = pa.concat_tables([self.watched, pa.table(named)])
+            yield batch
 
 
 def compare(inputs: Iterable[pa.RecordBatch], target: Iterable[pa.RecordBatch]) -> Difference:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Literal, Protocol, Self
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.arrow_sql import query
-from rag_assets.difference import INPUTS, Difference, compare, gathered
+from rag_assets.difference import INPUTS, Difference, Inputs, Watched, compare, gathered
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
@@ -66,9 +66,6 @@ class Batch:
     """Keys of the inputs that `rows` covers completely."""
     failed: Sequence[Failure] = ()
     """Inputs that gave nothing, or, when also in `done`, not everything."""
-
-
-Inputs: TypeAlias = pa.Table | pa.RecordBatchReader
 
 
 class Transform(Protocol):
@@ -165,7 +162,7 @@ def _pass(
     retry: bool,
     started: float,
 ) -> Report:
-    inputs = _Watched(read(), keys=_entries(store, target.name)["key"])
+    inputs = Watched(read(), keys=_entries(store, target.name)["key"])
     store.reopen(target.name)
     if store.exists(target.name) and not store.schema(target.name).equals(target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -344,24 +341,6 @@ class _Identities:
 
     def reader(self) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(INPUTS, iter(self))
-
-
-class _Watched:
-    """Inputs in batches, counted; those with some of `keys` are kept."""
-
-    def __init__(self, inputs: Inputs, *, keys: pa.ChunkedArray) -> None:
-        self.count = 0
-        self.watched = INPUTS.empty_table()
-        self._batches = inputs.to_batches() if isinstance(inputs, pa.Table) else inputs
-        self._keys = keys.combine_chunks()
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
-            self.count += batch.num_rows
-            if len(self._keys):
-                named = batch.filter(pc.is_in(batch["key"], self._keys))
-                self.watched = pa.concat_tables([self.watched, pa.table(named)])
-            yield batch
 
 
 def _commit(
