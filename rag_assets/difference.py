@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rag_assets.keys import ABSENT, KeyIndex, digests
+from rag_assets.keys import ABSENT, KeyIndex, begins_run, digests
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
+Inputs: TypeAlias = pa.Table | pa.RecordBatchReader
+"""Of schema `INPUTS`, at once or in batches."""
 ROWS_AT_ONCE = 65_536
 
 
@@ -28,36 +32,95 @@ class Difference:
         return pa.concat_tables([self.added, self.changed])
 
 
-def compare(inputs: pa.Table, target: Iterable[pa.RecordBatch]) -> Difference:
-    """Hold `inputs` against what the `target` holds; both have the schema `INPUTS`.
+class Watched:
+    """Inputs in batches, to be gone through once."""
 
-    Added and changed inputs keep the order of `inputs`. The target is gone through batch by batch.
+    def __init__(self, inputs: Inputs, *, keys: pa.ChunkedArray) -> None:
+        """Count them on the way, and keep those with one of `keys`."""
+        self.count = 0
+        self.watched = INPUTS.empty_table()
+        self._batches = inputs.to_batches() if isinstance(inputs, pa.Table) else inputs
+        self._keys = keys.combine_chunks()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            self.count += batch.num_rows
+            if len(self._keys):
+                named = batch.filter(pc.is_in(batch["key"], self._keys))
+                self.watched = pa.concat_tables([self.watched, pa.table(named)])
+            yield batch
+
+
+def compare(inputs: Iterable[pa.RecordBatch], target: Iterable[pa.RecordBatch]) -> Difference:
+    """Hold `inputs` against what the `target` holds; both in batches of schema `INPUTS`.
+
+    Added and changed inputs keep the order of `inputs`. Both are gone through batch by batch, the
+    target a second time where something is to be removed.
     """
-    index = KeyIndex(inputs["key"])
-    wanted = digests(inputs["fingerprint"])
-    is_new = np.ones(inputs.num_rows, dtype=bool)
-    is_other = np.zeros(inputs.num_rows, dtype=bool)
-    removed: set[str] = set()
-    for batch in _gathered(target):
-        places = index.places(batch["key"])
-        is_here = places != ABSENT
-        removed.update(batch["key"].filter(pa.array(~is_here)).to_pylist())
-        here = places[is_here]
-        is_new[here] = False
-        for mine, theirs in zip(wanted, digests(batch["fingerprint"]), strict=True):
-            is_other[here[mine[here] != theirs[is_here]]] = True
-    if index.has_repeats:
-        first = index.places(inputs["key"])
-        is_new, is_other = is_new[first], is_other[first]
+    held = _Held(target)
+    added, changed = [INPUTS.empty_table()], [INPUTS.empty_table()]
+    unchanged = 0
+    for part in gathered(inputs):
+        is_new, is_other = held.against(part)
+        added.append(part.filter(pa.array(is_new)))
+        changed.append(part.filter(pa.array(is_other)))
+        unchanged += int(np.sum(~is_new & ~is_other))
     return Difference(
-        added=inputs if is_new.all() else inputs.filter(pa.array(is_new)),
-        changed=inputs.filter(pa.array(is_other)),
-        removed=sorted(removed),
-        unchanged=int(np.sum(~is_new & ~is_other)),
+        added=pa.concat_tables(added),
+        changed=pa.concat_tables(changed),
+        removed=held.unmet(target),
+        unchanged=unchanged,
     )
 
 
-def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+class _Held:
+    """What a target holds, at some fifty bytes an input."""
+
+    def __init__(self, target: Iterable[pa.RecordBatch]) -> None:
+        keys, fingerprints = [digests(INPUTS.empty_table()["key"])], []
+        for part in gathered(target):
+            part = _without_repeats(part)
+            keys.append(digests(part["key"]))
+            fingerprints.append(np.stack(digests(part["fingerprint"])))
+        high, low = (np.concatenate(half) for half in zip(*keys, strict=True))
+        self._index = KeyIndex((high, low))
+        self._fingerprints = np.concatenate([np.empty((2, 0), np.uint64), *fingerprints], axis=1)
+        self._is_met = np.zeros(len(high), bool)
+        """Whether an input was met again; only the first row of each is looked at."""
+        self._is_mixed = np.zeros(len(high), bool)
+        """Whether the rows of one input were made from several."""
+        if self._index.has_repeats:
+            first = self._index.places((high, low))
+            self._is_met = first != np.arange(len(first))
+            is_other = (self._fingerprints != self._fingerprints[:, first]).any(axis=0)
+            self._is_mixed[first[is_other]] = True
+
+    def against(self, inputs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+        """For each of `inputs` whether it is not held, and whether it is held as another."""
+        places = self._index.places(inputs["key"])
+        is_new = places == ABSENT
+        here = places[~is_new]
+        self._is_met[here] = True
+        wanted = np.stack(digests(inputs["fingerprint"]))[:, ~is_new]
+        is_other = np.zeros(len(places), bool)
+        is_moved = (self._fingerprints[:, here] != wanted).any(axis=0)
+        is_other[~is_new] = is_moved | self._is_mixed[here]
+        return is_new, is_other
+
+    def unmet(self, target: Iterable[pa.RecordBatch]) -> list[str]:
+        """The keys of `target`, the same again, that were not among the inputs, sorted."""
+        if self._is_met.all():
+            return []
+        unmet: list[str] = []
+        end = 0
+        for part in gathered(target):
+            keys = _without_repeats(part)["key"]
+            begin, end = end, end + len(keys)
+            unmet += keys.filter(pa.array(~self._is_met[begin:end])).to_pylist()
+        return sorted(unmet)
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """The same rows in few tables: small commits leave small batches."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
@@ -67,3 +130,9 @@ def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             held = []
     if held:
         yield pa.Table.from_batches(held)
+
+
+def _without_repeats(rows: pa.Table) -> pa.Table:
+    """Without rows that equal the one before: the rows of one input lie side by side."""
+    begins = begins_run(*rows.columns)
+    return rows if begins.all() else rows.filter(pa.array(begins))

@@ -18,6 +18,7 @@ NAMESPACE = uuid.UUID("6f0d5c52-6a0e-5b5f-9f43-3c5a1d6b7e21")
 """The project's own UUID namespace: ids never collide with those of another system."""
 
 _NAMESPACE_BYTES = NAMESPACE.bytes
+_JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 Canonical: TypeAlias = (
     str | int | float | bool | Sequence["Canonical"] | Mapping[str, "Canonical"] | None
@@ -26,12 +27,19 @@ Canonical: TypeAlias = (
 
 def canonical_json(value: Canonical) -> str:
     """`value` as JSON with sorted keys and no spare blanks: equal values give equal text."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _JSON.encode(value)
 
 
 def fingerprint(*parts: Canonical) -> str:
     """SHA-256 (64 hex characters) over `parts`, their order included."""
     return hashlib.sha256(canonical_json(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def fingerprints(firsts: Iterable[Canonical], *others: Canonical) -> list[str]:
+    """`fingerprint(first, *others)` for each of `firsts`; there is at least one other."""
+    tail = canonical_json(others)[1:]
+    texts = (f"[{canonical_json(first)},{tail}" for first in firsts)
+    return [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
 
 
 def text_hash(text: str) -> str:
@@ -44,6 +52,14 @@ def document_id(source: str, uri: str) -> str:
     return _uuid5("document", source, unicodedata.normalize("NFC", uri))
 
 
+def document_ids(source: str, uris: Iterable[str]) -> list[str]:
+    """`document_id` of many files of one source."""
+    head = canonical_json(["document", source])[:-1]
+    return [
+        _uuid5_of(f"{head},{canonical_json(unicodedata.normalize('NFC', uri))}]") for uri in uris
+    ]
+
+
 def element_ids(document: str, parser: str, *, count: int) -> list[str]:
     """Ids of the `count` elements that `parser` found in `document`, by their position."""
     head = canonical_json(["element", document, parser])[:-1]
@@ -53,6 +69,21 @@ def element_ids(document: str, parser: str, *, count: int) -> list[str]:
 def chunk_id(document: str, chunking: str, text: str, occurrence: int) -> str:
     """Id of a chunk; `occurrence` (from 0) tells equal texts of one document apart."""
     return _uuid5("chunk", document, chunking, text_hash(text), occurrence)
+
+
+def chunk_ids(
+    documents: Iterable[str], chunking: str, hashes: Iterable[str], repeats: Iterable[int]
+) -> list[str]:
+    """`chunk_id` of many chunks, each by its document, the `text_hash` of its text and repeat."""
+    tail = canonical_json(chunking)
+    heads = {}
+    ids = []
+    for document, text, occurrence in zip(documents, hashes, repeats, strict=True):
+        head = heads.get(document)
+        if head is None:
+            head = heads[document] = f"{canonical_json(['chunk', document])[:-1]},{tail}"
+        ids.append(_uuid5_of(f'{head},"{text}",{occurrence}]'))
+    return ids
 
 
 def row_id(

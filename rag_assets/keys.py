@@ -8,28 +8,36 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import arrow_sql
 
 Texts: TypeAlias = pa.ChunkedArray | pa.Array
+Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Two numbers (uint64) for each text."""
 ABSENT = -1
 
 
 class KeyIndex:
     """The places of keys in a column."""
 
-    def __init__(self, keys: Texts) -> None:
-        high, low = digests(keys)
-        self._order = np.lexsort((low, high))
-        self._high, self._low = high[self._order], low[self._order]
+    def __init__(self, keys: Texts | Digests) -> None:
+        """Index a column, or the `digests` of one that was too large to be held."""
+        high, low = keys if isinstance(keys, tuple) else digests(keys)
+        order = np.argsort(high)
+        self._high = high[order]
+        if np.any(self._high[1:] == self._high[:-1]):
+            order = np.lexsort((low, high))
+        self._low = low[order]
+        self._order = order.astype(np.uint32) if len(order) < 1 << 32 else order
         twins = (self._high[1:] == self._high[:-1]) & (self._low[1:] == self._low[:-1])
         self.has_repeats = bool(twins.any())
         """Whether a key occurs more than once; its place is the first."""
 
-    def places(self, keys: Texts) -> np.ndarray:
+    def places(self, keys: Texts | Digests) -> np.ndarray:
         """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
-        high, low = digests(keys)
-        at = np.searchsorted(self._high, high)
+        high, low = keys if isinstance(keys, tuple) else digests(keys)
+        at = self._first(high)
         found = np.full(len(high), ABSENT, np.int64)
         open_ = np.arange(len(high))
         while True:
@@ -42,9 +50,28 @@ class KeyIndex:
             open_ = open_[~is_hit]
             at[open_] += 1
 
+    def _first(self, high: np.ndarray) -> np.ndarray:
+        """Where each of `high` would stand; looked up in order, which memory likes better."""
+        order = np.argsort(high)
+        at = np.empty(len(high), np.int64)
+        at[order] = np.searchsorted(self._high, high[order])
+        return at
 
-def digests(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers (uint64) that tell each text from all others, as long as the process lives."""
+
+def begins_run(*columns: Texts) -> np.ndarray:
+    """For each row whether it differs from the one before in any of the `columns`."""
+    rows = len(columns[0])
+    begins = np.zeros(rows, bool)
+    begins[:1] = True
+    for column in columns:
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if rows > 1:
+            begins[1:] |= pc.not_equal(whole[1:], whole[:-1]).to_numpy(zero_copy_only=False)
+    return begins
+
+
+def digests(texts: Texts) -> Digests:
+    """What tells each text from all others, as long as the process lives."""
     halves = arrow_sql.query(
         "SELECT hash(text) AS high, hash(text || chr(1)) AS low FROM texts",
         texts=pa.table({"text": texts}),

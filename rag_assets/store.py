@@ -23,6 +23,8 @@ import pyarrow.compute as pc
 
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
+from rag_assets.difference import ROWS_AT_ONCE, gathered
+from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.places import Bucket, Folder, Place
 
 if TYPE_CHECKING:
@@ -41,8 +43,13 @@ KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
 
 
+BATCHES_AHEAD = 4
+"""Batches that are read while one is used: each takes memory."""
+
 ROW_ID = "_rowid"
 """Lance's name for where a row lies: it holds for one version."""
+ROW_BITS = np.uint64(32)
+"""The upper bits of a row's id name its fragment."""
 KEYS_NAMED_TO_DELETE = 500
 """More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
 
@@ -168,11 +175,20 @@ class Store:
         """
         chosen = columns if columns is None or isinstance(columns, dict) else list(columns)
         yield from self._dataset(name, version=version).to_batches(
-            columns=chosen, filter=where, batch_size=rows, with_row_id=with_row_ids
+            columns=chosen,
+            filter=where,
+            batch_size=rows,
+            batch_readahead=BATCHES_AHEAD,
+            with_row_id=with_row_ids,
         )
 
     def take(
-        self, name: str, row_ids: np.ndarray, *, columns: Sequence[str], version: int
+        self,
+        name: str,
+        row_ids: np.ndarray,
+        *,
+        columns: Sequence[str] | dict[str, str],
+        version: int,
     ) -> pa.Table:
         """The rows of these `row_ids`, in that order: `batches` tells them, at the same version."""
         return rows_of(self._dataset(name, version=version), row_ids, columns=columns)
@@ -202,17 +218,48 @@ class Store:
         else:
             self._database.create_table(name, data=rows.cast(schema), schema=schema)
 
-    def replace(
-        self, name: str, rows: pa.Table, *, key: str, group: str, groups: Sequence[str]
-    ) -> None:
-        """Let `rows` be all there is of `groups`, in one commit.
+    def row_ids(
+        self, name: str, *, column: str, keys: pa.Array | pa.ChunkedArray, version: int
+    ) -> np.ndarray:
+        """Where the rows lie (uint64) whose `column` is one of `keys`; one column is read."""
+        index = KeyIndex(keys)
+        batches = self.batches(
+            name, columns=[column], version=version, rows=ROWS_AT_ONCE, with_row_ids=True
+        )
+        found = [
+            part[ROW_ID].to_numpy()[index.places(part[column]) != ABSENT]
+            for part in gathered(batches)
+        ]
+        return np.concatenate([np.empty(0, np.uint64), *found])
 
-        Rows are matched by `key`; a held row of one of the `groups` (values of the column
-        `group`) that is not among `rows` is deleted.
+    def replace(self, name: str, rows: pa.Table, *, group: str, groups: Sequence[str]) -> None:
+        """Let `rows` be all there is of `groups` (values of the column `group`), in one commit.
+
+        LanceDB's own way, a merge that deletes what the source lacks, joins the whole table with
+        `rows`: at a million rows that takes 0.4 GB and twice the time.
         """
-        merge = self.open(name).merge_insert(key).when_matched_update_all()
-        merge.when_not_matched_insert_all()
-        merge.when_not_matched_by_source_delete(is_one_of(group, groups)).execute(rows)
+        import lance
+        from lance.fragment import write_fragments
+
+        dataset = self._dataset(name)
+        held = self.row_ids(
+            name, column=group, keys=pa.array(groups, pa.string()), version=dataset.version
+        )
+        updated, emptied = [], []
+        for fragment in dataset.get_fragments():
+            named = held[held >> ROW_BITS == fragment.fragment_id].tolist()
+            if not named:
+                continue
+            left = fragment.delete(f"{ROW_ID} IN ({', '.join(map(str, named))})")
+            if left is None:
+                emptied.append(fragment.fragment_id)
+            else:
+                updated.append(left)
+        fresh = write_fragments(rows, dataset, mode="append") if rows.num_rows else []
+        change = lance.LanceOperation.Update(
+            removed_fragment_ids=emptied, updated_fragments=updated, new_fragments=fresh
+        )
+        lance.LanceDataset.commit(dataset, change, read_version=dataset.version)
 
     def delete(self, name: str, *, column: str, keys: Sequence[str]) -> None:
         """Delete the rows whose `column` is one of `keys`."""
@@ -292,7 +339,10 @@ def _locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
 
 
 def rows_of(
-    dataset: "LanceDataset", row_ids: Sequence[int] | np.ndarray, *, columns: Sequence[str]
+    dataset: "LanceDataset",
+    row_ids: Sequence[int] | np.ndarray,
+    *,
+    columns: Sequence[str] | dict[str, str],
 ) -> pa.Table:
     """The rows of these `row_ids`, in that order.
 
@@ -301,7 +351,7 @@ def rows_of(
     """
     named = ", ".join(map(str, row_ids))
     found = dataset.to_table(
-        columns=list(columns),
+        columns=columns if isinstance(columns, dict) else list(columns),
         filter=f"{ROW_ID} IN ({named})" if named else "false",
         with_row_id=True,
     )

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.arrow_sql import query
-from rag_assets.difference import INPUTS, Difference, compare
+from rag_assets.difference import INPUTS, Difference, Inputs, Watched, compare, gathered
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
@@ -116,7 +116,7 @@ def refresh(
     *,
     target: Target,
     made_from: str,
-    inputs: Callable[[], pa.Table],
+    inputs: Callable[[], Inputs],
     transform: Transform,
     log: Callable[[str], None],
     retry: bool = False,
@@ -128,8 +128,8 @@ def refresh(
         target: The derived table.
         made_from: Fingerprint of the data versions of all inputs and of the recipe. If a complete
             pass was made from the same, nothing is read.
-        inputs: Reads the inputs as a table of schema `INPUTS`. The fingerprint of an input covers
-            its content and the recipe: see `with_recipe`.
+        inputs: Reads the inputs, of schema `INPUTS`, at once or in batches. The fingerprint of an
+            input covers its content and the recipe: see `with_recipe`.
         transform: Turns the changed inputs into batches. It may read what the target holds, since
             old rows go only when their replacement is committed.
         log: Receives progress, one line at a time.
@@ -156,14 +156,13 @@ def _pass(
     store: Store,
     target: Target,
     made_from: str,
-    read: Callable[[], pa.Table],
+    read: Callable[[], Inputs],
     transform: Transform,
     log: Callable[[str], None],
     retry: bool,
     started: float,
 ) -> Report:
-    inputs = read()
-    count = inputs.num_rows
+    inputs = Watched(read(), keys=_entries(store, target.name)["key"])
     store.reopen(target.name)
     if store.exists(target.name) and not store.schema(target.name).equals(target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -171,10 +170,9 @@ def _pass(
     if not store.exists(target.name):
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
-    difference = compare(inputs, held(store, target))
-    waiting = _waiting(store, target.name, inputs=inputs, retry=retry)
-    valid = _valid_entries(store, target.name, inputs=inputs)
-    del inputs  # as large as all keys: what is to be done is most often much less
+    difference = compare(inputs, _Identities.of(store, target.name, key=target.group))
+    waiting = _waiting(store, target.name, inputs=inputs.watched, retry=retry)
+    valid = _valid_entries(store, target.name, inputs=inputs.watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
     pending = _without(difference.pending, waiting).combine_chunks()
@@ -199,14 +197,14 @@ def _pass(
 
     remaining = quarantined(store, target.name)
     rows = store.count(target.name)
-    data_version = data_version_of(_identities(store, target.name, key=target.key))
+    data_version = data_version_of(_Identities.of(store, target.name, key=target.key).reader())
     if not any(failure.kind == "environment" for failure in remaining):
         store.complete(
             target.name,
             Completion(
                 made_from=made_from,
                 data_version=data_version,
-                inputs=count,
+                inputs=inputs.count,
                 rows=rows,
                 failed=len(remaining),
             ),
@@ -225,11 +223,6 @@ def _pass(
     )
 
 
-def held(store: Store, target: Target) -> pa.RecordBatchReader:
-    """What the target holds, in batches of schema `INPUTS`; an input may occur more than once."""
-    return _identities(store, target.name, key=target.group)
-
-
 def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:
     """Inputs of a derived table: `key` and the fingerprint of its `content` under a `recipe`.
 
@@ -240,6 +233,18 @@ def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.T
         "FROM inputs",
         inputs=table,
     ).cast(INPUTS)
+
+
+def with_recipe_in_batches(
+    batches: Iterable[pa.RecordBatch], *, key: str, content: str, recipe: str
+) -> pa.RecordBatchReader:
+    """The same as `with_recipe` for a table of as many rows as there are units."""
+    parts = (
+        with_recipe(part, key=key, content=content, recipe=recipe) for part in gathered(batches)
+    )
+    return pa.RecordBatchReader.from_batches(
+        INPUTS, (batch for part in parts for batch in part.to_batches())
+    )
 
 
 def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
@@ -263,7 +268,7 @@ def current_version(store: Store, name: str, *, key: str) -> str:
     finished = store.completion(name)
     if finished:
         return finished.data_version
-    return data_version_of(_identities(store, name, key=key))
+    return data_version_of(_Identities.of(store, name, key=key).reader())
 
 
 def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) -> None:
@@ -309,15 +314,33 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
     _record_failures(store, target, valid=frozenset(), tried=tried, failures=failures)
 
 
-def _identities(store: Store, name: str, *, key: str) -> pa.RecordBatchReader:
-    """The column `key` of a table with the fingerprints, in batches of schema `INPUTS`."""
-    columns = [key, schemas.FINGERPRINT.name]
-    batches = store.batches(name, columns=columns, rows=IDENTITIES_PER_BATCH)
-    renamed = (
-        pa.record_batch([batch[name].cast(pa.string()) for name in columns], schema=INPUTS)
-        for batch in batches
-    )
-    return pa.RecordBatchReader.from_batches(INPUTS, renamed)
+@dataclass(frozen=True, slots=True)
+class _Identities:
+    """The column `key` of a table with the fingerprints, in batches of schema `INPUTS`.
+
+    They are the same however often they are asked for.
+    """
+
+    store: Store
+    name: str
+    version: int
+    key: str
+
+    @classmethod
+    def of(cls, store: Store, name: str, *, key: str) -> Self:
+        """Those of the newest version."""
+        return cls(store, name, store.version(name), key)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        columns = [self.key, schemas.FINGERPRINT.name]
+        for batch in self.store.batches(
+            self.name, columns=columns, version=self.version, rows=IDENTITIES_PER_BATCH
+        ):
+            arrays = [batch[name].cast(pa.string()) for name in columns]
+            yield pa.record_batch(arrays, schema=INPUTS)
+
+    def reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(INPUTS, iter(self))
 
 
 def _commit(
@@ -351,7 +374,6 @@ def _commit(
         store.replace(
             target.name,
             rows.filter(is_known),
-            key=target.key,
             group=target.group,
             groups=replaced,
         )
@@ -392,16 +414,15 @@ def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
 
 
 def _entries(store: Store, target: str) -> pa.Table:
+    if not store.exists(QUARANTINE):
+        return INPUTS.empty_table()
     return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
 
 
 def _valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
     """Keys in quarantine whose input is still the one that failed."""
-    if not store.exists(QUARANTINE):
-        return set()
     entries = _entries(store, target)
-    named = inputs.filter(pc.is_in(inputs["key"], entries["key"].combine_chunks()))
-    return set(named.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
+    return set(inputs.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
 
 
 def _record_failures(

@@ -48,7 +48,7 @@ def write(store: Store, *, edition: int) -> int:
     """Let the table hold `edition`, as a refresh does; returns its version."""
     new = rows(edition)
     if store.exists(TABLE):
-        store.replace(TABLE, new, key="key", group="key", groups=new["key"].to_pylist())
+        store.replace(TABLE, new, group="key", groups=new["key"].to_pylist())
     else:
         store.append(TABLE, new, schema=SCHEMA)
     return store.version(TABLE)

@@ -149,6 +149,20 @@ def test_a_path_has_one_id_however_its_accents_are_composed():
     assert identity.document_id("s", "L\u00e4s.pdf") == identity.document_id("s", "La\u0308s.pdf")
 
 
+def test_ids_of_many_files_are_those_of_each():
+    uris = ["a.pdf", 'b "c"\\d.pdf', "La\u0308s.pdf", "\udcff.pdf"]
+    each = [identity.document_id("s", uri) for uri in uris]
+    assert identity.document_ids("s", uris) == each
+
+
+def test_ids_of_many_chunks_are_those_of_each():
+    chunks = [("d", "one", 0), ("d", "one", 1), ('e"', "två", 0)]
+    each = [identity.chunk_id(document, "c", text, repeat) for document, text, repeat in chunks]
+    hashes = [identity.text_hash(text) for _, text, _ in chunks]
+    documents = [document for document, _, _ in chunks]
+    assert identity.chunk_ids(documents, "c", hashes, [0, 1, 0]) == each
+
+
 def test_file_names_that_are_no_unicode_keep_apart():
     assert identity.document_id("s", "\udcff.pdf") != identity.document_id("s", "\udcfe.pdf")
 
@@ -159,6 +173,12 @@ def test_fingerprints_are_equal_exactly_if_the_parts_are(one, other):
         canonical_json(one) == canonical_json(other)
     )
     assert fingerprint(one, other) == fingerprint(one, other)
+
+
+def test_fingerprints_of_many_are_those_of_each():
+    firsts = ["a", None, 'b"', "\udcff"]
+    each = [identity.fingerprint(first, "x", 1) for first in firsts]
+    assert identity.fingerprints(firsts, "x", 1) == each
 
 
 @given(st.dictionaries(st.text(), st.integers(), min_size=2))

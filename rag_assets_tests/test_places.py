@@ -48,7 +48,7 @@ def test_a_table_is_written_read_changed_and_dropped(store, tmp_path):
         store.open("t")
     store.append("t", rows(a="1", b="1", c="2"), schema=SCHEMA)
     first = store.version("t")
-    store.replace("t", rows(b="1", d="1"), key="key", group="group", groups=["1"])
+    store.replace("t", rows(b="1", d="1"), group="group", groups=["1"])
     store.append("t", rows(e="3"), schema=SCHEMA)
     store.delete("t", column="key", keys=["c"])
     assert held(store) == {"b": "1", "d": "1", "e": "3"}

@@ -41,17 +41,31 @@ def test_a_missing_table_says_what_to_do(store):
 def test_replace_lets_the_given_rows_be_all_there_is_of_their_groups(store):
     store.append("t", rows(a="1", b="1", c="2"), schema=SCHEMA)
 
-    store.replace("t", rows(b="1", d="1"), key="key", group="group", groups=["1"])
+    store.replace("t", rows(b="1", d="1"), group="group", groups=["1"])
 
     held = store.read("t").sort_by("key").to_pylist()
     assert [(row["key"], row["group"]) for row in held] == [("b", "1"), ("c", "2"), ("d", "1")]
+
+
+def test_replace_finds_its_groups_in_every_fragment(store):
+    store.append("t", rows(a="1", b="1"), schema=SCHEMA)
+    store.append("t", rows(c="1", d="2"), schema=SCHEMA)
+    store.append("t", rows(e="2"), schema=SCHEMA)
+    reader = store.open("t")
+
+    store.replace("t", rows(), group="group", groups=["3"])
+    store.replace("t", rows(f="1"), group="group", groups=["1"])
+
+    assert sorted(store.read("t")["key"].to_pylist()) == ["d", "e", "f"]
+    assert len(store.open("t").to_lance().get_fragments()) == 3, "an emptied one is gone"
+    assert reader.count_rows() == 5, "whoever reads keeps what is replaced"
 
 
 def test_replace_is_one_commit(store):
     store.append("t", rows(a="1", b="1"), schema=SCHEMA)
     before = store.version("t")
 
-    store.replace("t", rows(c="1"), key="key", group="group", groups=["1"])
+    store.replace("t", rows(c="1"), group="group", groups=["1"])
 
     assert store.version("t") == before + 1
 

@@ -12,19 +12,21 @@ from pathlib import PurePosixPath
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import Chunking, Config
+from rag_assets.difference import gathered
 from rag_assets.documents.chunking import Block, Chunk, chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
-from rag_assets.identity import chunk_id, fingerprint, occurrences, text_hash
-from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.identity import chunk_ids, fingerprint, occurrences, text_hash
+from rag_assets.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.store import ROW_ID, Store
 
 REVISION = 2
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
-DOCUMENTS_A_BATCH = 256
+DOCUMENTS_A_BATCH = 512
 ELEMENTS_AT_ONCE = 65_536
 WORDS_OF_SHA256 = 4
 
@@ -120,22 +122,19 @@ class _Pass:
         self._name = name
         self._settings = settings
         self._version = 0
-        self._places: dict[str, _Place] = {}
-        self._index = KeyIndex(pa.array([], pa.string()))
+        self._files = pa.table([[]] * len(_FILE_COLUMNS), names=_FILE_COLUMNS)
         """Documents of the manifest."""
-        self._owners = np.empty(0, np.int64)
+        self._index = KeyIndex(pa.array([], pa.string()))
+        self._owners = np.empty(0, np.int32)
         """For each element its document's position in the manifest."""
         self._row_ids = np.empty(0, np.uint64)
 
     def inputs(self, recipe: str) -> pa.Table:
         """One input for each document of the manifest that has elements: what they say."""
-        files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
-        self._places = {
-            row["document_id"]: _Place(row["source"], row["uri"]) for row in files.to_pylist()
-        }
+        self._files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
         self._version = self._store.version(self.elements)
-        self._index = KeyIndex(files["document_id"])
-        contents = self._contents(files["document_id"])
+        self._index = KeyIndex(self._files["document_id"])
+        contents = self._contents(self._files["document_id"])
         return sync.with_recipe(contents, key="document_id", content="content", recipe=recipe)
 
     def transform(self, documents: pa.ChunkedArray, counter: TokenCounter) -> Iterator[sync.Batch]:
@@ -147,33 +146,40 @@ class _Pass:
         spans = [row_ids[first:end] for first, end in zip(firsts, ends, strict=True)]
         for start in range(0, len(documents), DOCUMENTS_A_BATCH):
             part = documents.slice(start, DOCUMENTS_A_BATCH).to_pylist()
+            places = self._places(wanted[start : start + DOCUMENTS_A_BATCH])
             blocks = self._blocks(np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]))
             cut = self._chunks({document: blocks.get(document, []) for document in part}, counter)
             chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
-            failed = [self._empty(document) for document, found in chunks.items() if not found]
-            yield sync.Batch(self._rows(chunks), done, failed)
+            failed = [
+                _empty(document, places[document])
+                for document, found in chunks.items()
+                if not found
+            ]
+            yield sync.Batch(self._rows(chunks, places), done, failed)
 
     def _contents(self, documents: pa.ChunkedArray) -> pa.Table:
         """For each document with elements, their number and a sum over what they say."""
         counts = np.zeros(len(documents), np.int64)
         sums = np.zeros((len(documents), WORDS_OF_SHA256), "<u8")
         owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
-        for batch in self._store.batches(
+        batches = self._store.batches(
             self.elements,
             columns=["document_id", "row_fingerprint"],
             version=self._version,
             rows=ELEMENTS_AT_ONCE,
             with_row_ids=True,
-        ):
-            owner = self._index.places(batch["document_id"])
-            owners.append(owner)
-            row_ids.append(batch[ROW_ID].to_numpy())
-            digests = bytes.fromhex("".join(batch["row_fingerprint"].to_pylist()))
-            words = np.frombuffer(digests, "<u8").reshape(-1, WORDS_OF_SHA256)
+        )
+        for part in gathered(batches):
+            starts = np.flatnonzero(begins_run(part["document_id"]))
+            lengths = np.diff(starts, append=part.num_rows)
+            owner = self._index.places(part["document_id"].take(pa.array(starts)))
+            owners.append(np.repeat(owner, lengths).astype(np.int32))
+            row_ids.append(part[ROW_ID].to_numpy())
             is_known = owner != ABSENT
-            np.add.at(sums, owner[is_known], words[is_known])
-            np.add.at(counts, owner[is_known], 1)
+            of_runs = np.add.reduceat(_words(part["row_fingerprint"]), starts)
+            np.add.at(sums, owner[is_known], of_runs[is_known])
+            np.add.at(counts, owner[is_known], lengths[is_known])
         self._owners, self._row_ids = np.concatenate(owners), np.concatenate(row_ids)
         held = np.flatnonzero(counts)
         contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in held]
@@ -204,23 +210,28 @@ class _Pass:
             names=[self._places[document].name for document in documents],
         )
 
-    def _rows(self, documents: Mapping[str, Sequence[Chunk]]) -> pa.Table:
+    def _places(self, positions: np.ndarray) -> dict[str, _Place]:
+        """Where the documents at these positions of the manifest come from."""
+        rows = self._files.take(pa.array(positions)).to_pylist()
+        return {row["document_id"]: _Place(row["source"], row["uri"]) for row in rows}
+
+    def _rows(
+        self, documents: Mapping[str, Sequence[Chunk]], of_documents: Mapping[str, _Place]
+    ) -> pa.Table:
         owners = [document for document, held in documents.items() for _ in held]
-        places = [self._places[document] for document in owners]
+        places = [of_documents[document] for document in owners]
         chunks = [chunk for held in documents.values() for chunk in held]
         texts = [chunk.text for chunk in chunks]
-        repeats = occurrences(zip(owners, texts, strict=True))
+        hashes = [text_hash(text) for text in texts]
+        repeats = occurrences(zip(owners, hashes, strict=True))
         columns = {
-            "chunk_id": [
-                chunk_id(document, self._name, text, occurrence)
-                for document, text, occurrence in zip(owners, texts, repeats, strict=True)
-            ],
+            "chunk_id": chunk_ids(owners, self._name, hashes, repeats),
             "document_id": owners,
             "source": [place.source for place in places],
             "uri": [place.uri for place in places],
             "index": [index for held in documents.values() for index in range(len(held))],
             "text": texts,
-            "text_hash": [text_hash(text) for text in texts],
+            "text_hash": hashes,
             "tokens": [chunk.tokens for chunk in chunks],
             "char_start": [chunk.char_start for chunk in chunks],
             "char_end": [chunk.char_end for chunk in chunks],
@@ -231,7 +242,15 @@ class _Pass:
         }
         return pa.table(columns, schema=CONTENT)
 
-    def _empty(self, document: str) -> sync.Failure:
-        uri = self._places[document].uri
-        reason = f"{uri} holds no text besides page headers and footers: check how it was parsed"
-        return sync.Failure(document, reason, uri)
+
+def _empty(document: str, place: _Place) -> sync.Failure:
+    reason = f"{place.uri} holds no text besides page headers and footers: check how it was parsed"
+    return sync.Failure(document, reason, place.uri)
+
+
+def _words(fingerprints: pa.ChunkedArray) -> np.ndarray:
+    """Fingerprints as numbers: (n, `WORDS_OF_SHA256`) uint64."""
+    whole = fingerprints.combine_chunks()
+    rows = pa.array([0, len(whole)], pa.int32())
+    joined = pc.binary_join(pa.ListArray.from_arrays(rows, whole), "")[0].as_py()
+    return np.frombuffer(bytes.fromhex(joined), "<u8").reshape(-1, WORDS_OF_SHA256)

@@ -25,7 +25,8 @@ from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsing import Content, Parsed, Parsing
 from rag_assets.executors import for_parsing
-from rag_assets.identity import fingerprint
+from rag_assets.identity import fingerprint, fingerprints
+from rag_assets.keys import KeyIndex
 from rag_assets.places import remove_folder
 from rag_assets.store import Store, is_one_of, parts_of
 
@@ -140,7 +141,7 @@ class _Pass:
         self._parser = parser
         self._parsers = parsers
         self._log = log
-        self._manifest: dict[str, SourceFile] = {}
+        self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
 
     def made_from(self) -> str:
         """Fingerprint of the manifest and of all parsers."""
@@ -151,11 +152,9 @@ class _Pass:
 
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""
-        rows = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
-        self._manifest = {row["document_id"]: SourceFile(**row) for row in rows.to_pylist()}
-        contents = [fingerprint(*self._made_of(file)) for file in self._manifest.values()]
+        self._manifest = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
         return sync.with_recipe(
-            pa.table({"document_id": list(self._manifest), "content": contents}),
+            self._manifest.select(["document_id"]).append_column("content", self._contents()),
             key="document_id",
             content="content",
             recipe=f"elements r{REVISION}",
@@ -165,12 +164,15 @@ class _Pass:
         """Elements of the changed documents, in batches."""
         by_content: dict[str, list[SourceFile]] = {}
         refused: list[sync.Failure] = []
-        for row in changed.to_pylist():
-            file = self._manifest[row["key"]]
+        places = KeyIndex(self._manifest["document_id"]).places(changed["key"])
+        files = self._manifest.take(pa.array(places)).to_pylist()
+        for file, content in zip(
+            (SourceFile(**row) for row in files), changed["fingerprint"].to_pylist(), strict=True
+        ):
             if reason := self._refusal(file):
                 refused.append(sync.Failure(file.document_id, reason, file.uri))
             else:
-                by_content.setdefault(row["fingerprint"], []).append(file)
+                by_content.setdefault(content, []).append(file)
         if refused:
             yield sync.Batch(CONTENT.empty_table(), done=(), failed=refused)
 
@@ -180,11 +182,24 @@ class _Pass:
         yield from self._copied(copies, version=version)
         yield from self._parsed(by_content, parsing)
 
-    def _made_of(self, file: SourceFile) -> tuple[str | None, ...]:
-        parser = self._parsers.get(file.media_type or "")
-        if file.status != "ok" or parser is None:
-            return file.status, file.reason, file.sha256, file.media_type
-        return file.sha256, file.media_type, parser.version
+    def _contents(self) -> pa.Array:
+        """For each document the fingerprint of what its elements are made of."""
+        names = ("sha256", "media_type", "status", "reason")
+        columns = (self._manifest[name].to_pylist() for name in names)
+        found: list[str] = []
+        parsed: dict[str, list[int]] = {}
+        for place, (sha256, media_type, status, reason) in enumerate(zip(*columns, strict=True)):
+            if status == "ok" and media_type in self._parsers:
+                parsed.setdefault(media_type, []).append(place)
+                found.append(sha256)
+            else:
+                found.append(fingerprint(status, reason, sha256, media_type))
+        for media_type, places in parsed.items():
+            version = self._parsers[media_type].version
+            contents = fingerprints((found[place] for place in places), media_type, version)
+            for place, content in zip(places, contents, strict=True):
+                found[place] = content
+        return pa.array(found, pa.string())
 
     def _refusal(self, file: SourceFile) -> str | None:
         """Why a file is not even opened."""

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.config import Config, Execution
+from rag_assets.difference import gathered
 from rag_assets.executors import for_embedding, outcomes
 from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
@@ -27,7 +28,7 @@ from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
-from rag_assets.store import ROW_ID, Store, quoted
+from rag_assets.store import KEYS_PER_STATEMENT, ROW_ID, Store, quoted
 from rag_assets.sync import (
     Batch,
     Failure,
@@ -35,7 +36,7 @@ from rag_assets.sync import (
     Target,
     current_version,
     refresh,
-    with_recipe,
+    with_recipe_in_batches,
 )
 from rag_assets.workers import Failed, Task
 
@@ -43,6 +44,11 @@ RECIPE = "units:1"
 OWNERS = ("documents__", "rows__")
 """Prefixes of the tables that own vectors; the joint table copies them."""
 ROWS_AT_ONCE = 65_536
+TEXTS_AT_ONCE = 16_384
+SIZES = {"text_hash": "text_hash", "bytes": "octet_length(text)"}
+SCANNED_FROM_SHARE = 16
+"""More than one changed text in so many is found by a scan of all texts: .7 us a row of the table,
+where naming the changed rows takes 10 us each."""
 MOST_LOST = 3
 """So many lost workers in a row are no accident."""
 
@@ -159,12 +165,14 @@ class _Pass:
         self._seconds = 0.0
         self._norms: list[float] = []
 
-    def inputs(self) -> pa.Table:
+    def inputs(self) -> pa.RecordBatchReader:
         """Keys and fingerprints of the source, which is read at this version from now on."""
         self._version = self._store.version(self._source.name)
         columns = [self._source.key, schemas.ROW_FINGERPRINT.name]
-        rows = self._store.read(self._source.name, columns=columns, version=self._version)
-        return with_recipe(rows, key=columns[0], content=columns[1], recipe=self.recipe)
+        rows = self._store.batches(
+            self._source.name, columns=columns, version=self._version, rows=ROWS_AT_ONCE
+        )
+        return with_recipe_in_batches(rows, key=columns[0], content=columns[1], recipe=self.recipe)
 
     def transform(self, changed: pa.Table) -> Iterator[Batch]:
         """Rows whose text is held somewhere first, then new texts, the longest first."""
@@ -200,37 +208,54 @@ class _Pass:
 
         The longest come first, equal texts side by side.
         """
+        rows = self._store.count(self._source.name)
+        is_few = len(keys) * SCANNED_FROM_SHARE < rows
+        plan = self._looked_up(keys) if is_few else self._scanned(keys)
+        return plan.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
+
+    def _scanned(self, keys: pa.ChunkedArray) -> pa.Table:
+        """What `_plan` is made of, from all rows of the source."""
         index = KeyIndex(keys)
         key = self._source.key
-        columns = {key: key, "text_hash": "text_hash", "bytes": "octet_length(text)"}
         parts = []
         for batch in self._store.batches(
             self._source.name,
-            columns=columns,
+            columns={key: key, **SIZES},
             version=self._version,
-            rows=ROWS_AT_ONCE,
+            rows=TEXTS_AT_ONCE,
             with_row_ids=True,
         ):
             is_changed = index.places(batch[key]) != ABSENT
             parts.append(pa.table(batch).drop_columns(key).filter(pa.array(is_changed)))
-        plan = pa.concat_tables(parts)
-        return plan.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
+        return pa.concat_tables(parts)
+
+    def _looked_up(self, keys: pa.ChunkedArray) -> pa.Table:
+        """What `_plan` is made of, from the rows of `keys` alone."""
+        assert self._version is not None, "the inputs are read first"
+        name, version = self._source.name, self._version
+        row_ids = self._store.row_ids(name, column=self._source.key, keys=keys, version=version)
+        parts = [
+            self._store.take(name, some, columns={**SIZES, ROW_ID: ROW_ID}, version=version)
+            for some in np.array_split(row_ids, len(row_ids) // KEYS_PER_STATEMENT + 1)
+        ]
+        return pa.concat_tables(parts)
 
     def _held(self, table: str, hashes: pa.ChunkedArray, *, version: int) -> np.ndarray:
         """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
         index = KeyIndex(hashes)
         found = np.full(len(hashes), ABSENT)
-        for batch in self._store.batches(
+        batches = self._store.batches(
             table,
             columns=["text_hash"],
             where=f"encoder_id = {quoted(self._encoder.encoder_id)}",
             version=version,
             rows=ROWS_AT_ONCE,
             with_row_ids=True,
-        ):
-            places = index.places(batch["text_hash"])
+        )
+        for part in gathered(batches):
+            places = index.places(part["text_hash"])
             is_asked = places != ABSENT
-            found[places[is_asked]] = batch[ROW_ID].to_numpy()[is_asked]
+            found[places[is_asked]] = part[ROW_ID].to_numpy()[is_asked]
         return found[index.places(hashes)]
 
     def _stock(self) -> list[str]:

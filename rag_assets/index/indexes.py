@@ -55,6 +55,10 @@ FILTERS = ("domain", "source", "table")
 FILTERS_FROM_ROWS = 50_000
 UNINDEXED_ROWS = 2_000
 """Rows that may wait for the full-text index whatever their share: 50 ms of each query."""
+MOST_TEXT_PARTS = 8
+"""The full-text index takes new rows in as a part of its own, and once there are so many parts they
+are written together. Scores are the same either way. Measured at 319,000 units, CPU: a part for
+3,000 rows takes 0.06 s and lengthens each query by 0.7 ms; writing it all anew takes 2.6 s."""
 SAMPLED = 100
 TOP = 20
 """Recall is measured at this depth."""
@@ -262,7 +266,17 @@ class _Maintenance:
         self._recall = measured_recall(self._table)
 
     def _catch_up(self) -> None:
-        self._table.to_lance().optimize.optimize_indices()
+        optimize = self._table.to_lance().optimize
+        others = [index.name for index in self._indexes() if index.name != FTS_INDEX]
+        if others:
+            optimize.optimize_indices(index_names=others)
+        parts = self._text_parts()
+        merged = 0 if parts < MOST_TEXT_PARTS else parts
+        optimize.optimize_indices(index_names=[FTS_INDEX], num_indices_to_merge=merged)
+
+    def _text_parts(self) -> int:
+        stats = self._table.index_stats(FTS_INDEX)
+        return (stats.num_indices or 1) if stats else 0
 
     def _is_behind(self) -> bool:
         waiting = max((index.num_unindexed_rows or 0 for index in self._indexes()), default=0)

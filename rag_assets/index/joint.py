@@ -1,6 +1,7 @@
 """Both domains in one table: the union of a variant's units, vectors copied, nothing embedded."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,10 +18,11 @@ from rag_assets.sync import (
     Target,
     current_version,
     refresh,
-    with_recipe,
+    with_recipe_in_batches,
 )
 
 RECIPE = "joint:1"
+ROWS_AT_ONCE = 65_536
 
 
 def joint_made_from(store: Store, tables: VariantTables) -> str:
@@ -49,13 +51,14 @@ def refresh_joint(
     encoder = encoder_of(store, config, model=config.variant(variant).model)
     pinned: dict[str, int] = {}
 
-    def inputs() -> pa.Table:
+    def inputs() -> pa.RecordBatchReader:
         pinned.update({name: store.version(name) for name in _parts(tables)})
         columns = ["unit_id", schemas.ROW_FINGERPRINT.name]
-        held = pa.concat_tables(
-            store.read(name, columns=columns, version=version) for name, version in pinned.items()
+        held = chain.from_iterable(
+            store.batches(name, columns=columns, version=version, rows=ROWS_AT_ONCE)
+            for name, version in pinned.items()
         )
-        return with_recipe(held, key=columns[0], content=columns[1], recipe=RECIPE)
+        return with_recipe_in_batches(held, key=columns[0], content=columns[1], recipe=RECIPE)
 
     def transform(changed: pa.Table) -> Iterator[Batch]:
         for name, version in pinned.items():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 BYTES_PER_TOKEN = 4
-UNITS_PER_PART = 4_096
+UNITS_PER_PART = 16_384
 SECONDS_BETWEEN_LINES = 5.0
 
 Item = TypeVar("Item")

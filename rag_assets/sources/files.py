@@ -11,7 +11,7 @@ leaves a note in the quarantine.
 
 import hashlib
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,11 +20,14 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, BinaryIO
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import DocumentSource
-from rag_assets.identity import document_id, fingerprint
+from rag_assets.identity import document_id, document_ids, fingerprint
+from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.sources import media_types
 from rag_assets.sources.landing import land, landing
 from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look, look_of
@@ -50,18 +53,21 @@ MOST_READS = 3
 BLOCK = 1 << 20
 
 _CONTENT = pa.schema([item for item in TARGET.schema if item.name not in schemas.SYSTEM_COLUMNS])
+_ROWS = pa.schema([*_CONTENT, schemas.FINGERPRINT])
+"""Rows of the manifest as they are found out."""
+_LOOK = ("size", "modified", "mark")
+"""What tells that a file moved."""
 _SEEN = pa.schema(
     [
         pa.field("document_id", pa.string()),
-        pa.field("size", pa.int64()),
-        pa.field("modified", pa.int64()),
-        pa.field("mark", pa.int64()),
+        *(pa.field(name, pa.int64()) for name in _LOOK),
         pa.field("sha256", pa.string()),
         pa.field("media_type", pa.string()),
         pa.field("status", pa.string()),
         pa.field("reason", pa.string()),
+        schemas.FINGERPRINT,
     ],
-    metadata={"recipe": f"{RECIPE}, looks 2"},
+    metadata={"recipe": f"{RECIPE}, looks 3"},
 )
 
 
@@ -83,41 +89,56 @@ class _Manifest:
     kept_sources: set[str]
     allow_shrink: bool
     log: Callable[[str], None]
-    rows: dict[str, dict[str, object]] = field(default_factory=dict)
+    rows: pa.Table = field(default_factory=_ROWS.empty_table)
+    """Of all files."""
     unreadable: list[sync.Failure] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
     """Files that were no longer as they were listed when they had been read."""
 
     def inputs(self) -> pa.Table:
         """Keys and fingerprints of all files; reads those that moved."""
-        import pyarrow.parquet as pq
-
         known = _Seen(self.store)
-        with landing(self.store, TARGET.name) as folder:
-            landed = land(
-                [self._resource(item, known=known) for item in self.listings], folder=folder
-            )
-            for path in chain.from_iterable(landed.values()):
-                rows = pq.read_table(path).select(_CONTENT.names).cast(_CONTENT).to_pylist()
-                self.rows |= {row["document_id"]: row for row in rows}
-        marks = {key: _mark(row) for key, row in self.rows.items()}
-        marks |= self._held_where_unknown(marks)
-        known.save(keep=marks)
-        marks |= {failure.key: fingerprint(failure.reason) for failure in self.failures}
-        return pa.table([list(marks), list(marks.values())], schema=sync.INPUTS)
+        parts = [known.unmoved(listing) for listing in self.listings]
+        moved = [
+            replace(listing, entries=entries)
+            for listing, (entries, _) in zip(self.listings, parts, strict=True)
+            if entries
+        ]
+        rows = [rows for _, rows in parts]
+        if moved:
+            rows += self._read(moved, known=known)
+        self.rows = pa.concat_tables([_ROWS.empty_table(), *rows])
+        marks = pa.concat_tables([_marks(self.rows), self._held_where_unknown()])
+        known.save(keep=marks["key"])
+        keys = [failure.key for failure in self.failures]
+        failed = [fingerprint(failure.reason) for failure in self.failures]
+        return pa.concat_tables([marks, pa.table([keys, failed], schema=sync.INPUTS)])
 
     def transform(self, changed: pa.Table) -> Iterator[sync.Batch]:
         """The rows of the changed files, and the failures of sources and folders."""
-        keys = [key for key in changed["key"].to_pylist() if key in self.rows]
-        for start in range(0, len(keys), BATCH_ROWS):
-            part = keys[start : start + BATCH_ROWS]
-            of_part = set(part)
+        places = KeyIndex(self.rows["document_id"]).places(changed["key"])
+        rows = self.rows.select(_CONTENT.names).take(pa.array(places[places != ABSENT]))
+        for start in range(0, rows.num_rows, BATCH_ROWS):
+            part = rows.slice(start, BATCH_ROWS)
+            done = part["document_id"].to_pylist()
+            of_part = set(done)
             failed = [failure for failure in self.unreadable if failure.key in of_part]
-            yield sync.Batch(_table([self.rows[key] for key in part]), done=part, failed=failed)
+            yield sync.Batch(part, done=done, failed=failed)
         wanted = set(changed["key"].to_pylist())
         failed = [failure for failure in self.failures if failure.key in wanted]
         if failed:
-            yield sync.Batch(_table([]), done=[], failed=failed)
+            yield sync.Batch(_CONTENT.empty_table(), done=[], failed=failed)
+
+    def _read(self, listings: Sequence[Listing], *, known: "_Seen") -> list[pa.Table]:
+        """The rows of what is listed, landed by dlt."""
+        import pyarrow.parquet as pq
+
+        with landing(self.store, TARGET.name) as folder:
+            landed = land([self._resource(item, known=known) for item in listings], folder=folder)
+            return [
+                pq.read_table(path).select(_ROWS.names).cast(_ROWS)
+                for path in chain.from_iterable(landed.values())
+            ]
 
     def _resource(self, listing: Listing, *, known: "_Seen") -> "DltResource":
         """Dlt's `filesystem` source over what was listed, with the content of each file."""
@@ -128,14 +149,10 @@ class _Manifest:
         name = listing.source.name
 
         def document_files(files: Sequence[Mapping[str, str]]) -> Iterator[pa.Table]:
-            rows = []
-            for file in files:
-                entry = entries[file["relative_path"]]
-                key = document_id(name, entry.uri)
-                found = self._content(listing, entry, known=known, key=key)
-                if found is not None:
-                    rows.append(_row(key, listing.source, *found))
-            yield _table(rows)
+            found = (
+                self._row(listing, entries[file["relative_path"]], known=known) for file in files
+            )
+            yield pa.Table.from_pylist([row for row in found if row], schema=_ROWS)
 
         listed = filesystem(
             bucket_url=LISTED_ROOT,
@@ -144,24 +161,22 @@ class _Manifest:
         )
         return listed | dlt.transformer(document_files, name=name)
 
-    def _content(
-        self, listing: Listing, entry: Entry, *, known: "_Seen", key: str
-    ) -> tuple[Entry, _Content] | None:
-        """What the file is, and as which entry it was read; None if it went away."""
+    def _row(self, listing: Listing, entry: Entry, *, known: "_Seen") -> dict[str, object] | None:
+        """The row of a file as it was read; None if it went away."""
         limit = listing.source.max_bytes
+        key = document_id(listing.source.name, entry.uri)
         if entry.problem:
-            return entry, _Content(media_types.Finding(None, "unreadable", entry.problem))
+            finding = media_types.Finding(None, "unreadable", entry.problem)
+            return _row(key, listing.source, entry, _Content(finding))
         if entry.size > limit:
             reason = (
                 f"{entry.uri} has {entry.size:,} bytes, more than max_bytes = {limit:,}: raise "
                 "the limit, split the file, or leave it out"
             )
-            return entry, _Content(media_types.Finding(None, "too_large", reason))
-        held = known.find(key, entry)
-        if held is not None:
-            return entry, held
+            finding = media_types.Finding(None, "too_large", reason)
+            return _row(key, listing.source, entry, _Content(finding))
         try:
-            read, content = self._read(listing, entry)
+            read, content = self._content(listing, entry)
         except FileNotFoundError:
             self.log(f"{entry.uri} went away while it was looked at")
             self.moved.append(entry.uri)
@@ -172,12 +187,14 @@ class _Manifest:
                 "it, or exclude it; it is tried again at the next refresh"
             )
             self.unreadable.append(sync.Failure(key, reason, entry.uri, "environment"))
-            return entry, _Content(media_types.Finding(None, "unreadable", reason))
+            finding = media_types.Finding(None, "unreadable", reason)
+            return _row(key, listing.source, entry, _Content(finding))
+        row = _row(key, listing.source, read, content)
         if read == entry and listing.is_settled(entry):
-            known.add(key, entry, content)
-        return read, content
+            known.add(entry, row)
+        return row
 
-    def _read(self, listing: Listing, entry: Entry) -> tuple[Entry, _Content]:
+    def _content(self, listing: Listing, entry: Entry) -> tuple[Entry, _Content]:
         """Read a file until it has stood still meanwhile, or `MOST_READS` times."""
         for _ in range(MOST_READS):
             content = _read(listing, entry)
@@ -189,38 +206,35 @@ class _Manifest:
             entry = now
         return entry, content
 
-    def _held_where_unknown(self, marks: Mapping[str, str]) -> dict[str, str]:
+    def _held_where_unknown(self) -> pa.Table:
         """Held documents that nobody may call deleted: their source or folder was not read."""
         if not self.store.exists(TARGET.name):
-            return {}
+            return sync.INPUTS.empty_table()
         columns = ["document_id", "source", "uri", "sha256", schemas.FINGERPRINT.name]
-        held = self.store.read(TARGET.name, columns=columns).to_pylist()
-        kept = {row["document_id"] for row in held if row["source"] in self.kept_sources}
+        held = self.store.read(TARGET.name, columns=columns)
+        is_known = KeyIndex(self.rows["document_id"]).places(held["document_id"]) != ABSENT
+        is_kept = _is_in(held["source"], self.kept_sources)
         for listing in self.listings:
             name = listing.source.name
-            of_source = [row for row in held if row["source"] == name]
-            folders = tuple(f"{folder}/" for folder in listing.unread)
-            kept.update(row["document_id"] for row in of_source if row["uri"].startswith(folders))
-            known = {*marks, *kept}
-            gone = [row for row in of_source if row["document_id"] not in known]
+            is_of_source = _is_in(held["source"], [name])
+            for folder in listing.unread:
+                is_kept |= is_of_source & _mask(pc.starts_with(held["uri"], f"{folder}/"))
+            is_gone = is_of_source & ~is_known & ~is_kept
             try:
-                self._guard(name, held=of_source, gone=gone)
+                self._guard(name, held=int(is_of_source.sum()), gone=held.filter(pa.array(is_gone)))
             except sync.ShrinkError as error:
-                kept.update(row["document_id"] for row in gone)
+                is_kept |= is_gone
                 self.failures.append(_source_failure(name, str(error)))
-        return {
-            row["document_id"]: row[schemas.FINGERPRINT.name]
-            for row in held
-            if row["document_id"] in kept
-        }
+        return _marks(held.filter(pa.array(is_kept & ~is_known)))
 
-    def _guard(
-        self, name: str, *, held: Sequence[Mapping[str, str]], gone: Sequence[Mapping[str, str]]
-    ) -> None:
+    def _guard(self, name: str, *, held: int, gone: pa.Table) -> None:
         """Refuse to lose most of a source; a file that only moved is not lost."""
-        here = {row["sha256"] for row in self.rows.values() if row["source"] == name}
-        lost = [row for row in gone if row["sha256"] is None or row["sha256"] not in here]
-        sync.guard_shrink(name, held=len(held), removed=len(lost), allow_shrink=self.allow_shrink)
+        if not gone.num_rows:
+            return
+        mine = self.rows.filter(pa.array(_is_in(self.rows["source"], [name])))
+        here = set(mine["sha256"].to_pylist()) - {None}
+        lost = [sha256 for sha256 in gone["sha256"].to_pylist() if sha256 not in here]
+        sync.guard_shrink(name, held=held, removed=len(lost), allow_shrink=self.allow_shrink)
 
 
 class _Seen:
@@ -228,9 +242,9 @@ class _Seen:
 
     def __init__(self, store: Store) -> None:
         self._file = store.root / "looks" / f"{TARGET.name}.parquet"
-        self._rows: dict[str, dict[str, object]] = {}
+        self._held = _SEEN.empty_table()
+        self._fresh: dict[str, dict[str, object]] = {}
         self._saved = time.monotonic()
-        self._moved = False
         if self._file.is_file():
             import pyarrow.parquet as pq
 
@@ -239,45 +253,55 @@ class _Seen:
             except (pa.ArrowException, OSError):
                 return  # damaged: all files are looked at again
             if table.schema.metadata == _SEEN.metadata:
-                self._rows = {row["document_id"]: row for row in table.to_pylist()}
+                self._held = table
 
-    def find(self, key: str, entry: Entry) -> _Content | None:
-        """The content of the file if neither its size nor its time moved."""
-        row = self._rows.get(key)
-        if row is None or (row["size"], row["modified"], row["mark"]) != entry.look[1:]:
-            return None
-        finding = media_types.Finding(
-            _text(row["media_type"]), str(row["status"]), _text(row["reason"])
-        )
-        return _Content(finding, _text(row["sha256"]))
-
-    def add(self, key: str, entry: Entry, content: _Content) -> None:
-        """Remember the content; a long pass is saved on the way."""
-        self._rows[key] = {
-            "document_id": key,
-            "size": entry.size,
-            "modified": entry.modified,
-            "mark": entry.mark,
-            "sha256": content.sha256,
-            "media_type": content.finding.media_type,
-            "status": content.finding.status,
-            "reason": content.finding.reason,
+    def unmoved(self, listing: Listing) -> tuple[list[Entry], pa.Table]:
+        """The entries that must be read, and the rows of the others."""
+        entries, source = listing.entries, listing.source
+        ids = document_ids(source.name, [entry.uri for entry in entries])
+        places = KeyIndex(self._held["document_id"]).places(pa.array(ids, pa.string()))
+        here = np.flatnonzero(places != ABSENT)
+        held = self._held.take(pa.array(places[here]))
+        known = [entries[place] for place in here.tolist()]
+        may_stay = [not entry.problem and entry.size <= source.max_bytes for entry in known]
+        is_same = np.array(may_stay, bool)
+        for name in _LOOK:
+            now = np.array([getattr(entry, name) for entry in known], np.int64)
+            is_same &= held[name].to_numpy() == now
+        rows = held.filter(pa.array(is_same))
+        same = here[is_same]
+        moved = np.delete(np.arange(len(entries)), same).tolist()
+        columns = {name: rows[name] for name in rows.column_names if name in _ROWS.names} | {
+            "source": pa.repeat(pa.scalar(source.name), len(same)),
+            "uri": pa.array([entries[place].uri for place in same.tolist()], pa.string()),
+            "modified": rows["modified"].cast(_ROWS.field("modified").type),
         }
-        self._moved = True
-        if time.monotonic() - self._saved > SAVE_EVERY_SECONDS:
-            self.save(keep=self._rows)
+        return [entries[place] for place in moved], pa.table(columns, schema=_ROWS)
 
-    def save(self, *, keep: Mapping[str, object]) -> None:
-        """Write down the entries whose key is in `keep`."""
+    def add(self, entry: Entry, row: Mapping[str, object]) -> None:
+        """Remember what a file was found to be; a long pass is saved on the way."""
+        found = {name: row[name] for name in _SEEN.names if name in row}
+        look = {name: getattr(entry, name) for name in _LOOK}
+        self._fresh[str(row["document_id"])] = found | look
+        if time.monotonic() - self._saved > SAVE_EVERY_SECONDS:
+            self.save()
+
+    def save(self, *, keep: pa.ChunkedArray | None = None) -> None:
+        """Write down the entries whose key is in `keep`, all if None."""
         import pyarrow.parquet as pq
 
-        rows = [row for key, row in self._rows.items() if key in keep]
-        if not self._moved and len(rows) == len(self._rows):
+        fresh = pa.Table.from_pylist(list(self._fresh.values()), schema=_SEEN)
+        is_old = KeyIndex(fresh["document_id"]).places(self._held["document_id"]) == ABSENT
+        rows = pa.concat_tables([self._held.filter(pa.array(is_old)), fresh])
+        if keep is not None:
+            is_kept = KeyIndex(keep).places(rows["document_id"]) != ABSENT
+            rows = rows.filter(pa.array(is_kept))
+        if not self._fresh and rows.num_rows == self._held.num_rows:
             return
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self._file.with_suffix(".fresh")
-        pq.write_table(pa.Table.from_pylist(rows, schema=_SEEN), fresh)
-        fresh.replace(self._file)
+        new = self._file.with_suffix(".fresh")
+        pq.write_table(rows, new)
+        new.replace(self._file)
         self._saved = time.monotonic()
 
 
@@ -339,7 +363,7 @@ def _source_failure(name: str, reason: str) -> sync.Failure:
 
 
 def _row(key: str, source: DocumentSource, entry: Entry, content: _Content) -> dict[str, object]:
-    return {
+    row: dict[str, object] = {
         "document_id": key,
         "source": source.name,
         "uri": entry.uri,
@@ -350,15 +374,22 @@ def _row(key: str, source: DocumentSource, entry: Entry, content: _Content) -> d
         "status": content.finding.status,
         "reason": content.finding.reason,
     }
+    said = {name: str(value) for name, value in row.items() if name != "modified"}
+    return row | {schemas.FINGERPRINT.name: fingerprint(RECIPE, said)}
 
 
-def _mark(row: Mapping[str, object]) -> str:
-    """Fingerprint of a row: all but its time."""
-    return fingerprint(RECIPE, {name: str(row[name]) for name in row if name != "modified"})
+def _marks(rows: pa.Table) -> pa.Table:
+    """Keys and fingerprints of rows of the manifest."""
+    columns = ["document_id", schemas.FINGERPRINT.name]
+    return rows.select(columns).rename_columns(sync.INPUTS.names).cast(sync.INPUTS)
 
 
-def _table(rows: Sequence[Mapping[str, object]]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows), schema=_CONTENT)
+def _is_in(names: pa.ChunkedArray, wanted: Collection[str]) -> np.ndarray:
+    return _mask(pc.is_in(names, pa.array(sorted(wanted), pa.string())))
+
+
+def _mask(values: pa.ChunkedArray) -> np.ndarray:
+    return values.to_numpy().astype(bool)
 
 
 def _read(listing: Listing, entry: Entry) -> _Content:
@@ -391,7 +422,3 @@ def _opened(listing: Listing, entry: Entry) -> Generator[BinaryIO]:
             listing.filesystem.get_file(entry.path, copy.name)
             with Path(copy.name).open("rb") as file:
                 yield file
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

@@ -5,7 +5,6 @@ read is reported and never taken for empty. Hidden files, lock files of Office a
 own state are no documents.
 """
 
-import itertools
 import os
 import re
 import stat
@@ -14,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -32,8 +31,8 @@ SETTLED_AFTER = 2_000_000
 
 LOCK_FILE = "~$"
 
-LISTED_ROOT = "file:///source"
-"""Root under which `listed_filesystem` shows a listing to dlt."""
+LISTED_ROOT = "memory://source"
+"""Root under which `listed_filesystem` shows a listing to dlt: names below it are not resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +107,28 @@ class Selection:
     def __init__(self, source: DocumentSource) -> None:
         self._included = [_pattern(glob) for glob in source.include]
         self._excluded = [_pattern(glob) for glob in source.exclude]
+        self._folders: dict[str, bool] = {"": True}
+        """Whether a folder and all above it are entered."""
 
     def takes(self, uri: str) -> bool:
         """Whether the file at `uri` is a document of the source."""
-        *folders, name = itertools.accumulate(uri.split("/"), "{}/{}".format)
-        if PurePosixPath(name).name.startswith(LOCK_FILE) or not all(map(self.enters, folders)):
+        folder, _, name = uri.rpartition("/")
+        if name.startswith(LOCK_FILE) or not self._is_entered(folder):
             return False
-        return self.enters(name) and any(pattern.fullmatch(name) for pattern in self._included)
+        return self.enters(uri) and any(pattern.fullmatch(uri) for pattern in self._included)
 
     def enters(self, folder: str) -> bool:
         """Whether the folder at a URI may hold documents, its parents apart."""
-        if PurePosixPath(folder).name.startswith("."):
+        if folder.rpartition("/")[2].startswith("."):
             return False
         return not any(pattern.fullmatch(folder) for pattern in self._excluded)
+
+    def _is_entered(self, folder: str) -> bool:
+        known = self._folders.get(folder)
+        if known is None:
+            above = folder.rpartition("/")[0]
+            known = self._folders[folder] = self._is_entered(above) and self.enters(folder)
+        return known
 
 
 def listed_filesystem(listing: Listing) -> "AbstractFileSystem":
@@ -144,7 +152,7 @@ def listed_filesystem(listing: Listing) -> "AbstractFileSystem":
                 f"{root}/{entry.uri}": {
                     "type": "file",
                     "size": entry.size,
-                    "mtime": datetime.fromtimestamp(entry.modified / 1_000_000, UTC),
+                    "created": datetime.fromtimestamp(entry.modified / 1_000_000, UTC),
                 }
                 for entry in listing.entries
             }
@@ -183,7 +191,7 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
     rejected: dict[str, str] = {}
     selection = Selection(source)
     left_out = str(without and os.path.realpath(without))
-    for name, path in _walk(real, selection, without=left_out, bad=unread):
+    for name, member in _walk(real, selection, without=left_out, bad=unread):
         uri = unicodedata.normalize("NFC", name)
         if not selection.takes(uri):
             continue
@@ -195,7 +203,7 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
                 f"two files are named {uri}, in two Unicode spellings: rename one of them"
             )
         else:
-            found[uri] = _entry(uri, path, root=real)
+            found[uri] = _entry(uri, member, root=real)
     if "" in unread:
         raise SourceError(f"{source.name}: {unread['']}")
     return Listing(source, looked_at, list(found.values()), unread, rejected)
@@ -203,8 +211,8 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
 
 def _walk(
     root: Path, selection: Selection, *, without: str, bad: dict[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Yield (path below `root`, path) of all files and outward links, in order of their names."""
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield all files and outward links with their path below `root`, in order of their names."""
     waiting = [("", str(root))]
     while waiting:
         prefix, folder = waiting.pop()
@@ -223,7 +231,7 @@ def _walk(
                 if member.path != without and selection.enters(f"{prefix}{member.name}"):
                     below.append((f"{prefix}{member.name}/", member.path))
             elif not (member.is_symlink() and _is_inner_folder(member.path, root=root)):
-                yield f"{prefix}{member.name}", member.path
+                yield f"{prefix}{member.name}", member
         waiting.extend(reversed(below))
 
 
@@ -233,22 +241,25 @@ def _is_inner_folder(path: str, *, root: Path) -> bool:
     return target.is_dir() and target.is_relative_to(root)
 
 
-def _entry(uri: str, path: str, *, root: Path) -> Entry:
+def _entry(uri: str, member: "os.DirEntry[str]", *, root: Path) -> Entry:
     try:
-        status = Path(path).stat()
+        status = member.stat()
     except OSError as error:
         problem = f"{uri} is a link that leads nowhere ({error.strerror}): restore what it names"
-        return Entry(uri, path, 0, 0, problem=problem)
-    target = Path(os.path.realpath(path))
+        return Entry(uri, member.path, 0, 0, problem=problem)
     problem = None
-    if not target.is_relative_to(root):
+    if member.is_symlink() and not (target := _target(member)).is_relative_to(root):
         problem = (
             f"{uri} is a link out of the source, to {target}: copy the file into the source, or "
             "make its folder a source of its own"
         )
     elif not stat.S_ISREG(status.st_mode):
         problem = f"{uri} is a pipe, a socket or a device, not a file: remove it or exclude it"
-    return Entry(uri, path, *look_of(status), problem=problem)
+    return Entry(uri, member.path, *look_of(status), problem=problem)
+
+
+def _target(link: "os.DirEntry[str]") -> Path:
+    return Path(os.path.realpath(link.path))
 
 
 def look_of(status: os.stat_result) -> tuple[int, int, int]:

@@ -24,6 +24,7 @@ REVISION = 1
 """Moves when a serializer would give another text for the same row."""
 
 ROWS_PER_BATCH = 8_192
+KEYS_PER_BATCH = 65_536
 EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
 
@@ -50,9 +51,12 @@ def refresh_serialized_rows(
     empty_cells = config.tables.empty_cells
     recipe = fingerprint("serialized_rows", REVISION, serializer, empty_cells)
 
-    def inputs() -> pa.Table:
-        rows = store.read(TABLE_ROWS_TABLE, columns=["row_id", "row_fingerprint"])
-        return sync.with_recipe(rows, key="row_id", content="row_fingerprint", recipe=recipe)
+    def inputs() -> pa.RecordBatchReader:
+        columns = ["row_id", "row_fingerprint"]
+        rows = store.batches(TABLE_ROWS_TABLE, columns=columns, rows=KEYS_PER_BATCH)
+        return sync.with_recipe_in_batches(
+            rows, key="row_id", content="row_fingerprint", recipe=recipe
+        )
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         for rows in _rows_of(store, changed["key"]):

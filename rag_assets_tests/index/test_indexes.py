@@ -93,6 +93,18 @@ def test_indexes_take_in_rows_past_the_threshold(store):
     assert found(store, "unit52") == ["u52"]
 
 
+def test_parts_of_the_full_text_index_find_the_same_and_are_written_together(store, monkeypatch):
+    monkeypatch.setattr(indexes, "MOST_TEXT_PARTS", 3)
+    parts = []
+    for n in range(4):
+        add(store, 50 * n, 50 * n + 50)
+        care(store, version=f"v{n}")
+        parts.append(store.open(TABLE).index_stats(indexes.FTS_INDEX).num_indices)
+        assert found(store, f"unit{50 * n + 2}") == [f"u{50 * n + 2}"]
+    assert parts == [1, 2, 3, 1]
+    assert found(store, "unit2") == ["u2"]
+
+
 def test_deleted_and_replaced_texts_are_not_found(store):
     add(store, 0, 50)
     care(store)
