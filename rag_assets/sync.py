@@ -15,12 +15,9 @@ changes or, where the environment was at fault, at every refresh.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Literal, Protocol, Self
-from urllib.parse import quote, unquote
+from typing import Protocol, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,30 +27,35 @@ from rag_assets.arrow_sql import query
 from rag_assets.difference import INPUTS, Difference, Inputs, Watched, compare, gathered
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
-from rag_assets.store import Completion, Store, is_one_of, parts_of, quoted
+from rag_assets.quarantine import (
+    QUARANTINE,
+    Failure,
+    quarantined,
+    quarantined_targets,
+    record,
+    record_failures,
+    valid_entries,
+    waiting,
+)
+from rag_assets.store import Completion, Store, quoted
 
-__all__ = ["INPUTS", "Difference", "compare"]
+__all__ = [
+    "INPUTS",
+    "QUARANTINE",
+    "Difference",
+    "Failure",
+    "compare",
+    "quarantined",
+    "quarantined_targets",
+    "record",
+]
 
-QUARANTINE = "quarantine"
 SHRINK_LIMIT = 0.5
 IDENTITIES_PER_BATCH = 65_536
 
 
 class ShrinkError(Exception):
     """A source lost more than half of what it held; nothing was deleted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An input that could not be transformed."""
-
-    key: str
-    reason: str
-    """What happened and what to do about it, one sentence."""
-    label: str
-    """The file or row, as a person knows it."""
-    kind: Literal["input", "environment"] = "input"
-    """Whose fault it was: an environment failure is tried again at every refresh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +173,8 @@ def _pass(
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
     difference = compare(inputs, _Identities.of(store, target.name, key=target.group))
-    waiting = _waiting(store, target.name, inputs=inputs.watched, retry=retry)
-    valid = _valid_entries(store, target.name, inputs=inputs.watched)
+    waiting = waiting(store, target.name, inputs=inputs.watched, retry=retry)
+    valid = valid_entries(store, target.name, inputs=inputs.watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
     pending = _without(difference.pending, waiting).combine_chunks()
@@ -193,7 +195,7 @@ def _pass(
 
     lost = sorted(known & {failure.key for failure in failures} - redone)
     store.delete(target.name, column=target.group, keys=removed + lost)
-    _record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
+    record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
 
     remaining = quarantined(store, target.name)
     rows = store.count(target.name)
@@ -285,35 +287,6 @@ def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) ->
     )
 
 
-def quarantined(store: Store, target: str | None = None) -> list[Failure]:
-    """What failed on the way to `target`, or to any table."""
-    if not store.exists(QUARANTINE):
-        return []
-    where = f"target = {quoted(target)}" if target else None
-    rows = store.read(QUARANTINE, columns=["key", "reason", "label", "kind"], where=where)
-    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
-
-
-def quarantined_targets(store: Store) -> list[str]:
-    """The tables on the way to which something failed, without opening the quarantine.
-
-    Right after a killed run one may be named of which nothing is left in quarantine, none is
-    missing.
-    """
-    if _marks(store).exists():
-        return sorted(unquote(mark.name) for mark in _marks(store).iterdir())
-    if not store.exists(QUARANTINE):
-        return []
-    return sorted(set(store.read(QUARANTINE, columns=["target"])["target"].to_pylist()))
-
-
-def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
-    """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
-    keys = [failure.key for failure in failures]
-    tried = pa.table([keys, [""] * len(keys)], schema=INPUTS)
-    _record_failures(store, target, valid=frozenset(), tried=tried, failures=failures)
-
-
 @dataclass(frozen=True, slots=True)
 class _Identities:
     """The column `key` of a table with the fingerprints, in batches of schema `INPUTS`.
@@ -395,93 +368,10 @@ def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) 
     return table.cast(target.schema)
 
 
-def _waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list[str]:
-    """Keys that failed on their own content and have not changed since."""
-    if retry or not store.exists(QUARANTINE):
-        return []
-    failed = store.read(
-        QUARANTINE,
-        columns=INPUTS.names,
-        where=f"target = {quoted(target)} AND kind = 'input'",
-    )
-    return inputs.join(failed, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
-
-
 def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
     if not keys:
         return inputs
     return inputs.filter(pc.invert(pc.is_in(inputs["key"], pa.array(keys, pa.string()))))
-
-
-def _entries(store: Store, target: str) -> pa.Table:
-    if not store.exists(QUARANTINE):
-        return INPUTS.empty_table()
-    return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
-
-
-def _valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
-    """Keys in quarantine whose input is still the one that failed."""
-    entries = _entries(store, target)
-    return set(inputs.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
-
-
-def _record_failures(
-    store: Store,
-    target: str,
-    *,
-    valid: Collection[str],
-    tried: pa.Table,
-    failures: Sequence[Failure],
-) -> None:
-    """Let the quarantine hold the new failures and of the old ones the `valid` not tried again."""
-    with store.lock(QUARANTINE, log=lambda _: None):
-        if not store.exists(QUARANTINE):
-            if not failures:
-                return
-            store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
-        _mark(store, [*quarantined_targets(store), target])
-        entries = _entries(store, target)["key"]
-        again = tried["key"].filter(pc.is_in(tried["key"], entries.combine_chunks()))
-        stale = set(entries.to_pylist()).difference(valid).union(again.to_pylist())
-        for part in parts_of(sorted(stale)):
-            store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
-        if failures:
-            store.append(
-                QUARANTINE, _quarantine_rows(target, tried, failures), schema=schemas.QUARANTINE
-            )
-        elif not len(_entries(store, target)):
-            (_marks(store) / quote(target, safe="")).unlink()
-
-
-def _marks(store: Store) -> Path:
-    """A folder with one empty file for each table named in the quarantine."""
-    return store.root / "quarantined"
-
-
-def _mark(store: Store, targets: Iterable[str]) -> None:
-    _marks(store).mkdir(exist_ok=True)
-    for target in targets:
-        (_marks(store) / quote(target, safe="")).touch()
-
-
-def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) -> pa.Table:
-    failed = pa.array([failure.key for failure in failures], pa.string())
-    mine = tried.filter(pc.is_in(tried["key"], failed))
-    marks = dict(zip(mine["key"].to_pylist(), mine["fingerprint"].to_pylist(), strict=True))
-    now = datetime.now(UTC)
-    rows = [
-        {
-            "target": target,
-            "key": failure.key,
-            "fingerprint": marks[failure.key],
-            "kind": failure.kind,
-            "reason": failure.reason,
-            "label": failure.label,
-            "failed_at": now,
-        }
-        for failure in failures
-    ]
-    return pa.Table.from_pylist(rows, schema=schemas.QUARANTINE)
 
 
 def concatenated(parts: Iterator[pa.Table], schema: pa.Schema) -> pa.Table:

@@ -148,7 +148,11 @@ class _Pass:
             part = documents.slice(start, DOCUMENTS_A_BATCH).to_pylist()
             places = self._places(wanted[start : start + DOCUMENTS_A_BATCH])
             blocks = self._blocks(np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]))
-            cut = self._chunks({document: blocks.get(document, []) for document in part}, counter)
+            cut = self._chunks(
+                [blocks.get(document, []) for document in part],
+                names=[places[document].name for document in part],
+                counter=counter,
+            )
             chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
             failed = [
@@ -198,16 +202,20 @@ class _Pass:
         return blocks
 
     def _chunks(
-        self, documents: Mapping[str, Sequence[Block]], counter: TokenCounter
+        self,
+        documents: Sequence[Sequence[Block]],
+        *,
+        names: Sequence[str],
+        counter: TokenCounter,
     ) -> list[list[Chunk]]:
         return chunks_of(
-            list(documents.values()),
+            documents,
             strategy=self._settings.strategy,
             size=self._settings.size,
             overlap=self._settings.overlap,
             counter=counter,
             header=self._settings.header,
-            names=[self._places[document].name for document in documents],
+            names=names,
         )
 
     def _places(self, positions: np.ndarray) -> dict[str, _Place]:

@@ -1,0 +1,147 @@
+"""The quarantine: what failed on the way to which table, and why.
+
+A failure of the input waits until its input changes, one of the environment is tried again at every
+refresh. The table `quarantine` holds them all; beside it, a folder with an empty file for each
+table that it names tells a refresh with nothing to do that it need not be opened.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas
+from rag_assets.difference import INPUTS
+from rag_assets.store import Store, is_one_of, parts_of, quoted
+
+QUARANTINE = "quarantine"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An input that could not be transformed."""
+
+    key: str
+    reason: str
+    """What happened and what to do about it, one sentence."""
+    label: str
+    """The file or row, as a person knows it."""
+    kind: Literal["input", "environment"] = "input"
+    """Whose fault it was: an environment failure is tried again at every refresh."""
+
+
+def quarantined(store: Store, target: str | None = None) -> list[Failure]:
+    """What failed on the way to `target`, or to any table."""
+    if not store.exists(QUARANTINE):
+        return []
+    where = f"target = {quoted(target)}" if target else None
+    rows = store.read(QUARANTINE, columns=["key", "reason", "label", "kind"], where=where)
+    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
+
+
+def quarantined_targets(store: Store) -> list[str]:
+    """The tables on the way to which something failed, without opening the quarantine.
+
+    Right after a killed run one may be named of which nothing is left in quarantine, none is
+    missing.
+    """
+    if _marks(store).exists():
+        return sorted(unquote(mark.name) for mark in _marks(store).iterdir())
+    if not store.exists(QUARANTINE):
+        return []
+    return sorted(set(store.read(QUARANTINE, columns=["target"])["target"].to_pylist()))
+
+
+def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
+    """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
+    keys = [failure.key for failure in failures]
+    tried = pa.table([keys, [""] * len(keys)], schema=INPUTS)
+    record_failures(store, target, valid=frozenset(), tried=tried, failures=failures)
+
+
+def waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list[str]:
+    """Keys that failed on their own content and have not changed since."""
+    if retry or not store.exists(QUARANTINE):
+        return []
+    failed = store.read(
+        QUARANTINE,
+        columns=INPUTS.names,
+        where=f"target = {quoted(target)} AND kind = 'input'",
+    )
+    return inputs.join(failed, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
+
+
+def _entries(store: Store, target: str) -> pa.Table:
+    if not store.exists(QUARANTINE):
+        return INPUTS.empty_table()
+    return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+
+
+def valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
+    """Keys in quarantine whose input is still the one that failed."""
+    entries = _entries(store, target)
+    return set(inputs.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
+
+
+def record_failures(
+    store: Store,
+    target: str,
+    *,
+    valid: Collection[str],
+    tried: pa.Table,
+    failures: Sequence[Failure],
+) -> None:
+    """Let the quarantine hold the new failures and of the old ones the `valid` not tried again."""
+    with store.lock(QUARANTINE, log=lambda _: None):
+        if not store.exists(QUARANTINE):
+            if not failures:
+                return
+            store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
+        _mark(store, [*quarantined_targets(store), target])
+        entries = _entries(store, target)["key"]
+        again = tried["key"].filter(pc.is_in(tried["key"], entries.combine_chunks()))
+        stale = set(entries.to_pylist()).difference(valid).union(again.to_pylist())
+        for part in parts_of(sorted(stale)):
+            store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
+        if failures:
+            store.append(
+                QUARANTINE, _quarantine_rows(target, tried, failures), schema=schemas.QUARANTINE
+            )
+        elif not len(_entries(store, target)):
+            (_marks(store) / quote(target, safe="")).unlink()
+
+
+def _marks(store: Store) -> Path:
+    """A folder with one empty file for each table named in the quarantine."""
+    return store.root / "quarantined"
+
+
+def _mark(store: Store, targets: Iterable[str]) -> None:
+    _marks(store).mkdir(exist_ok=True)
+    for target in targets:
+        (_marks(store) / quote(target, safe="")).touch()
+
+
+def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) -> pa.Table:
+    failed = pa.array([failure.key for failure in failures], pa.string())
+    mine = tried.filter(pc.is_in(tried["key"], failed))
+    marks = dict(zip(mine["key"].to_pylist(), mine["fingerprint"].to_pylist(), strict=True))
+    now = datetime.now(UTC)
+    rows = [
+        {
+            "target": target,
+            "key": failure.key,
+            "fingerprint": marks[failure.key],
+            "kind": failure.kind,
+            "reason": failure.reason,
+            "label": failure.label,
+            "failed_at": now,
+        }
+        for failure in failures
+    ]
+    return pa.Table.from_pylist(rows, schema=schemas.QUARANTINE)
