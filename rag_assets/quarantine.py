@@ -76,7 +76,8 @@ def waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list
     return inputs.join(failed, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
 
 
-def _entries(store: Store, target: str) -> pa.Table:
+def entries(store: Store, target: str) -> pa.Table:
+    """What stands in quarantine for `target`: key and fingerprint of each input, as `INPUTS`."""
     if not store.exists(QUARANTINE):
         return INPUTS.empty_table()
     return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
@@ -84,8 +85,8 @@ def _entries(store: Store, target: str) -> pa.Table:
 
 def valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
     """Keys in quarantine whose input is still the one that failed."""
-    entries = _entries(store, target)
-    return set(inputs.join(entries, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
+    held = entries(store, target)
+    return set(inputs.join(held, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
 
 
 def record_failures(
@@ -103,16 +104,16 @@ def record_failures(
                 return
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
         _mark(store, [*quarantined_targets(store), target])
-        entries = _entries(store, target)["key"]
-        again = tried["key"].filter(pc.is_in(tried["key"], entries.combine_chunks()))
-        stale = set(entries.to_pylist()).difference(valid).union(again.to_pylist())
+        held = entries(store, target)["key"]
+        again = tried["key"].filter(pc.is_in(tried["key"], held.combine_chunks()))
+        stale = set(held.to_pylist()).difference(valid).union(again.to_pylist())
         for part in parts_of(sorted(stale)):
             store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
         if failures:
             store.append(
                 QUARANTINE, _quarantine_rows(target, tried, failures), schema=schemas.QUARANTINE
             )
-        elif not len(_entries(store, target)):
+        elif not len(entries(store, target)):
             (_marks(store) / quote(target, safe="")).unlink()
 
 

@@ -30,6 +30,7 @@ from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.quarantine import (
     QUARANTINE,
     Failure,
+    entries,
     quarantined,
     quarantined_targets,
     record,
@@ -164,7 +165,7 @@ def _pass(
     retry: bool,
     started: float,
 ) -> Report:
-    inputs = Watched(read(), keys=_entries(store, target.name)["key"])
+    inputs = Watched(read(), keys=entries(store, target.name)["key"])
     store.reopen(target.name)
     if store.exists(target.name) and not store.schema(target.name).equals(target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -173,11 +174,11 @@ def _pass(
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
     difference = compare(inputs, _Identities.of(store, target.name, key=target.group))
-    waiting = waiting(store, target.name, inputs=inputs.watched, retry=retry)
+    blocked = waiting(store, target.name, inputs=inputs.watched, retry=retry)
     valid = valid_entries(store, target.name, inputs=inputs.watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
-    pending = _without(difference.pending, waiting).combine_chunks()
+    pending = _without(difference.pending, blocked).combine_chunks()
     del difference
     pa.default_memory_pool().release_unused()
 
