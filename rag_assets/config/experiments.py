@@ -190,7 +190,7 @@ class HeaderExperiment(Experiment):
     design: Literal["headers"]
     without: Slug = "fixed_256"
     with_header: Slug = "fixed_256_header"
-    signals: list[Signal] = Field(["dense", "bm25"], min_length=1, description="searched alone")
+    signals: list[Signal] = Field(["dense"], min_length=1, description="what is searched")
     top_k: Count = 20
     reranker: Slug | None = None
     criterion: Criterion = "map"

@@ -99,6 +99,10 @@ class Design:
     chooses: bool = True
     """Whether the best arm of each group is chosen on dev; else all are compared."""
     level: Level = "gold"
+    domain: str | None = None
+    """Only questions with gold in this domain are asked."""
+    compared: Sequence[Measure] = (("hit_rate", TOP_N), ("mrr", TOP_N), ("ndcg", TOP_N))
+    """What paired differences are of."""
     tables: Sequence[Layout]
     figures: Sequence[Figure]
     notes: Sequence[str] = ()

@@ -18,6 +18,7 @@ from rag_assets.evaluation.experiments.thesis import ALL_FIVE, HIT_AND_MRR, retr
 from rag_assets.retrieval.filters import Filters
 
 TOPS = {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)}
+DOCUMENTS_ALONE = "The corpus is documents alone, as in the paper: no row is searched or asked for."
 MAPS = {"MAP@1": ("map", 1), "MAP@5": ("map", 5), "MAP@10": ("map", 10)}
 
 
@@ -56,6 +57,8 @@ def query_fusion(settings: QueryFusionExperiment, *, config: Config, base: str) 
         reference="baseline",
         chooses=False,
         level="document",
+        domain="document",
+        compared=[*TOPS.values()],
         tables=[
             Layout(
                 title="Top-1, Top-3 and Hit@10 of documents (P2, tables 1 to 3)",
@@ -77,7 +80,7 @@ def query_fusion(settings: QueryFusionExperiment, *, config: Config, base: str) 
             )
         ],
         notes=[
-            "The corpus is documents alone, as in the paper: no row is searched or asked for.",
+            DOCUMENTS_ALONE,
             f"Each query has the same budget of {settings.top_k} units, in retrieval, in reranking "
             "and in the end; lists are fused after each was reranked.",
             "Q2 comes from rules, not from a language model: see docs/retrieval.md."
@@ -93,27 +96,30 @@ def headers(settings: HeaderExperiment, *, config: Config, base: str) -> Design:
     """P1, table 2: MAP with and without a header in front of each chunk."""
     without, with_header = settings.recipes(config.variant(base))
     recipes = {"without header": without, "with header": with_header}
+    retriever = retrieved(settings.top_k, settings.reranker)
+    if len(settings.signals) > 1:
+        retriever = retriever.model_copy(update={"depth": None})
     return Design(
         title="A header in front of each chunk",
         source="P1, 4.3",
         arms=[
             Arm(
-                name=f"{name}, {signal}",
+                name=name,
                 variant=config.variant_like(recipe),
-                retriever=retrieved(settings.top_k, settings.reranker).model_copy(
-                    update={"signals": [signal]}
-                ),
-                factors={"chunks": name, "signal": signal},
-                group=signal,
+                retriever=retriever.model_copy(update={"signals": settings.signals}),
+                factors={"chunks": name},
+                filters=Filters(domain="document"),
             )
-            for signal in settings.signals
             for name, recipe in recipes.items()
         ],
-        reference=f"without header, {settings.signals[0]}",
+        reference="without header",
+        chooses=False,
+        domain="document",
+        compared=[*MAPS.values()],
         tables=[
             Layout(
                 title="MAP with and without a header (P1, table 2)",
-                rows=["signal", "chunks"],
+                rows=["chunks"],
                 measures=MAPS,
                 domains=("document",),
             )
@@ -124,11 +130,11 @@ def headers(settings: HeaderExperiment, *, config: Config, base: str) -> Design:
                 kind="bars",
                 x=METRIC,
                 series=["chunks"],
-                panel=["signal"],
                 measures=MAPS,
                 domains=("document",),
             )
         ],
+        notes=[DOCUMENTS_ALONE],
     )
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.experiments.design import TOP_N
+from rag_assets.evaluation.experiments.design import TOP_N, Measure
 from rag_assets.evaluation.experiments.layout import QUESTION_NAMES, Means, pivot, plots
 from rag_assets.evaluation.experiments.results import ExperimentResult
-from rag_assets.evaluation.summary import ALL_QUESTIONS, MAIN_METRICS
+from rag_assets.evaluation.summary import ALL_QUESTIONS
 from rag_assets.evaluation.wording import (
     DOMAIN_NAMES,
     SHOWN_METRICS,
@@ -66,7 +66,7 @@ def markdown(result: ExperimentResult) -> str:
     for layout in result.design.tables:
         lines += ["", f"{layout.title}, {record.split} questions", ""]
         lines += markdown_table(*pivot(means, layout))
-    rows = _difference_rows(result, result.differences)
+    rows = _difference_rows(result, result.differences, measures=result.design.compared)
     if rows:
         columns = ["questions", "n", "arm", "against", "metric", "difference", "says"]
         lines += ["", "Paired differences, 95 % intervals", "", *markdown_table(columns, rows)]
@@ -84,7 +84,7 @@ def figures(result: ExperimentResult) -> Iterator[str]:
 
 def findings(result: ExperimentResult) -> Iterator[str]:
     """Sentences that follow from the numbers."""
-    record = result.record
+    record, domains = result.record, _domains(result)
     yield from _of_choice(result)
     for row in _rows(
         result.differences,
@@ -93,19 +93,23 @@ def findings(result: ExperimentResult) -> Iterator[str]:
         metric=record.criterion,
         cutoff=TOP_N,
     ):
+        if row["domain"] not in domains:
+            continue
         yield (
             f"On {_group(row)} {row['retriever']} against {row['reference']}, "
             f"{row['metric']}@{TOP_N}: {signed(row)}, {verdict(row, margin=record.margin)}."
         )
     for row in result.overall.to_pylist():
-        if row["metric"] == record.criterion:
+        if row["metric"] == record.criterion and row["domain"] in domains:
             yield overall_sentence(row, compared="arms")
     rows = _means(result, ALL_QUESTIONS)
     if len(rows) > 1:
         best, worst = max(rows, key=_value), min(rows, key=_value)
         yield (
-            f"From the best arm to the worst, {record.criterion}@{TOP_N} on {record.split} goes "
-            f"from {with_interval(best)} ({best['retriever']}) to {with_interval(worst)} "
+            f"All arms have the same {record.criterion}@{TOP_N} on {record.split}."
+            if _value(best) == _value(worst)
+            else f"From the best arm to the worst, {record.criterion}@{TOP_N} on {record.split} "
+            f"goes from {with_interval(best)} ({best['retriever']}) to {with_interval(worst)} "
             f"({worst['retriever']})."
         )
         by_latency = sorted(record.arms, key=lambda name: record.arms[name].run.latency)
@@ -144,6 +148,15 @@ def _of_choice(result: ExperimentResult) -> Iterator[str]:
         yield f"That is the reference itself: all other arms are compared with {record.reference}."
     if record.split != "test":
         yield "There are no test questions: these numbers are those that it was chosen by."
+
+
+def _domains(result: ExperimentResult) -> list[str]:
+    """The groups of questions; `combined` only where it is more than one of the others."""
+    rows = _rows(result.summary, split=result.record.split, level=result.record.level)
+    present = {str(row["domain"]) for row in rows}
+    single = present - {ALL_QUESTIONS}
+    shown = single if len(single) == 1 else present
+    return [name for name in QUESTION_NAMES if name in shown]
 
 
 def _group(row: Row) -> str:
@@ -214,28 +227,23 @@ def _choice(result: ExperimentResult) -> Iterator[str]:
 
 
 def _difference_rows(
-    result: ExperimentResult, differences: pa.Table, *, metrics: Sequence[str] = MAIN_METRICS
+    result: ExperimentResult, differences: pa.Table, *, measures: Sequence[Measure]
 ) -> list[Row]:
-    record = result.record
+    record, domains = result.record, _domains(result)
     found = []
-    for metric in metrics:
+    for metric, cutoff in measures:
         for row in _rows(
-            differences, split=record.split, level=record.level, metric=metric, cutoff=TOP_N
+            differences, split=record.split, level=record.level, metric=metric, cutoff=cutoff
         ):
-            shown = dict(difference_shown(row, margin=record.margin))
-            found.append(
-                {
-                    "questions": shown.pop("questions"),
-                    "n": shown.pop("n"),
-                    "arm": shown.pop("retriever"),
-                    **shown,
-                }
-            )
+            if row["domain"] in domains:
+                shown = dict(difference_shown(row, margin=record.margin))
+                about = {name: shown.pop(name) for name in ("questions", "n")}
+                found.append({**about, "arm": shown.pop("retriever"), **shown})
     return found
 
 
 def _differences(result: ExperimentResult) -> Iterator[str]:
-    rows = _difference_rows(result, result.differences)
+    rows = _difference_rows(result, result.differences, measures=result.design.compared)
     if not rows:
         yield note("One arm alone: there is nothing to compare it with.")
         return
@@ -355,7 +363,7 @@ def _all_arms(result: ExperimentResult) -> Iterator[str]:
     splits = list(dict.fromkeys(["dev", record.split]))
     for split in splits:
         rows: list[Row] = []
-        for domain in QUESTION_NAMES:
+        for domain in _domains(result):
             for name in record.arms:
                 found = {
                     row["metric"]: row
@@ -378,7 +386,8 @@ def _all_arms(result: ExperimentResult) -> Iterator[str]:
         if rows:
             summary = f"<summary>{split} questions</summary>"
             yield f"<details>{summary}{table(list(rows[0]), rows)}</details>"
-    rows = _difference_rows(result, result.all_differences, metrics=[record.criterion])
+    main = [(record.criterion, TOP_N)]
+    rows = _difference_rows(result, result.all_differences, measures=main)
     if rows:
         summary = f"<summary>All arms against {escape(record.reference)}</summary>"
         yield f"<details>{summary}{table(list(rows[0]), rows)}</details>"

@@ -32,8 +32,6 @@ from rag_assets.evaluation.experiments.results import (
     Run,
     Sliced,
 )
-from rag_assets.evaluation.gold import DocumentGold
-from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
 from rag_assets.identity import fingerprint
@@ -80,20 +78,15 @@ def bench_of(
     Raises:
         ExperimentError: It asks none.
     """
-    wanted = design.questions
     asked = [
         one
         for one in questions
-        if (wanted is None or one.question_id in wanted) and counts_at(design.level, one)
+        if (design.questions is None or one.question_id in design.questions)
+        and design.domain in (None, one.domain)
     ]
     if not asked:
         raise ExperimentError(f"{design.title}: none of the questions can be asked")
     return Bench(store, config, asked, log=log, is_fresh=is_fresh)
-
-
-def counts_at(level: Level, question: Question) -> bool:
-    """Whether the question counts at `level`: at that of documents, if its gold names one."""
-    return level != "document" or any(isinstance(one, DocumentGold) for one in question.gold)
 
 
 def run_arms(bench: Bench, design: Design) -> list[ArmResult]:
