@@ -100,7 +100,8 @@ def close_dead_runs(instance: "dg.DagsterInstance") -> None:
     """
     import dagster as dg
 
-    alive = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
+    status = dg.DagsterRunStatus
+    alive = [status.NOT_STARTED, status.STARTING, status.STARTED]
     for run in instance.get_runs(dg.RunsFilter(statuses=alive, tags=ORIGIN)):
         instance.report_run_failed(run, "The process of this refresh was killed.")
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import dagster as dg
+import pytest
 import yaml
 
 from rag_assets.config import Config
@@ -55,6 +56,19 @@ def test_a_settings_file_that_someone_edited_is_kept(tmp_path):
 
     assert instance.prepare(config) == file.parent
     assert "# ours" in file.read_text()
+
+
+@pytest.mark.parametrize("reached", ["NOT_STARTED", "STARTING", "STARTED"])
+def test_a_run_of_the_command_line_that_was_killed_is_closed_however_far_it_came(tmp_path, reached):
+    status = dg.DagsterRunStatus[reached]
+    with instance.opened(Config(state_dir=tmp_path)) as opened:
+        job = dg.define_asset_job("j", selection=[seen])
+        made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
+        ours = opened.create_run_for_job(made, status=status, tags=instance.RUN_TAGS)
+        theirs = opened.create_run_for_job(made, status=status)
+        instance.close_dead_runs(opened)
+        assert opened.get_run_by_id(ours.run_id).status == dg.DagsterRunStatus.FAILURE
+        assert opened.get_run_by_id(theirs.run_id).status == status
 
 
 def test_nothing_calls_home_and_crashed_runs_free_the_gpu(tmp_path):
