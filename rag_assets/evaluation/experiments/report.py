@@ -26,6 +26,8 @@ from rag_assets.evaluation.wording import (
 from rag_assets.pages import Html, bullets, note, page, section, table
 from rag_assets.plots import histogram
 
+MOST_BY_DOMAIN = 4
+"""With more arms to compare, sentences are on all questions alone; the table has the others."""
 Shown = tuple[list[str], list[Row]]
 """Columns and rows of a table."""
 
@@ -93,7 +95,7 @@ def findings(result: ExperimentResult) -> Iterator[str]:
         metric=record.criterion,
         cutoff=TOP_N,
     ):
-        if row["domain"] not in domains:
+        if row["domain"] not in domains[-1 if len(record.finalists) > MOST_BY_DOMAIN else 0 :]:
             continue
         yield (
             f"On {_group(row)} {row['retriever']} against {row['reference']}, "
