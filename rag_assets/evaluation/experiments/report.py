@@ -116,8 +116,8 @@ def findings(result: ExperimentResult) -> Iterator[str]:
         )
         by_latency = sorted(record.arms, key=lambda name: record.arms[name].run.latency)
         taken = [(name, record.arms[name].run.latency) for name in (by_latency[0], by_latency[-1])]
-        yield "A question asked alone takes {} (median).".format(
-            " and ".join(f"{latency:.0f} ms with {name}" for name, latency in taken)
+        yield "A question asked alone takes {}, the median.".format(
+            " to ".join(f"{latency:.0f} ms ({name})" for name, latency in taken)
         )
 
 

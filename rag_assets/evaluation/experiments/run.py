@@ -37,7 +37,7 @@ from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 
-REVISION = 1
+REVISION = 2
 """Raised when the same scores should give another report."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
 
