@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -89,8 +90,8 @@ class _Manifest:
     kept_sources: set[str]
     allow_shrink: bool
     log: Callable[[str], None]
-    rows: pa.Table = field(default_factory=_ROWS.empty_table)
-    """Of all files."""
+    rows: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=_ROWS))
+    """Of all files. `Schema.empty_table` would import pandas, which a refresh may not need."""
     unreadable: list[sync.Failure] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
     """Files that were no longer as they were listed when they had been read."""
