@@ -251,6 +251,22 @@ def test_baseline_and_simple_fusion_of_exact_indexes_score_the_same(project):
             assert of[(arm.replace("Baseline", "Simple Fusion"), *rest)] == value
 
 
+def test_the_papers_table_shows_the_means_on_test(project):
+    store, _ = opened(project)
+    [one] = runs(store, "serializers")
+    lines = [line.strip("| ").split(" | ") for line in one.markdown.splitlines()]
+    start = next(place for place, line in enumerate(lines) if line[0] == "serializer")
+    columns, body = lines[start], lines[start + 2 : start + 4]
+    shown = {line[0]: dict(zip(columns, line, strict=True)) for line in body}
+    for row in one.summary().to_pylist():
+        wanted = (row["metric"], row["cutoff"], row["domain"], row["split"], row["level"])
+        if wanted == ("mrr", 10, "table", "test", "gold"):
+            cell = shown[row["retriever"]]["tables · MRR"]
+            assert cell.strip("*") == f"{row['value']:.3f}"
+            del shown[row["retriever"]]
+    assert not shown
+
+
 def test_slices_part_the_questions(project):
     store, _ = opened(project)
     [one] = runs(store, "query_fusion")
