@@ -51,7 +51,7 @@ class Experiment(Section):
         """The variants that are compared and that `variants` lacks, with a name for each.
 
         Raises:
-            ValueError: `variants` has none called `variant`.
+            ValueError: `variants` has none called `variant`, or another one under a name needed.
         """
         name = self.variant or next(iter(variants))
         if name not in variants:
@@ -59,7 +59,14 @@ class Experiment(Section):
             raise ValueError(f"an experiment asks for variant {name!r}; there are {known}")
         base = variants[name]
         lacking = [recipe for recipe in self.recipes(base) if recipe not in variants.values()]
-        return {_name_of(recipe, base=base, prefix=name): recipe for recipe in lacking}
+        named = {_name_of(recipe, base=base, prefix=name): recipe for recipe in lacking}
+        taken = sorted(named.keys() & variants.keys())
+        if taken:
+            raise ValueError(
+                f"an experiment adds a variant {taken[0]!r}, and the config has another one of "
+                "that name: rename it"
+            )
+        return named
 
 
 def _name_of(recipe: Variant, *, base: Variant, prefix: str) -> Slug:

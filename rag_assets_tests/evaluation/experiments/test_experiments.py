@@ -314,6 +314,16 @@ def test_a_variant_that_is_written_down_is_taken_for_the_derived_one():
     assert list(config.variants) == ["default", "rows_as_json", "default_xml"]
 
 
+def test_a_variant_of_another_recipe_is_never_replaced():
+    with pytest.raises(ValueError, match="adds a variant 'default_json'"):
+        configuration.Config.model_validate(
+            {
+                "variants": {"default": {}, "default_json": {"serializer": "xml"}},
+                "experiments": {"serializers": {"serializers": ["json"]}},
+            }
+        )
+
+
 @pytest.mark.parametrize(
     ("experiments", "said"),
     [
