@@ -52,6 +52,8 @@ retrieval:
 # evaluation:
 #   questions:
 #     - {{name: questions, path: questions.jsonl}}
+# experiments:  # then: rag-assets experiment fusion_modes
+#   fusion_modes: {{chunking: fixed_256}}
 
 schedule:
   cron: "0 2 * * *"  # the nightly refresh, while `rag-assets ui` runs
