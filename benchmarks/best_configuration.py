@@ -1,8 +1,9 @@
 """The best configuration, chosen on dev questions alone, against three plain retrievers on test.
 
 usage: best_configuration.py [--datasets materials_demo ottqa] [--state FOLDER]
+                             [--experiments retrieval_methods signal_domain_fusion]
 
-Runs the experiments `retrieval_methods` and `signal_domain_fusion` on each dataset, takes of all
+Runs these experiments (the second one holds what is compared with) on each dataset, takes of all
 their arms the one with the highest mrr@10 over all dev questions, and reports hit_rate@10 and
 mrr@10 on test beside baseline, BM25 and plain hybrid. It must not be inferior to any of the three
 in mrr@10 over all test questions: the 95 % interval of the paired difference (cluster bootstrap)
@@ -12,7 +13,7 @@ must not reach below -0.02. Give --state the folder of `experiments.py` to reuse
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,10 +35,10 @@ SAMPLES = 10_000
 DOMAINS = ("document", "table", "combined")
 
 
-def scores_of(name: str, *, state: Path) -> pa.Table:
+def scores_of(name: str, *, state: Path, experiments: Sequence[str]) -> pa.Table:
     """The per-question scores of all arms at the gold's own level."""
     config = write_experiments(dataset(name), state=state, names=DESIGNS)
-    done = rag_assets("experiment", *SEARCHED, "--json", config=config)
+    done = rag_assets("experiment", *experiments, "--json", config=config)
     if done.code != 0:
         raise SystemExit(f"the experiments failed: {done.output}")
     found = json.loads(done.output.splitlines()[-1])["experiments"]
@@ -54,8 +55,8 @@ def chosen_on_dev(scores: pa.Table) -> str:
     return ordered["retriever"][0].as_py()
 
 
-def compare(name: str, *, state: Path) -> Iterator[Bound]:
-    scores = scores_of(name, state=state)
+def compare(name: str, *, state: Path, experiments: Sequence[str]) -> Iterator[Bound]:
+    scores = scores_of(name, state=state, experiments=experiments)
     best = chosen_on_dev(scores)
     arms = {"best": best, **PLAIN, "hybrid": HYBRID}
     print(f"\n{name}: {best} was chosen on dev, of {len(scores['retriever'].unique())} arms\n")
@@ -109,11 +110,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", nargs="+", default=["materials_demo", "ottqa"])
     parser.add_argument("--state", type=Path, help="folder that `experiments.py --state` kept")
+    parser.add_argument("--experiments", nargs="+", default=SEARCHED, choices=SEARCHED)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = (arguments.state or Path(temporary)).absolute()
         bounds = [
-            bound for name in arguments.datasets for bound in compare(name, state=root / name)
+            bound
+            for name in arguments.datasets
+            for bound in compare(name, state=root / name, experiments=arguments.experiments)
         ]
     finish("best_configuration", bounds)
 
