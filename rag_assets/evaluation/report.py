@@ -8,9 +8,11 @@ from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS
 from rag_assets.evaluation.wording import (
+    ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
     MAIN_METRICS,
     SHOWN_METRICS,
+    bar_of,
     count_of,
     differences_table,
     domains_of,
@@ -21,7 +23,7 @@ from rag_assets.evaluation.wording import (
     with_interval,
 )
 from rag_assets.pages import bullets, note, page, section, table, tile
-from rag_assets.plots import Bar, bars, line
+from rag_assets.plots import bars, line
 
 WORST_SHOWN = 25
 MISSING_SHOWN = 200
@@ -72,7 +74,7 @@ def bar_plot(result: EvaluationResult, *, domain: str) -> str:
     cutoff = main_cutoff(result)
     series = {
         retriever: [
-            _bar(result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff))
+            bar_of(result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff))
             for metric in MAIN_METRICS
         ]
         for retriever in result.record.retrievers
@@ -97,17 +99,6 @@ def hit_rate_plot(result: EvaluationResult) -> str:
         ]
     return line(
         series, title="Hit rate over the cutoff, all questions", x_label="k", y_label="hit_rate@k"
-    )
-
-
-def _bar(row: Mapping[str, float | int | str | None] | None) -> Bar:
-    if row is None:
-        return Bar(float("nan"))
-    value, low, high = (row[name] for name in ("value", "low", "high"))
-    return Bar(
-        float(value or 0.0),
-        low if isinstance(low, float) else None,
-        high if isinstance(high, float) else None,
     )
 
 
@@ -141,13 +132,7 @@ def _differences(result: EvaluationResult) -> Iterator[str]:
     if not rows:
         yield note("One retriever was evaluated: there is nothing to compare it with.")
         return
-    yield note(
-        "Paired, question by question. Difference with 95 % interval by the same bootstrap. "
-        "Detectable: the true difference that these questions would show with a power of 80 %. "
-        "p: sign-flip test by cluster; adjusted for all metrics and retrievers at this cutoff "
-        "(step-down max-T). McNemar's exact test counts questions and ignores clusters. Smallest "
-        "p: what so many clusters could have given at best."
-    )
+    yield note(ABOUT_DIFFERENCES)
     yield table(list(rows[0]), rows)
     yield bullets(
         sentence for domain in domains_of(result) for sentence in overall_sentences(result, domain)

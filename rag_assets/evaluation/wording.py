@@ -8,6 +8,7 @@ from rag_assets.evaluation import summary
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.significance import ALPHA
 from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
+from rag_assets.plots import Bar
 
 SHOWN_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
 LEAST_P_SHOWN = 0.001
@@ -18,6 +19,14 @@ DOMAIN_NAMES: Mapping[str, str] = {
     "table": "questions on tables",
     "combined": "all questions",
 }
+
+ABOUT_DIFFERENCES = (
+    "Paired, question by question, with 95 % intervals of the cluster bootstrap. Detectable: the "
+    "true difference that these questions would show with a power of 80 %. p: sign-flip test by "
+    "cluster; adjusted for all that the table compares at a cutoff (step-down max-T). McNemar's "
+    "exact test counts questions and ignores clusters. Smallest p: what so many clusters could "
+    "have given at best."
+)
 
 Cell: TypeAlias = "float | int | str | None"
 Row: TypeAlias = Mapping[str, Cell]
@@ -58,6 +67,18 @@ def signed(row: Row) -> str:
     if row["low"] is None:
         return f"{row['value']:+.3f}"
     return f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+
+
+def bar_of(row: Row | None) -> Bar:
+    """A mean with its interval as a bar of a plot; an empty place where there is none."""
+    if row is None:
+        return Bar(float("nan"))
+    value, low, high = (row[name] for name in ("value", "low", "high"))
+    return Bar(
+        float(value or 0.0),
+        low if isinstance(low, float) else None,
+        high if isinstance(high, float) else None,
+    )
 
 
 def verdict(row: Row, *, margin: float) -> str:

@@ -15,8 +15,8 @@ from rag_assets.evaluation.experiments.design import (
     Measure,
 )
 from rag_assets.evaluation.experiments.results import ExperimentResult
-from rag_assets.evaluation.wording import Row
-from rag_assets.plots import Bar, bars, line
+from rag_assets.evaluation.wording import Row, bar_of
+from rag_assets.plots import bars, line
 
 QUESTION_NAMES = {"document": "documents", "table": "tables", "combined": "all"}
 """The groups of questions as column headings; the thesis calls them Doc_q, Tab_q and Combo_q."""
@@ -136,19 +136,8 @@ def _plot(
     series = {}
     for name, points in drawn.items():
         held = dict(points)
-        series[name] = [_bar(held.get(group)) for group in groups]
+        series[name] = [bar_of(held.get(group)) for group in groups]
     return bars(series, groups=[_shown(group) for group in groups], title=title, y_label=label)
-
-
-def _bar(row: Row | None) -> Bar:
-    if row is None:
-        return Bar(float("nan"))
-    value, low, high = (row[name] for name in ("value", "low", "high"))
-    return Bar(
-        float(value or 0.0),
-        low if isinstance(low, float) else None,
-        high if isinstance(high, float) else None,
-    )
 
 
 def _point(

@@ -13,6 +13,7 @@ from rag_assets.evaluation.experiments.layout import QUESTION_NAMES, Means, pivo
 from rag_assets.evaluation.experiments.results import ExperimentResult
 from rag_assets.evaluation.summary import ALL_QUESTIONS
 from rag_assets.evaluation.wording import (
+    ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
     SHOWN_METRICS,
     Row,
@@ -249,12 +250,7 @@ def _differences(result: ExperimentResult) -> Iterator[str]:
     if not rows:
         yield note("One arm alone: there is nothing to compare it with.")
         return
-    yield note(
-        "Question by question, with 95 % intervals (cluster bootstrap). Detectable: the true "
-        "difference that these questions would show with a power of 80 %. p: sign-flip test by "
-        "cluster, adjusted for all that this table compares (step-down max-T). McNemar's test "
-        "counts questions and ignores clusters. Smallest p: what so many clusters could give."
-    )
+    yield note(ABOUT_DIFFERENCES)
     yield table(list(rows[0]), rows)
 
 
