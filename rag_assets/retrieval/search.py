@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self, overload
 import pyarrow as pa
 
 from rag_assets.config import Config, Expansion, Retrieval, Retriever, RetrieverName
+from rag_assets.identity import Canonical
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
 from rag_assets.retrieval import context
@@ -29,6 +30,7 @@ from rag_assets.retrieval.filters import Filters, encodable
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Place, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.units import UnitTable
+from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -257,6 +259,12 @@ class Index:
         arms = self._arms(filters, rankings=self._cache)
         found = self._rank(arms, queries, chosen, top_k=top_k)
         return Ranked(found, arms.seconds, arms.work, read=self._read)
+
+    def state(self, retriever: Retriever) -> Sequence[Canonical]:
+        """What rankings by `retriever` depend on beside content and settings: `UnitTable.state`."""
+        names = DOMAINS if retriever.domain_fusion else (JOINT,)
+        tables = [table for name in names if (table := self._table(name)) is not None]
+        return [table.state(signal) for table in tables for signal in retriever.signals]
 
     def without_cache(self) -> Self:
         """The same index, which neither finds nor keeps results of searches: to measure it."""

@@ -99,14 +99,12 @@ class Bench:
         questions: Sequence[Question],
         *,
         log: Callable[[str], None],
-        is_fresh: bool = False,
     ) -> None:
-        """With `is_fresh` nothing that was kept from before is used, and nothing is kept."""
+        """Ask `questions` of the indexes in `store`."""
         self.store = store
         self.config = config
         self.questions = questions
         self._log = log
-        self._is_fresh = is_fresh
         self._indexes: dict[str, Index] = {}
         self._wanted: dict[str, WantedAt] = {}
 
@@ -117,15 +115,12 @@ class Bench:
             MissingTableError: Its variant has no index yet.
             RerankerError, ModelMismatchError, EncoderError: A model is missing or is another.
         """
-        key = self.key_of(arm)
-        folder = self.store.root / "experiments" / "arms" / key
-        kept = None if self._is_fresh else _kept(folder, arm)
-        if kept is not None:
-            return kept
-        found = self._measured(arm, key=key)
-        if not self._is_fresh:
-            _keep(found, folder)
-        return found
+        folder = self.store.root / "experiments" / "arms" / self.key_of(arm)
+        kept = _kept(folder, arm)
+        if kept is None:
+            kept = self.measure(arm, index=self.index_of(arm.variant))
+            _keep(kept, folder)
+        return kept
 
     def key_of(self, arm: Arm) -> str:
         """Fingerprint of all that the results of `arm` depend on."""
@@ -140,6 +135,7 @@ class Bench:
                 if self.store.exists(name)
             ],
             config.models[config.variant(arm.variant).model].model_dump(mode="json"),
+            self.index_of(arm.variant).state(arm.retriever),
             _settings_of(arm.retriever),
             {
                 name: config.retrieval.rerankers[name].model_dump(mode="json")
@@ -166,13 +162,12 @@ class Bench:
             MissingTableError: No refresh has built it yet.
         """
         if variant not in self._indexes:
-            index = open_index(self.store, self.config, variant)
-            self._indexes[variant] = index.without_cache() if self._is_fresh else index
+            self._indexes[variant] = open_index(self.store, self.config, variant)
         return self._indexes[variant]
 
-    def _measured(self, arm: Arm, *, key: str) -> ArmResult:
+    def measure(self, arm: Arm, *, index: Index) -> ArmResult:
+        """What `arm` finds in `index`, whatever was found before; nothing is kept of it."""
         started = time.monotonic()
-        index = self.index_of(arm.variant)
         self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
         ranked = index.rank(
             [question.text for question in self.questions],
@@ -191,7 +186,7 @@ class Bench:
         )
         latency, probed = self._latency(arm, index)
         record = ArmRecord(
-            key=key,
+            key=self.key_of(arm),
             milliseconds={
                 stage: 1_000 * seconds / count for stage, seconds in ranked.seconds.items()
             },

@@ -11,7 +11,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
 from rag_assets.evaluation.experiments.designs import ExperimentError, design_of, questions_of
 from rag_assets.evaluation.experiments.results import Record
-from rag_assets.evaluation.experiments.run import bench_of, run_arms, versions
+from rag_assets.evaluation.experiments.run import bench_of, versions
 from rag_assets.store import Store
 
 
@@ -51,8 +51,11 @@ def replay(
             )
     asked = questions_of(store, then.experiments[name])
     design = design_of(store, then, name, questions=asked)
-    bench = bench_of(store, then, design, questions=asked, log=log, is_fresh=True)
-    found = pa.concat_tables(arm.scores for arm in run_arms(bench, design))
+    bench = bench_of(store, then, design, questions=asked, log=log)
+    found = pa.concat_tables(
+        bench.measure(arm, index=bench.index_of(arm.variant).without_cache()).scores
+        for arm in design.arms
+    )
     differing, largest = results.differences_of(scores, found)
     now = versions()
     return Replayed(

@@ -71,7 +71,6 @@ def bench_of(
     *,
     questions: Sequence[Question],
     log: Callable[[str], None],
-    is_fresh: bool = False,
 ) -> Bench:
     """What runs the arms of `design` on those of `questions` that it asks.
 
@@ -86,7 +85,7 @@ def bench_of(
     ]
     if not asked:
         raise ExperimentError(f"{design.title}: none of the questions can be asked")
-    return Bench(store, config, asked, log=log, is_fresh=is_fresh)
+    return Bench(store, config, asked, log=log)
 
 
 def run_arms(bench: Bench, design: Design) -> list[ArmResult]:
