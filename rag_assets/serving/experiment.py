@@ -12,8 +12,8 @@ from rag_assets import config as configuration
 from rag_assets import schemas, sync
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
-from rag_assets.serving import disk
-from rag_assets.serving.command import Answer, CommandError, Json, say, table
+from rag_assets.serving import disk, runs
+from rag_assets.serving.command import Answer, CommandError, Json, say, searching, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Run, list or replay."""
     from rag_assets.evaluation.experiments.designs import ExperimentError, experiment_of
-    from rag_assets.models.rerankers import RerankerError
 
     config = configuration.load()
     store = Store.of(config)
@@ -56,10 +55,11 @@ def run(options: argparse.Namespace) -> Answer:
     if not names:
         return _listed(store, config)
     try:
-        if options.replay:
-            return _replayed(store, config, names[0], run_id=options.replay)
-        return _run(store, config, names)
-    except (ExperimentError, RerankerError) as error:
+        with searching():
+            if options.replay:
+                return _replayed(store, config, names[0], run_id=options.replay)
+            return _run(store, config, names)
+    except ExperimentError as error:
         raise CommandError(str(error)) from error
 
 
@@ -159,44 +159,26 @@ def _materialized(
     store: Store, config: Config, names: Sequence[str]
 ) -> tuple[list["Run"], dict[str, str]]:
     """Run the assets of the experiments in this process, recorded where the UI shows them."""
-    import dagster as dg
+    from rag_assets.evaluation.experiments.assets import JOB, QUESTIONS, asset_key
+    from rag_assets.evaluation.experiments.results import runs as runs_of
 
-    from rag_assets.definitions import definitions
-    from rag_assets.evaluation.experiments.assets import JOB, asset_key
-    from rag_assets.evaluation.experiments.results import runs
-    from rag_assets.serving import instance, progress
-    from rag_assets.serving.refresh import reason_of
-
-    loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
-    job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(JOB)
-    with instance.opened(config) as opened:
-        instance.close_dead_runs(opened)
-        instance.wait_for_pools(opened, say=say)
-        result = job.execute_in_process(
-            instance=opened,
-            asset_selection=[asset_key(name) for name in names],
-            run_config={"loggers": {"progress": {"config": {}}}},
-            tags=instance.RUN_TAGS,
-            raise_on_error=False,
-        )
+    keys = {name: asset_key(name) for name in names}
+    result = runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
     errors = {
-        str(event.step_key).removeprefix("experiments__"): disk.remedy_for(
-            reason, folder=config.state_dir
-        )
-        or reason
-        for event in result.all_events
-        if event.is_step_failure and (reason := reason_of(event))
+        step.removeprefix("experiments__"): reason
+        for step, reason in runs.errors_of(result, state_dir=config.state_dir).items()
     }
     done = {
         event.materialization.metadata["run"].value: bool(
             event.materialization.metadata["is new"].value
         )
         for event in result.get_asset_materialization_events()
+        if event.asset_key in keys.values()
     }
     found = [
         replace(one, is_new=done[one.record.id])
         for name in names
-        for one in runs(store, name)
+        for one in runs_of(store, name)
         if one.record.id in done
     ]
     return found, errors
@@ -219,7 +201,7 @@ def _record(one: "Run") -> Mapping[str, Json]:
 
 
 def _listed(store: Store, config: Config) -> Answer:
-    from rag_assets.evaluation.experiments.results import runs
+    from rag_assets.evaluation.experiments.results import runs as runs_of
 
     if not config.experiments:
         return Answer(
@@ -229,7 +211,7 @@ def _listed(store: Store, config: Config) -> Answer:
         )
     rows: list[dict[str, Json]] = []
     for name, experiment in config.experiments.items():
-        newest = next(iter(runs(store, name)), None)
+        newest = next(iter(runs_of(store, name)), None)
         record = newest.record if newest else None
         rows.append(
             {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
-from rag_assets.serving import disk, evaluate
+from rag_assets.serving import disk, evaluate, runs
 from rag_assets.serving.checks import Standing, standing
 from rag_assets.serving.command import Answer, Json, say, table
 from rag_assets.store import Store
@@ -101,34 +101,15 @@ def refresh(
 
     The nightly job unless another one is named.
     """
-    import dagster as dg
-
-    from rag_assets.definitions import definitions
-    from rag_assets.serving import instance, progress
-
-    loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
-    job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
-    wishes = (
-        {"allow_shrink": allow_shrink, "retry_failed": retry_failed},
-        {"accept_drift": accept_drift},
+    result = runs.execute(
+        config,
+        job_name,
+        variant=variant,
+        wishes=(
+            {"allow_shrink": allow_shrink, "retry_failed": retry_failed},
+            {"accept_drift": accept_drift},
+        ),
     )
-    with instance.opened(config) as opened:
-        instance.close_dead_runs(opened)
-        instance.wait_for_pools(opened, say=say)
-        result = job.execute_in_process(
-            instance=opened,
-            partition_key=variant,
-            run_config={
-                "loggers": {"progress": {"config": {}}},
-                "ops": {
-                    name: {"config": asked}
-                    for asked in wishes
-                    for name in _steps_that_take(asked, job=job)
-                },
-            },
-            tags=instance.RUN_TAGS,
-            raise_on_error=False,
-        )
     return _outcome(result, variant=variant, state_dir=config.state_dir)
 
 
@@ -150,25 +131,10 @@ def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
     ]
 
 
-def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:
-    for node in job.nodes:
-        schema = (
-            node.definition.config_schema if hasattr(node.definition, "config_schema") else None
-        )
-        fields = getattr(schema.config_type, "fields", {}) if schema else {}
-        if wishes.keys() <= fields.keys():
-            yield node.name
-
-
 def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path) -> Outcome:
     materializations = [
         event.materialization for event in result.get_asset_materialization_events()
     ]
-    errors = {
-        str(event.step_key): disk.remedy_for(reason, folder=state_dir) or reason
-        for event in result.all_events
-        if event.is_step_failure and (reason := reason_of(event))
-    }
     warnings = [
         f"{check.asset_key.to_user_string()}: {name} does not hold ({found})"
         for check in result.get_asset_check_evaluations()
@@ -189,7 +155,7 @@ def _outcome(result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Pa
             for found in materializations
             if isinstance(value := _value(found.metadata.get("table")), str)
         ],
-        errors=errors,
+        errors=runs.errors_of(result, state_dir=state_dir),
         warnings=warnings,
     )
 
@@ -202,25 +168,6 @@ def _failed(check: "dg.AssetCheckEvaluation") -> Mapping[str, str]:
 
 def _value(entry: "dg.MetadataValue | None") -> object:
     return entry.value if entry is not None else None
-
-
-def reason_of(event: "dg.DagsterEvent") -> str:
-    """The innermost cause of a failed step, as its author wrote it."""
-    data = event.step_failure_data
-    error = data.error
-    if data.user_failure_data and data.user_failure_data.description:
-        return data.user_failure_data.description
-    while error and error.cause:
-        error = error.cause
-    if error and error.cls_name == "DagsterExecutionInterruptedError":
-        return "interrupted; what was committed is kept, refresh again to go on"
-    return _without_class(error.message) if error else "unknown"
-
-
-def _without_class(message: str) -> str:
-    """An error of this project speaks for itself; of others the class is worth knowing."""
-    name, _, said = message.strip().partition(": ")
-    return said if name.startswith("rag_assets.") and said else message.strip()
 
 
 def _evaluation_of(store: Store, config: Config, outcome: Outcome) -> str | None:

@@ -14,6 +14,7 @@ from rag_assets.evaluation.experiments.run import REVISION, run_experiment
 
 GROUP = "experiments"
 POOL = "gpu"
+QUESTIONS = dg.AssetKey("question_sets")
 JOB = "experiments"
 BUILD_JOB = "build_variant"
 
@@ -30,7 +31,7 @@ def definitions(config: Config) -> dg.Definitions:
         return dg.Definitions()
     job = dg.define_asset_job(
         JOB,
-        selection=[asset_key(name) for name in config.experiments],
+        selection=[QUESTIONS, *(asset_key(name) for name in config.experiments)],
         description="Compares retrieval settings on the questions; only what changed is run.",
         executor_def=dg.in_process_executor,
     )
@@ -58,7 +59,7 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
         description=f"{type(settings).__doc__} Settings are chosen on dev, reported on test.",
         deps=[
             dg.AssetDep("joint_index", partition_mapping=compared),
-            dg.AssetDep("question_sets"),
+            dg.AssetDep(QUESTIONS),
         ],
     )
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:

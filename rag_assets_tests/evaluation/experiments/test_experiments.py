@@ -351,3 +351,11 @@ def test_arm_tables_have_one_line_for_each_question(project):
         assert gold["retriever"].unique().to_pylist() == [arm.name]
         assert found.record.latency > 0
         assert found.record.cost["lists"] >= 1
+
+
+def test_questions_that_were_added_are_asked(inside, capsys):
+    file = inside / "questions.jsonl"
+    added = {"id": "new", "question": "colour of brass", "domain": "doc", "gold": ["doc:brass.md"]}
+    file.write_text(f"{file.read_text()}{json.dumps(added)}\n")
+    assert cli.main(["experiment", "mine"]) == 0
+    assert f"{len(QUESTIONS) + 1} questions on variant" in capsys.readouterr().err

@@ -1,0 +1,94 @@
+"""Jobs run in this process, recorded where the UI shows them, and what made a step fail."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assets.config import Config
+from rag_assets.serving import disk
+from rag_assets.serving.command import say
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+
+def execute(
+    config: Config,
+    job_name: str,
+    *,
+    variant: str | None = None,
+    assets: Sequence["dg.AssetKey"] | None = None,
+    wishes: Sequence[Mapping[str, bool]] = (),
+) -> "dg.ExecuteInProcessResult":
+    """Run a job of the asset graph; whoever calls holds the lock on refreshes.
+
+    Args:
+        config: Describes the graph.
+        job_name: Name of the job.
+        variant: Its partition, if it has any.
+        assets: Those of its assets to materialise; all unless given.
+        wishes: Settings for the steps that take them.
+    """
+    import dagster as dg
+
+    from rag_assets.definitions import definitions
+    from rag_assets.serving import instance, progress
+
+    loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
+    job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
+    with instance.opened(config) as opened:
+        instance.close_dead_runs(opened)
+        instance.wait_for_pools(opened, say=say)
+        return job.execute_in_process(
+            instance=opened,
+            partition_key=variant,
+            asset_selection=list(assets) if assets else None,
+            run_config={
+                "loggers": {"progress": {"config": {}}},
+                "ops": {
+                    name: {"config": asked}
+                    for asked in wishes
+                    for name in _steps_that_take(asked, job=job)
+                },
+            },
+            tags=instance.RUN_TAGS,
+            raise_on_error=False,
+        )
+
+
+def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[str, str]:
+    """Why each step that failed did, and the remedy, by its name."""
+    return {
+        str(event.step_key): disk.remedy_for(reason, folder=state_dir) or reason
+        for event in result.all_events
+        if event.is_step_failure and (reason := _reason_of(event))
+    }
+
+
+def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:
+    for node in job.nodes:
+        schema = (
+            node.definition.config_schema if hasattr(node.definition, "config_schema") else None
+        )
+        fields = getattr(schema.config_type, "fields", {}) if schema else {}
+        if wishes.keys() <= fields.keys():
+            yield node.name
+
+
+def _reason_of(event: "dg.DagsterEvent") -> str:
+    """The innermost cause of a failed step, as its author wrote it."""
+    data = event.step_failure_data
+    error = data.error
+    if data.user_failure_data and data.user_failure_data.description:
+        return data.user_failure_data.description
+    while error and error.cause:
+        error = error.cause
+    if error and error.cls_name == "DagsterExecutionInterruptedError":
+        return "interrupted; what was committed is kept, refresh again to go on"
+    return _without_class(error.message) if error else "unknown"
+
+
+def _without_class(message: str) -> str:
+    """An error of this project speaks for itself; of others the class is worth knowing."""
+    name, _, said = message.strip().partition(": ")
+    return said if name.startswith("rag_assets.") and said else message.strip()
