@@ -47,8 +47,8 @@ ROWS_AT_ONCE = 65_536
 TEXTS_AT_ONCE = 16_384
 SIZES = {"text_hash": "text_hash", "bytes": "octet_length(text)"}
 SCANNED_FROM_SHARE = 16
-"""More than one changed text in so many is found by a scan of all texts: .7 us a row of the table,
-where naming the changed rows takes 10 us each."""
+"""More than one changed text in so many is found by a scan of all texts: to name a row costs more
+than to pass over one."""
 MOST_LOST = 3
 """So many lost workers in a row are no accident."""
 

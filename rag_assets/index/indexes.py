@@ -1,15 +1,11 @@
 """Search indexes of a units table: full text, filters and, from some size on, vectors.
 
-Rows that an index has not taken in yet are still found, by a scan that costs about 25 us a row and
-query in full text and 2 us in vectors; so indexes are brought up to date when enough rows are
-waiting, not at every refresh. `maintain` proves by its record (`indexes/<table>.json`) that there
-is nothing to do, without opening the table.
+Rows that an index has not taken in yet are still found, by a scan that each query pays for; so
+indexes are brought up to date when enough rows are waiting, not at every refresh. `maintain` proves
+by its record (`indexes/<table>.json`) that there is nothing to do, without opening the table.
 
-Measured with LanceDB 0.40 (2 cores, 384 dimensions): exact search takes 11 ms at 5,000 units, 19 ms
-at 10,000, 30 ms at 20,000 and 116 ms at 50,000; IVF_FLAT 6 to 14 ms at all of these, with recall@20
-of .99 to 1 and builds of 0.1 to 2.2 s. IVF_SQ lost .6 to 2.3 % of recall and IVF_RQ 13 to 54 %
-without refinement, and neither was faster. A bitmap makes a filtered exact search of 50,000 units
-4 times faster and changes nothing at 10,000.
+The ANN index is IVF_FLAT: quantised ones lost recall and were no faster at these sizes. A bitmap
+pays in large tables only.
 """
 
 import json
@@ -54,11 +50,11 @@ ANN_INDEX = "vector_ivf_flat"
 FILTERS = ("domain", "source", "table")
 FILTERS_FROM_ROWS = 50_000
 UNINDEXED_ROWS = 2_000
-"""Rows that may wait for the full-text index whatever their share: 50 ms of each query."""
+"""Rows that may wait for the full-text index whatever their share."""
 MOST_TEXT_PARTS = 8
 """The full-text index takes new rows in as a part of its own, and once there are so many parts they
-are written together. Scores are the same either way. Measured at 319,000 units, CPU: a part for
-3,000 rows takes 0.06 s and lengthens each query by 0.7 ms; writing it all anew takes 2.6 s."""
+are written together: each part lengthens every query a little, writing all anew takes far longer
+than a part. Scores are the same either way."""
 SAMPLED = 100
 TOP = 20
 """Recall is measured at this depth."""

@@ -10,7 +10,7 @@ from rag_assets.config import Config, TableSource
 from rag_assets.lineage import RefreshConfig
 from rag_assets.sources import exports, files
 from rag_assets.sources.entries import asset_path
-from rag_assets.sources.exports import Export
+from rag_assets.sources.outcomes import Export, merged
 from rag_assets.store import Store
 
 GROUP = "sources"
@@ -97,7 +97,7 @@ def _spec(project: Config, source: TableSource, path: Sequence[str]) -> dg.Asset
 
 
 def _materialized(done: Sequence[Export], *, path: Sequence[str]) -> dg.MaterializeResult[None]:
-    report = exports.merged(done, target="/".join(path))
+    report = merged(done, target="/".join(path))
     changes = [
         {"table": item.table, "change": change} for item in done for change in item.schema_changes
     ]

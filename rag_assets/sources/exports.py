@@ -8,7 +8,7 @@ reached. Only a table that is gone from a reachable source, and was taken by a p
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
 from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
+from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.store import Store
 
@@ -30,26 +31,6 @@ RECIPE = "exports 1"
 
 KEY_NAMES = ("row_id", "id", "uuid", "key")
 """Columns of these names are the key of a table that declares none, if their values are unique."""
-
-EVERYTHING = "*"
-"""Key of a failure that concerns a whole table."""
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """What one pass did to the snapshot of one table."""
-
-    spec: str
-    """Name of the config's entry that takes the table: its name, or a pattern."""
-    table: str
-    file: Path
-    """The snapshot; it may not exist."""
-    report: sync.Report
-    schema_changes: Sequence[str] = ()
-    rows_read: int = 0
-    """Rows that came over from the source in full."""
-    keys_read: int = 0
-    """Rows of which only the key, and where it helps a hash, came over."""
 
 
 def refresh_exports(
@@ -116,6 +97,7 @@ class _Refresh:
         self.allow_shrink = allow_shrink
         self.log = log
         self.retry = retry
+        self.outcomes = Outcomes(store, source, log=log)
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
@@ -127,18 +109,18 @@ class _Refresh:
             for spec in specs:
                 mine = [table for table in held if spec_of(self.source, table) is spec]
                 for table in mine or [spec.name]:
-                    yield self._failed(spec, table, str(error))
+                    yield self.outcomes.failed(spec, table, str(error))
             return
         seen = set()
         with closing(origin):
             for export in self._of_tables(origin, names, specs, held=held):
-                seen.add(self._target(export.table))
+                seen.add(export.table)
                 yield export
-        self._forget(specs, besides=seen)
+        self.outcomes.forget(specs, besides=seen)
         for table in held:
             if spec_of(self.source, table) is None:
                 self.log(f"{self.source.name}/{table} is no longer in the config: removed")
-                self._remove(table)
+                self.outcomes.remove(table)
 
     def _of_tables(
         self,
@@ -157,11 +139,11 @@ class _Refresh:
                 hidden = [table for table in mine if origin.may_hold(table)]
                 yield from self._gone(spec, held=mine, there=[*there, *hidden])
                 if not there and not mine:
-                    yield self._failed(spec, spec.name, self._missing(origin, spec, names))
+                    yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
             elif spec.name in names or spec.name in origin.views():
                 chosen.append(_Chosen(spec, spec.name))
             else:
-                yield self._failed(spec, spec.name, self._missing(origin, spec, names))
+                yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
         yield from self._refresh(origin, chosen)
 
     def _gone(
@@ -178,11 +160,11 @@ class _Refresh:
             )
         except sync.ShrinkError as error:
             for table in gone:
-                yield self._failed(spec, table, str(error))
+                yield self.outcomes.failed(spec, table, str(error))
             return
         for table in gone:
             self.log(f"{self.source.name}/{table} is gone from the source: removed")
-            yield self._removed(spec, table)
+            yield self.outcomes.removed(spec, table)
 
     def _refresh(self, origin: Origin, chosen: Sequence[_Chosen]) -> Iterator[Export]:
         """Read the tables that moved, all in one go, and swap their snapshots."""
@@ -191,12 +173,12 @@ class _Refresh:
             try:
                 done = self._look(origin, item)
             except SourceError as error:
-                yield self._failed(item.spec, item.table, str(error))
+                yield self.outcomes.failed(item.spec, item.table, str(error))
                 continue
             if done is None:
                 moved.append(item)
             else:
-                yield self._unchanged(item, done)
+                yield self.outcomes.unchanged(item.spec, item.table, done, started=item.started)
         if moved:
             with landing(self.store, f"exports__{self.source.name}") as folder:
                 for item, reading in self._landed(origin, moved, folder=folder):
@@ -204,7 +186,7 @@ class _Refresh:
 
     def _look(self, origin: Origin, item: _Chosen) -> snapshot_passes.Pass | None:
         """The last pass over a table if it looks the same since; else prepare to read it."""
-        file = self._file(item.table)
+        file = self.outcomes.file(item.table)
         declared = [name for name, _ in origin.describe(item.table).columns]
         if declared:
             self._require(item.spec, item.table, declared)
@@ -224,7 +206,7 @@ class _Refresh:
         self, origin: Origin, item: _Chosen, done: snapshot_passes.Pass | None
     ) -> Held | None:
         """The snapshot, if it has the key that it would have now and nothing was left out of it."""
-        file = self._file(item.table)
+        file = self.outcomes.file(item.table)
         if done is None or done.failed or not file.is_file():
             return None
         key = snapshots.metadata_of(file)["key"]
@@ -268,7 +250,7 @@ class _Refresh:
     ) -> Export:
         """Swap the snapshot of one table; read it whole where the newest rows do not do."""
         work = folder / "swap" / fingerprint(item.table)
-        snapshot_passes.reopen_pass(self._file(item.table))
+        snapshot_passes.reopen_pass(self.outcomes.file(item.table))
         try:
             if isinstance(landed, Exception):
                 raise landed
@@ -283,50 +265,18 @@ class _Refresh:
                 landed = again
                 swapped = self._swap(origin, item, landed, work=work / "whole")
         except (SourceError, sync.ShrinkError) as error:
-            return self._failed(item.spec, item.table, str(error))
+            return self.outcomes.failed(item.spec, item.table, str(error))
         except (LandingError, ContentError) as error:
             reason = (
                 f"{self.source.name}/{item.table} cannot be read ({first_line(error)}): correct "
                 "the table or the rights on it; it is tried again at the next refresh"
             )
-            return self._failed(item.spec, item.table, reason)
-        done = self._done(item, swapped, landed)
+            return self.outcomes.failed(item.spec, item.table, reason)
+        done = self.outcomes.taken(
+            item.spec, item.table, swapped, landed, mark=item.mark, started=item.started
+        )
         remove_folder(work)
         return done
-
-    def _done(self, item: _Chosen, swapped: snapshots.Swap, landed: snapshots.Landed) -> Export:
-        target, file = self._target(item.table), self._file(item.table)
-        failed = len(swapped.failures)
-        sync.record(self.store, target=target, failures=swapped.failures)
-        done = snapshot_passes.Pass(
-            item.mark or snapshot_passes.NEVER_SEEN,
-            swapped.data_version,
-            rows=swapped.rows,
-            failed=failed,
-            memory=landed.memory,
-        )
-        snapshot_passes.record_pass(file, done)
-        report = sync.Report(
-            target=target,
-            data_version=swapped.data_version,
-            added=swapped.added,
-            changed=swapped.changed,
-            removed=swapped.removed,
-            unchanged=swapped.unchanged,
-            failed=failed,
-            rows=swapped.rows,
-            seconds=time.monotonic() - item.started,
-            failures=swapped.failures,
-        )
-        return Export(
-            item.spec.name,
-            item.table,
-            file,
-            report,
-            schema_changes=swapped.schema_changes,
-            rows_read=snapshots.rows_in(landed.files),
-            keys_read=snapshots.rows_in(landed.keys or ()),
-        )
 
     def _mark(self, origin: Origin, item: _Chosen, increment: Increment | None) -> str | None:
         """What the table looks like, together with all that decides how it is read."""
@@ -358,7 +308,7 @@ class _Refresh:
             headings=headings,
         )
         return snapshots.swap(
-            self._file(table),
+            self.outcomes.file(table),
             landed=landed,
             about=about,
             key_candidates=[
@@ -377,58 +327,6 @@ class _Refresh:
                     f"cursor in the config; there are {', '.join(columns)}"
                 )
 
-    def _unchanged(self, item: _Chosen, done: snapshot_passes.Pass) -> Export:
-        target = self._target(item.table)
-        failures = sync.quarantined(self.store, target) if done.failed else []
-        report = sync.Report(
-            target=target,
-            data_version=done.data_version,
-            unchanged=done.rows,
-            failed=done.failed,
-            rows=done.rows,
-            seconds=time.monotonic() - item.started,
-            failures=failures,
-        )
-        return Export(item.spec.name, item.table, self._file(item.table), report)
-
-    def _failed(self, spec: TableSpec, table: str, reason: str) -> Export:
-        """Keep what is held and note the reason; it is tried again at every refresh."""
-        file = self._file(table)
-        snapshot_passes.reopen_pass(file)
-        rows = snapshots.rows_of(file)
-        failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
-        sync.record(self.store, target=self._target(table), failures=[failure])
-        self.log(reason)
-        report = sync.Report(
-            target=self._target(table),
-            data_version=snapshots.data_version_of(file),
-            unchanged=rows,
-            failed=1,
-            rows=rows,
-            failures=[failure],
-        )
-        return Export(spec.name, table, file, report)
-
-    def _removed(self, spec: TableSpec, table: str) -> Export:
-        file = self._file(table)
-        rows = snapshots.rows_of(file)
-        self._remove(table)
-        report = sync.Report(target=self._target(table), data_version="absent", removed=rows)
-        return Export(spec.name, table, file, report)
-
-    def _remove(self, table: str) -> None:
-        snapshot_passes.remove(self._file(table))
-        sync.record(self.store, target=self._target(table), failures=[])
-
-    def _forget(self, specs: Sequence[TableSpec], *, besides: Collection[str]) -> None:
-        """Drop the notes about tables of `specs` that are neither there nor asked for any more."""
-        ours = self._target("")
-        for target in sync.quarantined_targets(self.store):
-            table = target.removeprefix(ours)
-            is_of_specs = target.startswith(ours) and spec_of(self.source, table) in (*specs, None)
-            if is_of_specs and target not in besides:
-                sync.record(self.store, target=target, failures=[])
-
     def _missing(self, origin: Origin, spec: TableSpec, names: Sequence[str]) -> str:
         there = ", ".join(names) if names else "none"
         what = f"no table matches {spec.name}" if spec.is_pattern else f"no table {spec.name}"
@@ -436,29 +334,3 @@ class _Refresh:
             f"{self.source.name}: {shown(self.source)} has {what}: create it, or correct "
             f"sources.tables; the tables there: {there}{origin.hint()}"
         )
-
-    def _file(self, table: str) -> Path:
-        return self.store.export_file(self.source.name, table)
-
-    def _target(self, table: str) -> str:
-        return f"exports/{self.source.name}/{table}"
-
-
-def merged(exports: Sequence[Export], *, target: str) -> sync.Report:
-    """The passes over the tables of one entry of the config, as one report."""
-    reports = [export.report for export in exports]
-    versions = {export.table: export.report.data_version for export in exports}
-    only: Mapping[str, str] = dict(sorted(versions.items()))
-    version = next(iter(only.values())) if len(only) == 1 else fingerprint(dict(only))[:32]
-    return sync.Report(
-        target=target,
-        data_version=version,
-        added=sum(report.added for report in reports),
-        changed=sum(report.changed for report in reports),
-        removed=sum(report.removed for report in reports),
-        unchanged=sum(report.unchanged for report in reports),
-        failed=sum(report.failed for report in reports),
-        rows=sum(report.rows for report in reports),
-        seconds=sum(report.seconds for report in reports),
-        failures=[failure for report in reports for failure in report.failures],
-    )

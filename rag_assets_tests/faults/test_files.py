@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rag_assets.sources import databases, files, listing, tabular
-from rag_assets.sources.exports import Export, refresh_exports
+from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files import refresh_document_files
+from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets.sync import Report
 from rag_assets_tests.faults import project

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from rag_assets import snapshot_patches, snapshots
 from rag_assets.config import TableSource
 from rag_assets.sources import databases, postgres, postgres_reads
-from rag_assets.sources.exports import Export, refresh_exports
+from rag_assets.sources.exports import refresh_exports
+from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets_tests.sources.conftest import Sandbox, settle
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from rag_assets import snapshots, sync
 from rag_assets.config import ConfigError, TableSource
 from rag_assets.sources import exports, landing
-from rag_assets.sources.exports import Export, refresh_exports
+from rag_assets.sources.exports import refresh_exports
+from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets_tests.sources.conftest import Sandbox, settle
 

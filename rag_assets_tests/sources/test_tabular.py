@@ -12,7 +12,8 @@ import pytest
 from rag_assets import sync
 from rag_assets.config import TableSource
 from rag_assets.snapshots import metadata_of
-from rag_assets.sources.exports import Export, refresh_exports
+from rag_assets.sources.exports import refresh_exports
+from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets_tests.sources.conftest import settle
 
