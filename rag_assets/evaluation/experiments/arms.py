@@ -105,6 +105,7 @@ class Bench:
         self.config = config
         self.questions = questions
         self._log = log
+        self._keys: dict[str, str] = {}
         self._indexes: dict[str, Index] = {}
         self._wanted: dict[str, WantedAt] = {}
 
@@ -123,7 +124,12 @@ class Bench:
         return kept
 
     def key_of(self, arm: Arm) -> str:
-        """Fingerprint of all that the results of `arm` depend on."""
+        """Fingerprint of all that the results of `arm` depend on, found out once."""
+        if arm.name not in self._keys:
+            self._keys[arm.name] = self._key_of(arm)
+        return self._keys[arm.name]
+
+    def _key_of(self, arm: Arm) -> str:
         config, tables = self.config, self.config.tables_of(arm.variant)
         fusion = arm.retriever.query_fusion
         rewrites = fusion.path if fusion else None

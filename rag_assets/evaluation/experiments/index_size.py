@@ -8,8 +8,17 @@ from itertools import pairwise, product
 from pathlib import Path
 
 from rag_assets.config import IndexSizeExperiment
-from rag_assets.evaluation.experiments.design import METRIC, QUESTIONS, Arm, Design, Figure, Layout
-from rag_assets.evaluation.experiments.thesis import ALL_FIVE, HIT_AND_MRR, fused, retrieved
+from rag_assets.evaluation.experiments.design import (
+    ALL_FIVE,
+    HIT_AND_MRR,
+    METRIC,
+    QUESTIONS,
+    Arm,
+    Design,
+    Figure,
+    Layout,
+)
+from rag_assets.evaluation.experiments.thesis import fused, retrieved
 from rag_assets.evaluation.gold import Document, DocumentGold
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.retrieval.filters import Filters

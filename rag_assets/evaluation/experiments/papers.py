@@ -13,8 +13,18 @@ from rag_assets.config import (
     Retriever,
     SignalDomainExperiment,
 )
-from rag_assets.evaluation.experiments.design import METRIC, QUESTIONS, Arm, Design, Figure, Layout
-from rag_assets.evaluation.experiments.thesis import ALL_FIVE, HIT_AND_MRR, retrieved
+from rag_assets.evaluation.experiments.design import (
+    ALL_FIVE,
+    HIT_AND_MRR,
+    METRIC,
+    QUESTIONS,
+    Arm,
+    Design,
+    Figure,
+    Layout,
+    bars_by_questions,
+)
+from rag_assets.evaluation.experiments.thesis import retrieved
 from rag_assets.retrieval.filters import Filters
 
 TOPS = {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)}
@@ -212,14 +222,5 @@ def own_arms(settings: ArmsExperiment, *, config: Config, base: str) -> Design:
         ],
         reference=settings.arms[0].name,
         tables=[Layout(title="Scores of each arm", rows=["arm", QUESTIONS], measures=ALL_FIVE)],
-        figures=[
-            Figure(
-                title="Arms",
-                kind="bars",
-                x=QUESTIONS,
-                series=["arm"],
-                panel=[METRIC],
-                measures=HIT_AND_MRR,
-            )
-        ],
+        figures=[bars_by_questions("Arms", series="arm")],
     )

@@ -16,6 +16,8 @@ from rag_assets.config import (
     WeightedRetrieverExperiment,
 )
 from rag_assets.evaluation.experiments.design import (
+    ALL_FIVE,
+    HIT_AND_MRR,
     METRIC,
     QUESTIONS,
     TOP_N,
@@ -23,17 +25,9 @@ from rag_assets.evaluation.experiments.design import (
     Design,
     Figure,
     Layout,
+    bars_by_questions,
 )
 
-HIT_AND_MRR = {"Hit rate": ("hit_rate", TOP_N), "MRR": ("mrr", TOP_N)}
-ALL_FIVE = {
-    "Hit rate": ("hit_rate", TOP_N),
-    "F1": ("f1_of_means", TOP_N),
-    "Precision": ("precision", TOP_N),
-    "Recall": ("recall", TOP_N),
-    "MRR": ("mrr", TOP_N),
-}
-"""F1 as the thesis computed it: of mean precision and mean recall."""
 METHOD_NAMES: Mapping[Method, str] = {
     "baseline": "Baseline",
     "bm25": "BM25",
@@ -172,16 +166,7 @@ def fusion_modes(settings: FusionModeExperiment, *, config: Config, base: str) -
                 measures=HIT_AND_MRR,
             )
         ],
-        figures=[
-            Figure(
-                title="Fusion modes",
-                kind="bars",
-                x=QUESTIONS,
-                series=["mode"],
-                panel=[METRIC],
-                measures=HIT_AND_MRR,
-            )
-        ],
+        figures=[bars_by_questions("Fusion modes", series="mode")],
         notes=[
             "No unit is in both domains, so reciprocal ranks alternate between the two lists, "
             "and what reranking changes afterwards is the same for all modes."
@@ -212,16 +197,7 @@ def embedding_models(settings: EmbeddingModelExperiment, *, config: Config, base
                 measures=ALL_FIVE,
             )
         ],
-        figures=[
-            Figure(
-                title="Embedding models",
-                kind="bars",
-                x=QUESTIONS,
-                series=["model"],
-                panel=[METRIC],
-                measures=HIT_AND_MRR,
-            )
-        ],
+        figures=[bars_by_questions("Embedding models", series="model")],
     )
 
 
@@ -307,17 +283,7 @@ def retrieval_methods(settings: RetrievalMethodExperiment, *, config: Config, ba
                 is_of_chosen=True,
             )
         ],
-        figures=[
-            Figure(
-                title="Methods at their best",
-                kind="bars",
-                x=QUESTIONS,
-                series=["method"],
-                panel=[METRIC],
-                measures=HIT_AND_MRR,
-                is_of_chosen=True,
-            )
-        ],
+        figures=[bars_by_questions("Methods at their best", series="method", is_of_chosen=True)],
         notes=["Tables and figures show the arm of each method that was chosen on dev."],
     )
 
