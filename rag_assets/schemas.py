@@ -68,10 +68,17 @@ ELEMENTS = derived(
     _column("box", BOX, "x0, y0, x1, y1 in points from the top left; NULL if unknown"),
     _required("text", pa.string(), "Markdown of the element; a heading has no leading #"),
     _column("cells", pa.string(), "JSON list of rows of a table; NULL for other elements"),
+    _column("spans", pa.string(), "JSON list of row, column, rows, columns of wide cells"),
+    _column("image", pa.string(), "SHA-256 of the picture in IMAGES; NULL if there is none"),
+    _column("language", pa.string(), "ISO 639-1 code; NULL if too short to tell"),
+    _column("confidence", pa.float32(), "of the text recognition, 0 to 1; NULL for a text layer"),
+    _column("engine", pa.string(), "parser that found it: the first, or one further down a chain"),
+    _column("problem", pa.string(), "why a table is not taken for a sound one; NULL if it is"),
 )
 """Parsed blocks, one table for each parser. Key: `element_id`, group: `document_id`."""
 
 ELEMENT_TYPES = (
+    "title",
     "heading",
     "text",
     "list",
@@ -83,6 +90,29 @@ ELEMENT_TYPES = (
     "footnote",
     "page_header",
     "page_footer",
+)
+
+HEADINGS = ("title", "heading")
+"""Types of the elements that open a section."""
+
+IMAGES = pa.schema(
+    [
+        _required("image", pa.string(), "SHA-256 of the bytes"),
+        _required("media_type", pa.string(), "image/png or image/jpeg"),
+        _required("width", pa.int32(), "pixels"),
+        _required("height", pa.int32(), "pixels"),
+        _required("data", pa.large_binary(), "the picture"),
+    ]
+)
+"""Pictures of figures and formulas, each once, whatever documents show it. Key: `image`."""
+
+UNIT_TYPES = ("text", "table", "figure", "formula")
+
+_MARKS = (
+    _column("type", pa.string(), "one of UNIT_TYPES: what a chunk shows; NULL for rows"),
+    _column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
+    _column("fields", pa.list_(pa.string()), "`name: value` of its document's header fields"),
+    _column("image", pa.string(), "picture of a figure or formula; NULL if there is none"),
 )
 
 CHUNKS = derived(
@@ -100,6 +130,7 @@ CHUNKS = derived(
     _required("element_end", pa.int32(), "index of the last element"),
     _required("pages", pa.list_(pa.int32()), "all pages it touches; empty where there are none"),
     _required("section_path", pa.list_(pa.string()), "section of its first character"),
+    *_MARKS,
 )
 """Units cut from documents, one table for each parser + chunking. Group: `document_id`."""
 
@@ -160,6 +191,7 @@ def units(dimension: int) -> pa.Schema:
         _required("encoder_id", pa.string(), "model and path that computed the vector"),
         _required("windows", pa.int32(), "windows that were pooled; 1 if the text fits"),
         _required("vector", pa.list_(pa.float32(), dimension), "unit vector (L2 norm 1)"),
+        *_MARKS,
     )
 
 
@@ -198,6 +230,7 @@ QUESTIONS = derived(
 
 
 DOCUMENT_FILES_TABLE = "document_files"
+IMAGES_TABLE = "images"
 TABLE_ROWS_TABLE = "table_rows"
 QUESTIONS_TABLE = "questions"
 

@@ -146,6 +146,21 @@ class Store:
         """The table's schema as it stands on disk."""
         return self._dataset(name).schema
 
+    def widen(self, name: str, schema: pa.Schema) -> bool:
+        """Whether the table has the columns of `schema`, those added that may be NULL and are.
+
+        What it holds stays: a release that knows more about a unit does not embed it again.
+        """
+        held = self.schema(name)
+        if any(held.field(column) not in schema for column in held.names):
+            return False
+        added = [column for column in schema if column.name not in held.names]
+        if not all(column.nullable for column in added):
+            return False
+        if added:
+            self._dataset(name).add_columns(added)
+        return True
+
     def read(
         self,
         name: str,

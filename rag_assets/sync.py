@@ -167,7 +167,7 @@ def _pass(
 ) -> Report:
     inputs = Watched(read(), keys=entries(store, target.name)["key"])
     store.reopen(target.name)
-    if store.exists(target.name) and not store.schema(target.name).equals(target.schema):
+    if store.exists(target.name) and not store.widen(target.name, target.schema):
         log(f"{target.name} was written with other columns: building it again")
         store.drop(target.name)
     if not store.exists(target.name):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -195,6 +196,24 @@ def test_a_table_written_with_other_columns_is_built_again(store):
     report, _ = refresh(store, {"a": "one"})
 
     assert (report.added, store.schema(WORDS.name)) == (1, WORDS.schema)
+
+
+def test_a_table_that_only_lacks_nullable_columns_keeps_its_rows(store):
+    refresh(store, {"a": "one two"})
+    wide = pa.schema([pa.field("language", pa.string()), *WORDS.schema])
+    held = store.read(WORDS.name, columns=["document", "fingerprint"]).to_pylist()[0]
+
+    report = sync.refresh(
+        store,
+        target=replace(WORDS, schema=wide),
+        made_from="the next release",
+        inputs=lambda: pa.table({"key": ["a"], "fingerprint": [held["fingerprint"]]}),
+        transform=lambda changed: pytest.fail(f"{changed} is there already"),
+        log=lambda line: None,
+    )
+
+    assert (report.unchanged, report.rows) == (1, 2)
+    assert store.read(WORDS.name)["language"].null_count == 2
 
 
 def test_a_transform_must_account_for_every_input(store):

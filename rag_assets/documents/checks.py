@@ -13,7 +13,7 @@ from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
 from rag_assets.store import Store
 
 IS_PARSED = "status = 'ok'"
-NULLABLE_OF_ELEMENTS = ("page", "level", "box", "cells")
+NULLABLE_OF_ELEMENTS = ("page", "level", "box", "cells", "language", "confidence")
 
 
 def definitions(config: Config) -> dg.Definitions:

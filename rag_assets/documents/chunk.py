@@ -247,6 +247,10 @@ class _Pass:
             "element_end": [chunk.element_end for chunk in chunks],
             "pages": [chunk.pages for chunk in chunks],
             "section_path": [chunk.section_path for chunk in chunks],
+            "type": ["text"] * len(chunks),
+            "language": [None] * len(chunks),
+            "fields": [None] * len(chunks),
+            "image": [None] * len(chunks),
         }
         return pa.table(columns, schema=CONTENT)
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from rag_assets.documents.tokens import TokenCounter, Words
+from rag_assets.schemas import HEADINGS
 
 SEPARATOR = "\n\n"
 LEFT_OUT = frozenset({"page_header", "page_footer"})
@@ -117,7 +118,7 @@ def sections(document: DocumentText) -> list[Region]:
 
 
 def _opens_section(blocks: Sequence[Block], position: int) -> bool:
-    return blocks[position].type == "heading" and blocks[position - 1].type != "heading"
+    return blocks[position].type in HEADINGS and blocks[position - 1].type not in HEADINGS
 
 
 STRATEGIES: dict[str, Strategy] = {"fixed": whole, "headers": sections}
@@ -193,7 +194,7 @@ class _Headers:
         block = self._document.blocks[place]
         path = block.section_path
         parts = path if path[:1] == (self._title,) else (self._title, *path)
-        if block.type == "heading" and start == self._document.starts[place]:
+        if block.type in HEADINGS and start == self._document.starts[place]:
             parts = parts[:-1]
         header = HEADER_SEPARATOR.join(parts if self._with_section else parts[:1])
         if header not in self._fitted:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.documents.elements import Element
+from rag_assets.documents.elements import Cells, Element, Span
 from rag_assets.identity import element_ids
 
 CONTENT = pa.schema(
@@ -42,12 +42,19 @@ def to_arrow(documents: Mapping[str, Sequence[Element]], *, parser: str) -> pa.T
         "section_path": [element.section_path for element in elements],
         "box": [element.box for element in elements],
         "text": [element.text for element in elements],
-        "cells": [
-            None if element.cells is None else json.dumps(element.cells, ensure_ascii=False)
-            for element in elements
-        ],
+        "cells": [_json(element.cells) for element in elements],
+        "spans": [_json(element.spans) for element in elements],
+        "image": [element.image.key if element.image else None for element in elements],
+        "language": [element.language for element in elements],
+        "confidence": [element.confidence for element in elements],
+        "engine": [element.engine for element in elements],
+        "problem": [element.problem for element in elements],
     }
     return pa.table(columns, schema=CONTENT)
+
+
+def _json(value: Cells | tuple[Span, ...] | None) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:

@@ -4,10 +4,12 @@ An element knows nothing of the document it came from, so that equal bytes under
 equal elements. Worker processes import this module at every start: it needs little.
 """
 
+import hashlib
 import re
 import unicodedata
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 Cells: TypeAlias = tuple[tuple[str, ...], ...]
 Box: TypeAlias = tuple[float, float, float, float]
+Span: TypeAlias = tuple[int, int, int, int]
+"""Row and column of a cell, from 0, and over how many rows and columns it reaches."""
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\ufffe\uffff\ud800-\udfff]"
@@ -25,6 +29,35 @@ _UNPRINTABLE = re.compile(
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The picture of a figure, as embedded or as rendered, or the crop of a formula."""
+
+    base64: str = field(repr=False)
+    """The bytes as they travel."""
+    media_type: str
+    """image/png or image/jpeg."""
+    width: int
+    """Pixels."""
+    height: int
+    """Pixels."""
+
+    @classmethod
+    def of(cls, data: bytes, *, media_type: str, width: int, height: int) -> "Image":
+        """The picture in `data`."""
+        return cls(b64encode(data).decode("ascii"), media_type, width, height)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return b64decode(self.base64)
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of the bytes: under it the picture is stored, once."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +79,19 @@ class Element:
     box: Box | None = None
     """x0, y0, x1, y1 in points from the top left of the page."""
     cells: Cells | None = None
-    """Rows of a table."""
+    """Rows of a table; the text of a wide cell stands in its first place alone."""
+    spans: tuple[Span, ...] | None = None
+    """Cells of a table that reach over several rows or columns."""
+    image: Image | None = None
+    """Picture of a figure, or of a formula that the parser cannot write as LaTeX."""
+    language: str | None = None
+    """ISO 639-1 code, where the text is long enough to tell."""
+    confidence: float | None = None
+    """Of the text recognition, 0 to 1; None for text that the file itself holds."""
+    engine: str | None = None
+    """The parser that found it."""
+    problem: str | None = None
+    """Why a table is not taken for a sound one; its text is kept."""
 
 
 _NAMES = tuple(item.name for item in fields(Element))
@@ -82,7 +127,7 @@ def to_json(elements: Iterable[Element]) -> list[Json]:
     """`elements` as they travel from a worker; fields with their default are left out."""
     return [
         {
-            name: value
+            name: asdict(value) if isinstance(value, Image) else value
             for name in _NAMES
             if (value := getattr(element, name)) is not None and value != ()
         }

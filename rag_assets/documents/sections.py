@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rag_assets.documents.elements import Element
+from rag_assets.schemas import HEADINGS
 
 _NUMBER = re.compile(
     r"(?:(?:chapter|section|appendix|kapitel|avsnitt|bilaga)\s+)?"
@@ -61,7 +62,7 @@ def _levels(elements: Sequence[Element]) -> dict[int, int]:
     headings = {
         position: element
         for position, element in enumerate(elements)
-        if element.type == "heading" and element.text
+        if element.type in HEADINGS and element.text
     }
     given = [heading.level for heading in headings.values() if heading.level is not None]
     outermost = min(given, default=1)

@@ -42,7 +42,8 @@ def contents(
         kind = name.partition("__")[0]
         table = store.read(name)
         left_out = {*TIMES.get(kind, ()), *without}
-        rows = table.select([column for column in table.column_names if column not in left_out])
+        shown = sorted(column for column in table.column_names if column not in left_out)
+        rows = table.select(shown)
         held[name] = sorted((row[KEYS[kind]], repr(row)) for row in rows.to_pylist())
     for source, table, file in store.exports():
         rows = pq.read_table(file).to_pylist()
