@@ -30,7 +30,7 @@ from rag_assets.keys import KeyIndex
 from rag_assets.places import remove_folder
 from rag_assets.store import Store, is_one_of, parts_of
 
-REVISION = 1
+REVISION = 2
 """Raised when the same output of a parser gives other elements than before."""
 
 DOCUMENTS_A_BATCH = 512
