@@ -253,9 +253,12 @@ class VariantTables:
     """Both domains in one table."""
 
 
+ELEMENTS_PREFIX = "elements__"
+
+
 def elements_table(parser: str) -> str:
     """Name of the table of elements that `parser` (its name in the config) found."""
-    return f"elements__{parser}"
+    return f"{ELEMENTS_PREFIX}{parser}"
 
 
 def chunks_table(parser: str, chunking: str) -> str:

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas, sync
+from rag_assets import images, schemas, sync
 from rag_assets.config import Config
-from rag_assets.documents.element_rows import CONTENT, renamed, to_arrow
+from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
 from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import parsers_of
@@ -285,6 +285,8 @@ class _Pass:
         for item in parsed:
             for file in by_content[item.content.key]:
                 rows.add(item, file)
+        found = (element for elements in rows.elements.values() for element in elements)
+        images.keep(self._store, pictures(found), log=self._log)
         table = to_arrow(rows.elements, parser=self._parser)
         return sync.Batch(table, list(rows.elements), rows.failed)
 
