@@ -4,7 +4,7 @@ A picture is there before the element that names it is committed, so that a kill
 most pictures that nobody names; a clean-up removes these.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,17 +32,29 @@ def keep(store: Store, pictures: pa.Table, *, log: Callable[[str], None]) -> int
         return new.num_rows
 
 
-def picture(store: Store, image: str) -> bytes:
-    """The bytes of one picture.
+def picture(store: Store, image: str) -> tuple[str, bytes]:
+    """Media type and bytes of one picture.
 
     Raises:
         MissingImageError: It was never stored, or a clean-up removed it.
     """
     if store.exists(IMAGES_TABLE):
-        rows = store.read_keys(IMAGES_TABLE, column=KEY, keys=[image], columns=["data"])
+        columns = ["media_type", "data"]
+        rows = store.read_keys(IMAGES_TABLE, column=KEY, keys=[image], columns=columns)
         if rows.num_rows:
-            return rows["data"][0].as_py()
+            return rows["media_type"][0].as_py(), rows["data"][0].as_py()
     raise MissingImageError(image)
+
+
+def large_ones(store: Store, keys: Sequence[str], *, min_pixels: int) -> list[str]:
+    """Those of `keys`, in order, whose pictures have at least `min_pixels`."""
+    if not store.exists(IMAGES_TABLE):
+        return []
+    columns = [KEY, "width", "height"]
+    rows = store.read_keys(IMAGES_TABLE, column=KEY, keys=keys, columns=columns)
+    large = rows.filter(pc.greater_equal(pc.multiply(rows["width"], rows["height"]), min_pixels))
+    held = set(large[KEY].to_pylist())
+    return [key for key in keys if key in held]
 
 
 def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:

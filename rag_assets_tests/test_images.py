@@ -37,7 +37,7 @@ def test_equal_pictures_are_stored_once_within_a_batch_and_across_batches(store)
     assert images.keep(store, pictures(b"a", b"b", b"a"), log=print) == 2
     assert images.keep(store, pictures(b"b", b"c"), log=print) == 1
     assert store.count(schemas.IMAGES_TABLE) == 3
-    assert images.picture(store, key(b"c")) == b"c"
+    assert images.picture(store, key(b"c")) == ("image/png", b"c")
 
 
 def test_a_picture_that_is_not_there_is_an_error_that_names_it(store):
@@ -55,7 +55,7 @@ def test_a_clean_up_keeps_what_any_version_of_any_table_names(store):
 
     assert images.forget_unnamed(store, log=print) == 1
 
-    assert images.picture(store, key(b"old")) == b"old"
-    assert images.picture(store, key(b"new")) == b"new"
+    assert images.picture(store, key(b"old")) == ("image/png", b"old")
+    assert images.picture(store, key(b"new")) == ("image/png", b"new")
     with pytest.raises(images.MissingImageError):
         images.picture(store, key(b"unnamed"))

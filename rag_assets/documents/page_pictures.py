@@ -146,7 +146,7 @@ def _stored(store: Store, image: str | None, *, uri: str, pages: tuple[int, ...]
     if image is None:
         raise NoPictureError(f"{uri} is no PDF: only its figures can be shown")
     try:
-        data = images.picture(store, image)
+        _, data = images.picture(store, image)
     except images.MissingImageError as error:
         raise NoPictureError(f"the picture of {uri} is gone: refresh the index") from error
     return Picture(_as_png(data), "figure", uri, pages[0] if pages else None, pages, 0)
