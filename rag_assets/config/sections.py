@@ -446,6 +446,12 @@ class Config(Section):
                         f"variants.{name}.{part}: no {part} is named {wanted!r}; "
                         f"there are {', '.join(sorted(known))}"
                     )
+        for name, parser in self.parsers.items():
+            if parser.python is not None and self.execution.parsing == "in_process":
+                raise ValueError(
+                    f"parsers.{name}.python: another interpreter is another process; set "
+                    "execution.parsing: processes"
+                )
         for name in self.evaluation.retrievers:
             self.retrieval.check_retriever(name, key="evaluation.retrievers")
         for name, experiment in self.experiments.items():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rag_assets.documents.elements import Box, Element, clean, to_json
 from rag_assets.documents.parsers.bundled_layout import PACKAGE as LAYOUT_PACKAGE
 from rag_assets.documents.parsers.description import ParseError, Parser
-from rag_assets.documents.parsers.page_view import PageView
+from rag_assets.documents.parsers.page_view import PageView, figure_of
 from rag_assets.documents.parsers.tables import grid_of, spanned_grid, table_of
 from rag_assets.workers import Json
 
@@ -145,8 +145,7 @@ def _read(item: "DocItem", document: "DoclingDocument", view: PageView) -> Itera
     if isinstance(item, TableItem):
         yield _table(item, view, page=page, box=box)
     elif isinstance(item, PictureItem):
-        words = " ".join(word.text for word in view.words_in(page, box))
-        yield Element(type=kind, text=words, page=page, box=box, image=view.picture(page, box))
+        yield figure_of(view, page=page, box=box)
     elif text := clean(getattr(item, "text", "")):
         yield _text(kind, text, view, page=page, box=box)
     elif kind == "formula":

@@ -22,7 +22,7 @@ from rag_assets.documents.elements import Box, Element, clean, to_json
 from rag_assets.documents.parsers.bundled_layout import PACKAGE as LAYOUT_PACKAGE
 from rag_assets.documents.parsers.bundled_layout import BundledLayout
 from rag_assets.documents.parsers.description import ParseError, Parser
-from rag_assets.documents.parsers.page_view import PageView
+from rag_assets.documents.parsers.page_view import PageView, figure_of
 from rag_assets.documents.parsers.tables import spanned_grid, table_of
 from rag_assets.workers import Json
 
@@ -182,8 +182,10 @@ def _read(block: Block, view: PageView, heading_levels: Mapping[str, int]) -> El
         cells, spans = spanned_grid(_cells(html))
         words = " ".join(word.text for word in view.words_in(page, box))
         return table_of(cells, page=page, box=box, spans=spans, text=words)
-    if kind in ("figure", "formula"):
-        return _pictured(kind, _words(html), view, page=page, box=box)
+    if kind == "figure":
+        return figure_of(view, page=page, box=box, text=_words(html))
+    if kind == "formula":
+        return _formula(_words(html), view, page=page, box=box)
     text = _list(html) if kind == "list" else _words(html)
     if not text:
         return None
@@ -205,13 +207,12 @@ def _html_of(block: Block) -> str:
     return block.html
 
 
-def _pictured(kind: str, text: str, view: PageView, *, page: int, box: Box) -> Element:
-    """A figure, or a formula: with its picture where it is not LaTeX."""
+def _formula(text: str, view: PageView, *, page: int, box: Box) -> Element:
+    """LaTeX where a model read it; else the words of the text layer and a picture."""
     if not text:
         text = " ".join(word.text for word in view.words_in(page, box))
-    is_latex = kind == "formula" and "$" in text
-    image = None if is_latex else view.picture(page, box)
-    return Element(type=kind, text=text, page=page, box=box, image=image)
+    image = None if "$" in text else view.picture(page, box)
+    return Element(type="formula", text=text, page=page, box=box, image=image)
 
 
 def _list(html: "Tag") -> str:

@@ -5,14 +5,15 @@ them yield the same pictures. Places are points from the top left of the page as
 whatever its rotation and crop box.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import byref, c_int
+from dataclasses import replace
 from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Self
 
-from rag_assets.documents.elements import Box, Image, clean
-from rag_assets.documents.parsers.tables import Word
+from rag_assets.documents.elements import Box, Element, Image, clean
+from rag_assets.documents.parsers.tables import Word, grid_of, table_of
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
@@ -27,6 +28,10 @@ MOST_PNG_BYTES = 300_000
 JPEG_QUALITY = 85
 WORD_GAP = 0.2
 """Distance between two letters, in heights of type, from which they are two words."""
+RULE_WIDTH = 3.0
+"""Points; a thinner shape is a rule."""
+FRAME_SHARE = 0.8
+"""Of a block's area that a shape covers which only frames or shades it."""
 
 _STEPS = 100
 """Parts of a point that PDFium's whole numbers tell apart."""
@@ -76,6 +81,27 @@ class PageView:
             height=picture.height,
         )
 
+    def has_drawing(self, number: int, box: Box) -> bool:
+        """Whether page `number` shows anything but words, rules and a frame in `box`."""
+        import pypdfium2.raw as pdfium
+
+        page = self._page(number)
+        shown = _shown_by(page)
+        for item in page.get_objects(max_depth=1):
+            if item.type == pdfium.FPDF_PAGEOBJ_TEXT:
+                continue
+            left, bottom, right, top = item.get_bounds()
+            place = _box_of(shown(left, top), shown(right, bottom))
+            if not _is_inside(place, box):
+                continue
+            if item.type != pdfium.FPDF_PAGEOBJ_PATH:
+                return True
+            is_rule = min(place[2] - place[0], place[3] - place[1]) <= RULE_WIDTH
+            is_frame = _area(place) >= FRAME_SHARE * _area(box)
+            if not is_rule and not is_frame:
+                return True
+        return False
+
     def words_in(self, number: int, box: Box) -> list[Word]:
         """Words of page `number` whose middle lies in `box`, as the page's text holds them."""
         return [word for word in self.words(number) if _is_inside(word.box, box)]
@@ -105,24 +131,40 @@ class PageView:
         """Characters with their boxes, in the order of the page's content."""
         import pypdfium2.raw as pdfium
 
-        width, height = page.get_size()
-        size = c_int(round(width * _STEPS)), c_int(round(height * _STEPS))
-        across, down = c_int(), c_int()
-
-        def shown(x: float, y: float) -> tuple[float, float]:
-            pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, x, y, byref(across), byref(down))
-            return across.value / _STEPS, down.value / _STEPS
-
+        shown = _shown_by(page)
         text = page.get_textpage()
         edges = pdfium.FS_RECTF()
         for place in range(text.count_chars()):
             code = pdfium.FPDFText_GetUnicode(text, place)
             if not pdfium.FPDFText_GetLooseCharBox(text, place, byref(edges)):
                 continue
-            ends = shown(edges.left, edges.top), shown(edges.right, edges.bottom)
-            (x0, x1), (y0, y1) = (sorted(values) for values in zip(*ends, strict=True))
-            yield chr(code) if code else " ", (x0, y0, x1, y1)
+            box = _box_of(shown(edges.left, edges.top), shown(edges.right, edges.bottom))
+            yield chr(code) if code else " ", box
         text.close()
+
+
+def _shown_by(page: "PdfPage") -> Callable[[float, float], tuple[float, float]]:
+    """Turns a place in the page's own coordinates into points from the top left as it is shown."""
+    import pypdfium2.raw as pdfium
+
+    width, height = page.get_size()
+    size = c_int(round(width * _STEPS)), c_int(round(height * _STEPS))
+    across, down = c_int(), c_int()
+
+    def shown(x: float, y: float) -> tuple[float, float]:
+        pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, x, y, byref(across), byref(down))
+        return across.value / _STEPS, down.value / _STEPS
+
+    return shown
+
+
+def _box_of(corner: tuple[float, float], other: tuple[float, float]) -> Box:
+    (x0, x1), (y0, y1) = (sorted(values) for values in zip(corner, other, strict=True))
+    return x0, y0, x1, y1
+
+
+def _area(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _is_inside(box: Box, place: Box) -> bool:
@@ -141,3 +183,17 @@ def _joined(letters: list[tuple[str, Box]]) -> Word:
     lefts, tops, rights, bottoms = zip(*(box for _, box in letters), strict=True)
     text = clean("".join(letter for letter, _ in letters))
     return Word(text, (min(lefts), min(tops), max(rights), max(bottoms)))
+
+
+def figure_of(view: PageView, *, page: int, box: Box, text: str = "") -> Element:
+    """A figure with its picture and words; a table or text where nothing is drawn in the box.
+
+    The bundled layout model takes tables without vertical rules and program listings for figures.
+    """
+    words = view.words_in(page, box)
+    text = text or " ".join(word.text for word in words)
+    if words and not view.has_drawing(page, box):
+        cells, spans = grid_of(words)
+        found = table_of(cells, page=page, box=box, spans=spans, text=text)
+        return replace(found, problem=None) if found.type == "text" else found
+    return Element(type="figure", text=text, page=page, box=box, image=view.picture(page, box))
