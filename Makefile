@@ -22,7 +22,7 @@ export RUNTIME__DLTHUB_TELEMETRY := false
 export GX_ANALYTICS_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo ui test clean
+.PHONY: help install demo ui test parsers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -44,6 +44,10 @@ test: $(ROOT)/.venv/installed-dev ## Lint, check formatting and types, and run t
 	cd "$(ROOT)"; "$(BIN)/ty" check
 	cd "$(ROOT)"; "$(BIN)/python" -m pytest
 
+parsers: $(ROOT)/.venv-docling/installed $(ROOT)/.venv-marker/installed ## Install the PDF engines docling and Marker, each into its own environment
+	@printf 'Set in rag_assets.yaml, under parsers:\n'
+	@printf '  docling: {python: .venv-docling/bin/python}\n  marker: {python: .venv-marker/bin/python}\n'
+
 clean: ## Remove everything that was built; sources and the environment stay
 	rm -rf "$(ROOT)/data/.state" "$(ROOT)/.pytest_cache" "$(ROOT)/.ruff_cache" "$(ROOT)/.hypothesis"
 
@@ -56,4 +60,11 @@ $(ROOT)/.venv/installed: $(ROOT)/requirements.lock $(ROOT)/pyproject.toml
 
 $(ROOT)/.venv/installed-dev: $(ROOT)/.venv/installed $(ROOT)/requirements-dev.lock
 	"$(BIN)/python" -m pip install --quiet --no-deps --requirement "$(ROOT)/requirements-dev.lock"
+	touch "$@"
+
+# The pins of these engines contradict ours and each other's.
+$(ROOT)/.venv-%/installed: $(ROOT)/requirements-%.lock
+	@echo "Installing into $(ROOT)/.venv-$* (some minutes and 2 GB, once)"
+	test -x "$(ROOT)/.venv-$*/bin/python" || $(PYTHON) -m venv "$(ROOT)/.venv-$*"
+	"$(ROOT)/.venv-$*/bin/python" -m pip install --quiet --no-deps --requirement "$<"
 	touch "$@"

@@ -12,6 +12,12 @@ from typing import Protocol, Self
 from rag_assets.config import Execution
 from rag_assets.workers import MOST_PROCESSES, Outcome, Pool, Task, cores, run_here
 
+OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+}
+"""No parser fetches weights by itself: what it needs is installed or named in the config."""
 PARTS_AT_ONCE = 2
 """One part is tokenised or committed while the model computes the other."""
 
@@ -53,7 +59,7 @@ def for_parsing(execution: Execution, *, memory_bytes: int, packages: Sequence[s
     if execution.parsing == "in_process":
         return Threads(1)
     if execution.parsing == "processes":
-        return Pool(size=execution.workers, memory_bytes=memory_bytes)
+        return Pool(size=execution.workers, memory_bytes=memory_bytes, environment=OFFLINE)
     from rag_assets.ray_pool import RayPool
 
     return RayPool(

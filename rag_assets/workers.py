@@ -5,6 +5,10 @@ code or pickles; its outcome is a value, `Done` or `Failed`, never an exception 
 worker leads its own session, so that a timeout kills whatever it started too. Workers end when
 the pool is closed and also when the process that owns it is killed: their input ends then, and
 a kernel timer ends those that do not listen.
+
+A task may name another interpreter, whose packages need not agree with those here: its worker
+finds this package and nothing else of ours, so that what the function imports from this package
+must need the standard library alone.
 """
 
 import importlib
@@ -37,6 +41,20 @@ MOST_PROCESSES = 4
 LAST_WORDS = 300
 """Characters of a crashed worker's error output that are kept."""
 
+PACKAGE = Path(__file__).parent
+FOREIGN = (
+    "import sys;"
+    "from importlib.util import module_from_spec, spec_from_file_location;"
+    "sys.path[:] = filter(None, sys.path);"
+    f"spec = spec_from_file_location({PACKAGE.name!r}, {str(PACKAGE / '__init__.py')!r},"
+    f" submodule_search_locations=[{str(PACKAGE)!r}]);"
+    f"sys.modules[{PACKAGE.name!r}] = package = module_from_spec(spec);"
+    "spec.loader.exec_module(package);"
+    "from rag_assets.workers import main;"
+    "main()"
+)
+"""What another interpreter runs: this package alone is made known to it, wherever it lies."""
+
 _BEGUN, _VALUE, _BYTES, _ERROR = b"t", b"v", b"b", b"e"
 _HEADER = 9
 
@@ -54,6 +72,8 @@ class Task:
     """Time limit; the worker is killed when it is over."""
     file: Path | None = None
     """What the function reads, as its argument `path`: a copy where the worker is elsewhere."""
+    python: Path | None = None
+    """The interpreter that runs it; this one if None."""
 
     @property
     def call(self) -> dict[str, Json]:
@@ -103,6 +123,7 @@ class Pool:
         threads: int = 1,
         tasks_per_process: int = 500,
         memory_bytes: int | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -112,11 +133,13 @@ class Pool:
             threads: Cores that one process computes on.
             tasks_per_process: A process is replaced after so many tasks: leaks stay bounded.
             memory_bytes: Most data memory of one process (Linux); more raises `MemoryError` there.
+            environment: Variables that the processes get beside those of this one.
         """
         self.size = size or min(cores(), MOST_PROCESSES)
         self._threads = threads
         self._tasks_per_process = tasks_per_process
         self._memory_bytes = memory_bytes
+        self._environment = environment
         self._waiting: deque[Task] = deque()
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
@@ -159,23 +182,42 @@ class Pool:
             self._retire(worker)
 
     def _assign(self) -> None:
+        """Give waiting tasks to idle workers of their interpreter, then to new ones.
+
+        At most `size` workers are busy. Those of another interpreter wait idle for their next
+        task, with all that they have loaded.
+        """
         for worker in [worker for worker in self._workers if worker.task is None]:
             if worker.served >= self._tasks_per_process or worker.process.poll() is not None:
                 self._retire(worker)
-            elif self._waiting:
-                worker.give(self._next_for(worker))
-        while self._waiting and len(self._workers) < self.size:
-            worker = _Worker(threads=self._threads, memory_bytes=self._memory_bytes)
+            elif self._is_free and (task := self._next_for(worker.python, worker.known)):
+                worker.give(task)
+        while self._is_free and self._waiting:
+            python = self._waiting[0].python
+            task = self._next_for(python, known=set())
+            assert task is not None
+            worker = _Worker(
+                python=python,
+                memory_bytes=self._memory_bytes,
+                environment=_environment(self._threads, self._environment, python=python),
+            )
             self._selector.register(worker.replies, selectors.EVENT_READ, worker)
             self._workers.append(worker)
-            worker.give(self._next_for(worker))
+            worker.give(task)
 
-    def _next_for(self, worker: "_Worker") -> Task:
-        """What the worker has imports for already; else what no other one has; else the next."""
-        others = {name for other in self._workers if other is not worker for name in other.known}
+    @property
+    def _is_free(self) -> bool:
+        return sum(worker.task is not None for worker in self._workers) < self.size
+
+    def _next_for(self, python: Path | None, known: set[str]) -> Task | None:
+        """What a worker has imports for already; else what no other one has; else the next."""
+        fitting = [task for task in self._waiting if task.python == python]
+        if not fitting:
+            return None
+        others = {name for worker in self._workers for name in worker.known} - known
         chosen = next(
-            (task for task in self._waiting if task.function in worker.known),
-            next((task for task in self._waiting if task.function not in others), self._waiting[0]),
+            (task for task in fitting if task.function in known),
+            next((task for task in fitting if task.function not in others), fitting[0]),
         )
         self._waiting.remove(chosen)
         return chosen
@@ -210,15 +252,19 @@ class Pool:
 class _Worker:
     """One process and what it is doing."""
 
-    def __init__(self, *, threads: int, memory_bytes: int | None) -> None:
+    def __init__(
+        self, *, python: Path | None, memory_bytes: int | None, environment: Mapping[str, str]
+    ) -> None:
+        self.python = python
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        entry = ["-c", FOREIGN] if python else ["-m", "rag_assets.workers"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rag_assets.workers", str(memory_bytes or 0)],
+            [str(python or sys.executable), *entry, str(memory_bytes or 0)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
             start_new_session=True,
-            env=_environment(threads),
+            env=environment,
         )
         self.known: set[str] = set()
         self.task: Task | None = None
@@ -312,13 +358,16 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _environment(threads: int) -> dict[str, str]:
-    """So many cores for each worker, and the import path of this process."""
+def _environment(
+    threads: int, given: Mapping[str, str] | None = None, *, python: Path | None = None
+) -> dict[str, str]:
+    """So many cores for each worker, and the import path of this process or none."""
     share = dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT"),
         str(threads),
     )
-    return {**os.environ, **share, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    path = "" if python else os.pathsep.join(filter(None, sys.path))
+    return {**os.environ, **share, **(given or {}), "PYTHONPATH": path}
 
 
 def main() -> None:

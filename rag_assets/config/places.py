@@ -12,7 +12,7 @@ from rag_assets.config.experiments import (
     QueryFusionExperiment,
 )
 from rag_assets.config.retrieval import Retrieval
-from rag_assets.config.sections import Config, Sources
+from rag_assets.config.sections import Config, Parser, Sources
 
 
 def anchored(config: Config, *, root: Path) -> Config:
@@ -51,6 +51,9 @@ def anchored(config: Config, *, root: Path) -> Config:
                 name: _anchored_experiment(experiment, root=root)
                 for name, experiment in config.experiments.items()
             },
+            "parsers": {
+                name: _anchored_parser(parser, root=root) for name, parser in config.parsers.items()
+            },
             "chunkings": {
                 name: chunking.model_copy(
                     update={"tokenizer": _anchored_model(chunking.tokenizer, root=root)}
@@ -85,6 +88,18 @@ def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperim
     if isinstance(experiment, IndexSizeExperiment) and experiment.collections:
         return experiment.model_copy(update={"collections": root / experiment.collections})
     return experiment
+
+
+def _anchored_parser(parser: Parser, *, root: Path) -> Parser:
+    weights = parser.docling.artifacts_path
+    return parser.model_copy(
+        update={
+            "python": parser.python and root / parser.python,
+            "docling": parser.docling.model_copy(
+                update={"artifacts_path": weights and root / weights}
+            ),
+        }
+    )
 
 
 def _anchored_url(url: str, *, root: Path) -> str:

@@ -87,13 +87,13 @@ def refresh_elements(
         ParserUnavailableError: A parser is not installed; nothing was done.
     """
     settings = config.parsers[parser]
-    parsers = parsers_of(settings.engine, setting=f"parsers.{parser}.engine")
+    parsers = parsers_of(settings, name=parser)
     target = elements_target(parser)
     sources = {source.name: source for source in config.sources.documents}
     scratch = store.root / "scratch" / target.name
     work = _Pass(store, target, parser=parser, parsers=parsers, log=log)
 
-    packages = sorted({each.distribution for each in parsers.values() if each.distribution})
+    packages = sorted({name for each in parsers.values() for name in each.packages})
     with for_parsing(config.execution, memory_bytes=MEMORY_A_WORKER, packages=packages) as executor:
 
         def transform(changed: pa.Table) -> Iterator[sync.Batch]:

@@ -183,8 +183,9 @@ class Parsing:
         content = opened.content
         limit = self._settings.seconds_per_task + length * self._settings.seconds_per_page
         key = f"{content.key} {pages[0] if pages else 'all'}"
-        arguments = {"pages": pages}
-        return Task(key, content.parser.function, arguments, limit, file=opened.path)
+        parser = content.parser
+        arguments = {"pages": pages, **parser.options}
+        return Task(key, parser.function, arguments, limit, file=opened.path, python=parser.python)
 
     def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None) -> None:
         opened.tasks += 1

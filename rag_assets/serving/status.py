@@ -8,6 +8,7 @@ from dataclasses import asdict
 from rag_assets import config as configuration
 from rag_assets import schemas, sync
 from rag_assets.config import Config
+from rag_assets.documents.parsers import unavailable
 from rag_assets.serving.checks import standing
 from rag_assets.serving.command import Answer, Json, table
 from rag_assets.store import Store
@@ -43,17 +44,25 @@ def run(options: argparse.Namespace) -> Answer:
         }
         for name in names
     }
+    missing = {name: reason for name in names if (reason := _missing(config, name))}
     judged = standing(store)
     record: dict[str, Json] = {
         "serving": config.serving_variant,
         "state_dir": str(config.state_dir),
         "shared": shared,
         "variants": variants,
+        "unavailable": missing,
         "quarantine": dict(failed),
         "checks": judged.record,
     }
-    text = _text(config, shared=shared, variants=variants)
+    text = _text(config, shared=shared, variants=variants, missing=missing)
     return Answer(record=record, text=f"{text}\n\n{judged.text}")
+
+
+def _missing(config: Config, variant: str) -> str | None:
+    """Why the documents of a variant cannot be parsed here, and what to do about it."""
+    parser = config.variant(variant).parser
+    return unavailable(config.parsers[parser], name=parser)
 
 
 def _tables(config: Config, variant: str) -> Mapping[str, tuple[str, str]]:
@@ -92,6 +101,7 @@ def _text(
     *,
     shared: Mapping[str, Mapping[str, Json]],
     variants: Mapping[str, Mapping[str, Mapping[str, Json]]],
+    missing: Mapping[str, str],
 ) -> str:
     def section(title: str, states: Mapping[str, Mapping[str, Json]]) -> str:
         rows = [{"asset": asset, **state} for asset, state in states.items()]
@@ -100,5 +110,6 @@ def _text(
     parts = [section("Shared by all variants", shared)]
     for name, states in variants.items():
         serves = " (serves)" if name == config.serving_variant else ""
-        parts.append(section(f"Variant {name}{serves}", states))
+        part = section(f"Variant {name}{serves}", states)
+        parts.append(f"{part}\nUnavailable: {missing[name]}" if name in missing else part)
     return "\n\n".join(parts)

@@ -23,7 +23,7 @@ PLAIN = "text/plain"
 OLE = "application/x-ole-storage"
 ZIP = "application/zip"
 
-SUPPORTED = frozenset({PDF, DOCX, PPTX, HTML, MARKDOWN, PLAIN})
+SUPPORTED = frozenset({PDF, DOCX, PPTX, XLSX, HTML, MARKDOWN, PLAIN})
 
 BLOCK = 1 << 20
 HEAD = 8_192
@@ -176,12 +176,7 @@ def _remedy(media_type: str) -> str:
         return "put it into a PDF to index it"
     if media_type == OLE:
         return "save it as DOCX or PPTX to index it"
-    if media_type in (
-        XLSX,
-        "text/csv",
-        "application/vnd.sqlite3",
-        "application/vnd.apache.parquet",
-    ):
+    if media_type in ("text/csv", "application/vnd.sqlite3", "application/vnd.apache.parquet"):
         return "name it under sources.tables to index its rows"
     if media_type in ("application/json", "application/yaml", "application/xml"):
         return "rename it to .txt to index it as text"

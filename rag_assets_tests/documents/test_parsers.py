@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from rag_assets.documents.elements import from_json
+from rag_assets import config
 from rag_assets.documents.parsers import description, office, parsers_of, pdfium, preflight, text
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
@@ -169,13 +170,6 @@ def test_pymupdf_loses_no_line_of_the_text_layer(report):
 @pytest.mark.parametrize("parser", [pymupdf_parser, pdfium])
 def test_a_scan_gives_no_text(tmp_path, parser):
     assert not any(item.text for item in read(parser, scan(tmp_path / "scan.pdf")))
-
-
-def test_a_table_without_cells_is_text():
-    cells = (("Abstract",), ("We test plates.",))
-    assert not pymupdf_parser._is_table(cells)
-    assert not pymupdf_parser._is_table((("a", "", ""), ("", "", ""), ("", "", "")))
-    assert pymupdf_parser._is_table((("a", "b"), ("1", "")))
 
 
 def line(*texts, x=0.0, y=0.0, flags=0):
@@ -360,7 +354,7 @@ def test_preflight_estimates_text_by_its_size(tmp_path):
 
 def test_every_parser_of_an_engine_is_described(monkeypatch):
     for engine in ("pymupdf", "pdfium"):
-        parsers = parsers_of(engine, setting="parsers.x.engine")
+        parsers = parsers_of(config.Parser(engine=engine), name="x")
         assert parsers[PDF].name == engine
         assert all(parser.version.startswith(f"{parser.name} r") for parser in parsers.values())
 
@@ -371,7 +365,7 @@ def test_an_absent_parser_is_an_error_with_the_remedy(monkeypatch):
 
     monkeypatch.setattr(description, "version", version)
     with pytest.raises(ParserUnavailableError) as caught:
-        parsers_of("pymupdf", setting="parsers.main.engine")
+        parsers_of(config.Parser(engine="pymupdf"), name="main")
     assert "pip install 'rag-assets[pymupdf]'" in str(caught.value)
     assert "parsers.main.engine: pdfium" in str(caught.value)
 

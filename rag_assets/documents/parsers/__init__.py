@@ -4,7 +4,9 @@ A parser is one file of this folder with a `PARSER` that describes it and a func
 
     parse(path: str, pages: list[int] | None) -> list of elements as JSON
 
-where `pages` are the pages to take, from 1, of a format that has them. One that knows harmless
+where `pages` are the pages to take, from 1, of a format that has them; the parser's `options` are
+further arguments. It may run in an interpreter of its own: such a module, and what it imports of
+this package, need the standard library alone until it is called. One that knows harmless
 files also has a function
 
     elements(content: bytes, media_type: str) -> iterable of `Element`
@@ -13,33 +15,72 @@ that reads them in the process of the refresh. A parser raises `ParseError` with
 reader when the file is to blame. Heavy libraries are imported when it is called, never before.
 """
 
-from rag_assets.documents.parsers import office, pdfium, pymupdf, text
-from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
-from rag_assets.documents.parsers.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-PDF_ENGINES = {"pymupdf": pymupdf.PARSER, "pdfium": pdfium.PARSER}
+from rag_assets.documents.parsers import (
+    docling,
+    marker,
+    office,
+    pdfium,
+    pymupdf,
+    spreadsheet,
+    text,
+)
+from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
+from rag_assets.documents.parsers.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
+
+if TYPE_CHECKING:
+    from rag_assets import config
+
+PDF_ENGINES = {
+    "pymupdf": pymupdf.PARSER,
+    "docling": docling.PARSER,
+    "marker": marker.PARSER,
+    "pdfium": pdfium.PARSER,
+}
 
 _OTHERS = {
     DOCX: office.PARSER,
     PPTX: office.PARSER,
+    XLSX: spreadsheet.PARSER,
     HTML: office.PARSER,
     MARKDOWN: text.PARSER,
     PLAIN: text.PARSER,
 }
 
 
-def parsers_of(engine: str, *, setting: str) -> dict[str, Parser]:
-    """The parser of each media type when `engine` reads the PDFs.
+def parsers_of(settings: "config.Parser", *, name: str) -> dict[str, Parser]:
+    """The parser of each media type, with the settings of one parser of the config.
 
     Args:
-        engine: One of `PDF_ENGINES`.
-        setting: Key of the config that chose the engine, for the error.
+        settings: The parser's section.
+        name: What the config calls it, for the error.
 
     Raises:
         ParserUnavailableError: One of them is not installed.
     """
-    parsers = {PDF: PDF_ENGINES[engine], **_OTHERS}
+    parsers = {PDF: pdf_parser(settings), **_OTHERS}
     for parser in parsers.values():
         if reason := parser.missing():
-            raise ParserUnavailableError(parser, reason=reason, setting=setting)
+            raise ParserUnavailableError(parser, reason=reason, setting=f"parsers.{name}.engine")
     return parsers
+
+
+def pdf_parser(settings: "config.Parser") -> Parser:
+    """What reads PDFs with these settings, installed or not."""
+    parser = replace(PDF_ENGINES[settings.engine], python=settings.python)
+    if settings.engine == "docling":
+        return replace(parser, options=docling.options(settings.docling))
+    if settings.engine == "marker":
+        return replace(parser, options=marker.options(settings.marker, settings.heading_levels))
+    return parser
+
+
+def unavailable(settings: "config.Parser", *, name: str) -> str | None:
+    """Why nothing can be parsed with these settings, and what to do about it; else None."""
+    try:
+        parsers_of(settings, name=name)
+    except ParserUnavailableError as error:
+        return str(error)
+    return None

@@ -1,11 +1,32 @@
 """What is known of a parser without loading it."""
 
-from dataclasses import dataclass
-from functools import cached_property
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from rag_assets.documents.elements import Element
+from rag_assets.identity import fingerprint
+from rag_assets.workers import Json
+
+ASK_SECONDS = 5.0
+"""How long another interpreter may take to say what is installed in it."""
+
+_ASK = """
+import json, sys
+from importlib.metadata import PackageNotFoundError, version
+found = {}
+for name in sys.argv[1:]:
+    try:
+        found[name] = version(name)
+    except PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
 
 
 class ParseError(ValueError):
@@ -30,6 +51,14 @@ class Parser:
     harmless_bytes: int = 0
     """Files up to this size are parsed in the process of the refresh: nothing native touches them
     and the time they take grows with their size alone."""
+    beside: tuple[str, ...] = ()
+    """Further packages that it needs and that decide what it gives."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """What its function takes beside path and pages; part of the version."""
+    python: Path | None = None
+    """The interpreter that it is installed in, if not this one."""
+    lacks: Callable[[Mapping[str, Json]], str | None] | None = None
+    """Says which weights are not where the options say, without loading anything."""
 
     @property
     def function(self) -> str:
@@ -41,30 +70,74 @@ class Parser:
         module = import_module(f"{__package__}.{self.name}")
         return list(module.elements(content, media_type))
 
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """All packages that decide what it gives."""
+        return (self.distribution, *self.beside) if self.distribution else ()
+
     @cached_property
     def version(self) -> str:
-        """Names the output: library, its version and our revision; part of fingerprints."""
-        library = f"{self.distribution} {version(self.distribution)}" if self.distribution else ""
-        return f"{self.name} r{self.revision} {library}".rstrip()
+        """Names the output: libraries, our revision and the options; part of fingerprints."""
+        found = installed(self.packages, python=self.python)
+        libraries = [f"{name} {found[name]}" for name in self.packages if name in found]
+        options = [fingerprint(json.dumps(self.options, sort_keys=True))] if self.options else []
+        return " ".join([f"{self.name} r{self.revision}", *libraries, *options])
 
     def missing(self) -> str | None:
-        """Why it cannot be used here, or None."""
+        """Why it cannot be used here, or None; in seconds, and without loading it."""
         if self.distribution is None:
             return None
+        if self.python is not None and not self.python.is_file():
+            return f"there is no interpreter {self.python}"
+        found = installed(self.packages, python=self.python)
+        where = f" in {self.python}" if self.python else ""
+        for name in self.packages:
+            if name not in found:
+                return f"the package {name} is not installed{where}"
+        library = found[self.distribution]
+        if int(library.split(".")[0]) < self.lowest:
+            return (
+                f"{self.distribution} {library} is too old: {self.lowest} is the lowest that works"
+            )
+        return self.lacks(self.options) if self.lacks else None
+
+
+def installed(packages: tuple[str, ...], *, python: Path | None = None) -> Mapping[str, str]:
+    """Versions of those of `packages` that are installed here, or in another interpreter."""
+    if python is not None:
+        return _installed_there(packages, python)
+    found = {}
+    for name in packages:
         try:
-            found = version(self.distribution)
+            found[name] = version(name)
         except PackageNotFoundError:
-            return f"the package {self.distribution} is not installed"
-        if int(found.split(".")[0]) < self.lowest:
-            return f"{self.distribution} {found} is too old: {self.lowest} is the lowest that works"
-        return None
+            continue
+    return found
+
+
+@cache
+def _installed_there(packages: tuple[str, ...], python: Path) -> Mapping[str, str]:
+    try:
+        answer = subprocess.run(
+            [python, "-I", "-c", _ASK, *packages],
+            capture_output=True,
+            timeout=ASK_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return json.loads(answer.stdout)
 
 
 class ParserUnavailableError(Exception):
     """A parser that the config asks for is not installed; nothing was parsed."""
 
     def __init__(self, parser: Parser, *, reason: str, setting: str) -> None:
-        remedy = f"run `{parser.install}`"
-        if parser.instead:
-            remedy += f", or set {setting}: {parser.instead}"
-        super().__init__(f"the parser {parser.name} cannot be used: {reason}; {remedy}")
+        self.reason = f"{reason}; {remedy_of(parser, setting=setting)}"
+        super().__init__(f"the parser {parser.name} cannot be used: {self.reason}")
+
+
+def remedy_of(parser: Parser, *, setting: str) -> str:
+    """What to do about a missing parser; `setting` is the key of the config that chose it."""
+    remedy = f"run `{parser.install}`"
+    return f"{remedy}, or set {setting}: {parser.instead}" if parser.instead else remedy

@@ -3,6 +3,7 @@
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 HTML = "text/html"
 MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
@@ -11,6 +12,7 @@ SUFFIXES = {
     PDF: ".pdf",
     DOCX: ".docx",
     PPTX: ".pptx",
+    XLSX: ".xlsx",
     HTML: ".html",
     MARKDOWN: ".md",
     PLAIN: ".txt",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.media_types import DOCX, PDF, PPTX
+from rag_assets.documents.parsers.media_types import DOCX, PDF, PPTX, XLSX
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def inspect(path: str, media_type: str) -> Json:
     """
     if media_type == PDF:
         return asdict(_pdf(path))
-    size = _unpacked(path) if media_type in (DOCX, PPTX) else Path(path).stat().st_size
+    size = _unpacked(path) if media_type in (DOCX, PPTX, XLSX) else Path(path).stat().st_size
     return asdict(Inspection(1 + size // BYTES_A_PAGE, oversized=[]))
 
 

@@ -1,4 +1,4 @@
-"""PDF through PyMuPDF 2 in layout mode (AGPL): headings, tables as cells, reading order.
+"""PDF through PyMuPDF 2 in layout mode (AGPL): headings, tables as cells, reading order, pictures.
 
 Text is put together here rather than taken from PyMuPDF's Markdown, whose emphasis marks would
 enter the index and whose heading levels depend on which pages are parsed together.
@@ -9,16 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from rag_assets.documents.elements import (
-    Box,
-    Cells,
-    Element,
-    clean,
-    cleaned_cells,
-    markdown_of,
-    to_json,
-)
+from rag_assets.documents.elements import Box, Element, clean, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.page_view import PageView
+from rag_assets.documents.parsers.tables import table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -27,7 +21,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="pymupdf",
-    revision=1,
+    revision=2,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     instead="pdfium",
@@ -35,7 +29,7 @@ PARSER = Parser(
 )
 
 TYPES = {
-    "title": "heading",
+    "title": "title",
     "section-header": "heading",
     "text": "text",
     "list-item": "list",
@@ -49,10 +43,6 @@ TYPES = {
     "page-footer": "page_footer",
 }
 
-FEWEST_CELLS = 2
-"""Rows and columns below which a table is taken for text set in a box."""
-FEWEST_FILLED = 0.3
-"""Share of filled cells below which a table is taken for text."""
 WORD_GAP = 0.12
 """Distance between two spans, in type sizes, from which they are two words."""
 
@@ -97,7 +87,8 @@ def parse(path: str, pages: list[int] | None) -> Json:
 
         wanted = [number - 1 for number in pages] if pages else None
         layout = parse_document(document, pages=wanted, use_ocr=False, force_text=True)
-    return to_json(element for page in layout.pages or () for element in _elements(page))
+    with PageView(path) as view:
+        return to_json(element for page in layout.pages or () for element in _elements(page, view))
 
 
 @cache
@@ -122,7 +113,7 @@ def _single_threaded(options: "type[SessionOptions]") -> "Callable[[], SessionOp
     return make
 
 
-def _elements(page: "PageLayout") -> Iterator[Element]:
+def _elements(page: "PageLayout", view: PageView) -> Iterator[Element]:
     lost = _lost_lines(page)
     for block in page.boxes:
         kind = TYPES.get(block.boxclass, "text")
@@ -137,13 +128,15 @@ def _elements(page: "PageLayout") -> Iterator[Element]:
         if kind == "text" and lines and all(map(_is_code, lines)):
             kind = "code"
         text = clean(_TEXT_OF.get(kind, _prose)(lines))
-        if text or kind == "figure":
+        is_pictured = kind in ("figure", "formula")
+        if text or is_pictured:
             yield Element(
                 type=kind,
                 text=text,
                 page=page.page_number,
-                font_size=_font_size(lines) if kind == "heading" else None,
+                font_size=_font_size(lines) if kind in ("heading", "title") else None,
                 box=box,
+                image=view.picture(page.page_number, box) if is_pictured else None,
             )
     for line in lost:
         x0, y0, x1, y1 = line["bbox"]
@@ -174,20 +167,8 @@ def _is_inside(line: Line, place: Sequence[float]) -> bool:
 
 
 def _table(block: "LayoutBox", *, page: int, box: Box) -> Element:
-    """A table, or text that was taken for one: an abstract in a box, a list of authors."""
-    table = block.table or {}
-    cells = cleaned_cells(table.get("extract") or [])
-    if _is_table(cells):
-        return Element(type="table", text=markdown_of(cells), page=page, box=box, cells=cells)
-    text = "\n".join(" ".join(filter(None, row)) for row in cells)
-    return Element(type="text", text=clean(text), page=page, box=box)
-
-
-def _is_table(cells: Cells) -> bool:
-    if len(cells) < FEWEST_CELLS or len(cells[0]) < FEWEST_CELLS:
-        return False
-    filled = sum(bool(cell) for row in cells for cell in row)
-    return filled >= FEWEST_FILLED * len(cells) * len(cells[0])
+    """A table, or text that was taken for one; the grid of the layout knows no wide cells."""
+    return table_of((block.table or {}).get("extract") or [], page=page, box=box)
 
 
 def _is_code(line: Line) -> bool:

@@ -1,0 +1,199 @@
+"""What PDFium shows of the pages of a PDF: pictures of a part of a page, its words, their size.
+
+Engines that give only the box of a figure, a formula or a table look it up here, so that all of
+them yield the same pictures. Places are points from the top left of the page as it is shown,
+whatever its rotation and crop box.
+"""
+
+from collections.abc import Callable, Iterator
+from ctypes import byref, c_int
+from dataclasses import replace
+from functools import lru_cache
+from io import BytesIO
+from typing import TYPE_CHECKING, Self
+
+from rag_assets.documents.elements import Box, Element, Image, clean
+from rag_assets.documents.parsers.tables import Word, grid_of, table_of
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage
+
+DPI = 144
+LONGEST_SIDE = 2_000
+"""Pixels of a picture; a larger part of a page is drawn at less than `DPI`."""
+MARGIN = 2.0
+"""Points around a formula or figure that its box may have cut off."""
+MOST_PNG_BYTES = 300_000
+"""A larger picture is a photograph: it is kept as JPEG."""
+JPEG_QUALITY = 85
+WORD_GAP = 0.2
+"""Distance between two letters, in heights of type, from which they are two words."""
+RULE_WIDTH = 3.0
+"""Points; a thinner shape is a rule."""
+FRAME_SHARE = 0.8
+"""Of a block's area that a shape covers which only frames or shades it."""
+
+_STEPS = 100
+"""Parts of a point that PDFium's whole numbers tell apart."""
+
+
+class PageView:
+    """The pages of one PDF; a context manager."""
+
+    def __init__(self, path: str) -> None:
+        """Open the PDF at `path`."""
+        import pypdfium2
+
+        self._document = pypdfium2.PdfDocument(path)
+        self._page = lru_cache(maxsize=2)(self._load)
+        self.words = lru_cache(maxsize=2)(self._words)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._page.cache_clear()
+        self._document.close()
+
+    def __len__(self) -> int:
+        return len(self._document)
+
+    def picture(self, number: int, box: Box) -> Image | None:
+        """The part of page `number` in `box`; None if nothing of it lies on the page."""
+        page = self._page(number)
+        width, height = page.get_size()
+        left, top = max(0.0, box[0] - MARGIN), max(0.0, box[1] - MARGIN)
+        right, bottom = min(width, box[2] + MARGIN), min(height, box[3] + MARGIN)
+        if right - left <= 2 * MARGIN or bottom - top <= 2 * MARGIN:
+            return None
+        scale = min(DPI / 72, LONGEST_SIDE / max(right - left, bottom - top))
+        bitmap = page.render(scale=scale, crop=(left, height - bottom, width - right, top))
+        picture = bitmap.to_pil().convert("RGB")
+        for form, options in (("PNG", {}), ("JPEG", {"quality": JPEG_QUALITY})):
+            file = BytesIO()
+            picture.save(file, form, **options)
+            if file.tell() <= MOST_PNG_BYTES:
+                break
+        return Image.of(
+            file.getvalue(),
+            media_type=f"image/{form.lower()}",
+            width=picture.width,
+            height=picture.height,
+        )
+
+    def has_drawing(self, number: int, box: Box) -> bool:
+        """Whether page `number` shows anything but words, rules and a frame in `box`."""
+        import pypdfium2.raw as pdfium
+
+        page = self._page(number)
+        shown = _shown_by(page)
+        for item in page.get_objects(max_depth=1):
+            if item.type == pdfium.FPDF_PAGEOBJ_TEXT:
+                continue
+            left, bottom, right, top = item.get_bounds()
+            place = _box_of(shown(left, top), shown(right, bottom))
+            if not _is_inside(place, box):
+                continue
+            if item.type != pdfium.FPDF_PAGEOBJ_PATH:
+                return True
+            is_rule = min(place[2] - place[0], place[3] - place[1]) <= RULE_WIDTH
+            is_frame = _area(place) >= FRAME_SHARE * _area(box)
+            if not is_rule and not is_frame:
+                return True
+        return False
+
+    def words_in(self, number: int, box: Box) -> list[Word]:
+        """Words of page `number` whose middle lies in `box`, as the page's text holds them."""
+        return [word for word in self.words(number) if _is_inside(word.box, box)]
+
+    def type_size(self, number: int, box: Box) -> float | None:
+        """Height of the tallest word in `box`, in half points: headings are told apart by it."""
+        heights = [word.box[3] - word.box[1] for word in self.words_in(number, box)]
+        return round(max(heights) * 2) / 2 if heights else None
+
+    def _load(self, number: int) -> "PdfPage":
+        return self._document[number - 1]
+
+    def _words(self, number: int) -> list[Word]:
+        words: list[Word] = []
+        letters: list[tuple[str, Box]] = []
+        for letter, box in self._letters(self._page(number)):
+            if letters and (letter.isspace() or _is_apart(letters[-1][1], box)):
+                words.append(_joined(letters))
+                letters = []
+            if not letter.isspace():
+                letters.append((letter, box))
+        if letters:
+            words.append(_joined(letters))
+        return [word for word in words if word.text]
+
+    def _letters(self, page: "PdfPage") -> Iterator[tuple[str, Box]]:
+        """Characters with their boxes, in the order of the page's content."""
+        import pypdfium2.raw as pdfium
+
+        shown = _shown_by(page)
+        text = page.get_textpage()
+        edges = pdfium.FS_RECTF()
+        for place in range(text.count_chars()):
+            code = pdfium.FPDFText_GetUnicode(text, place)
+            if not pdfium.FPDFText_GetLooseCharBox(text, place, byref(edges)):
+                continue
+            box = _box_of(shown(edges.left, edges.top), shown(edges.right, edges.bottom))
+            yield chr(code) if code else " ", box
+        text.close()
+
+
+def _shown_by(page: "PdfPage") -> Callable[[float, float], tuple[float, float]]:
+    """Turns a place in the page's own coordinates into points from the top left as it is shown."""
+    import pypdfium2.raw as pdfium
+
+    width, height = page.get_size()
+    size = c_int(round(width * _STEPS)), c_int(round(height * _STEPS))
+    across, down = c_int(), c_int()
+
+    def shown(x: float, y: float) -> tuple[float, float]:
+        pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, x, y, byref(across), byref(down))
+        return across.value / _STEPS, down.value / _STEPS
+
+    return shown
+
+
+def _box_of(corner: tuple[float, float], other: tuple[float, float]) -> Box:
+    (x0, x1), (y0, y1) = (sorted(values) for values in zip(corner, other, strict=True))
+    return x0, y0, x1, y1
+
+
+def _area(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _is_inside(box: Box, place: Box) -> bool:
+    middle_x, middle_y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return place[0] <= middle_x <= place[2] and place[1] <= middle_y <= place[3]
+
+
+def _is_apart(box: Box, following: Box) -> bool:
+    """Whether `following` is no continuation of the word that ends with `box`."""
+    height = box[3] - box[1]
+    is_lower = abs((following[1] + following[3]) - (box[1] + box[3])) > height
+    return is_lower or not -height < following[0] - box[2] <= WORD_GAP * height
+
+
+def _joined(letters: list[tuple[str, Box]]) -> Word:
+    lefts, tops, rights, bottoms = zip(*(box for _, box in letters), strict=True)
+    text = clean("".join(letter for letter, _ in letters))
+    return Word(text, (min(lefts), min(tops), max(rights), max(bottoms)))
+
+
+def figure_of(view: PageView, *, page: int, box: Box, text: str = "") -> Element:
+    """A figure with its picture and words; a table or text where nothing is drawn in the box.
+
+    The bundled layout model takes tables without vertical rules and program listings for figures.
+    """
+    words = view.words_in(page, box)
+    text = text or " ".join(word.text for word in words)
+    if words and not view.has_drawing(page, box):
+        cells, spans = grid_of(words)
+        found = table_of(cells, page=page, box=box, spans=spans, text=text)
+        return replace(found, problem=None) if found.type == "text" else found
+    return Element(type="figure", text=text, page=page, box=box, image=view.picture(page, box))

@@ -1,0 +1,105 @@
+"""XLSX among the documents: each sheet a heading and a table, so that no workbook is lost.
+
+Sheets that are records row by row are better named under `sources.tables`: there each row is a
+unit of its own, with its headings in plain words.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from datetime import datetime, time
+from typing import TYPE_CHECKING, cast
+
+from rag_assets.documents.elements import Element, to_json
+from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.tables import spanned_grid, table_of
+from rag_assets.workers import Json
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.cell_range import CellRange
+    from openpyxl.worksheet.worksheet import Worksheet
+
+PARSER = Parser(
+    name="spreadsheet",
+    revision=1,
+    distribution="openpyxl",
+    install="pip install 'openpyxl>=3.1'",
+)
+
+MOST_CELLS = 50_000
+"""Of one sheet; a larger one holds data and is no table to read."""
+
+Placed = tuple[int, int, int, int, str]
+
+
+def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed as a whole
+    """Elements of the workbook: see the package's docstring.
+
+    Raises:
+        ParseError: It cannot be read, or one of its sheets is too large.
+    """
+    import zipfile
+
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        workbook = load_workbook(path, data_only=True, keep_links=False)
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise ParseError(f"is a damaged workbook ({error}): save it again from Excel") from error
+    elements = [
+        element
+        for sheet in workbook.worksheets
+        if sheet.sheet_state == "visible"
+        for element in _sheet(sheet)
+    ]
+    workbook.close()
+    return to_json(elements)
+
+
+def _sheet(sheet: "Worksheet") -> Iterator[Element]:
+    cells = list(_cells(sheet))
+    if not cells:
+        return
+    if len(cells) > MOST_CELLS:
+        raise ParseError(
+            f"its sheet {sheet.title!r} holds {len(cells):,} cells, more than {MOST_CELLS:,}: name "
+            "the file under sources.tables, where each row is a unit"
+        )
+    yield Element(type="heading", text=sheet.title, level=1)
+    grid, spans = spanned_grid(_without_empty_lines(cells))
+    yield table_of(grid, spans=spans)
+
+
+def _cells(sheet: "Worksheet") -> Iterator[Placed]:
+    """Cells that show something: row, column, rows, columns and text, from 1."""
+    wide: dict[tuple[int, int], tuple[int, int]] = {}
+    for area in cast("set[CellRange]", sheet.merged_cells.ranges):
+        left, top, right, bottom = area.bounds
+        wide[top, left] = (bottom - top + 1, right - left + 1)
+    # its rows would be walked to the last formatted cell, which may be the millionth
+    for (row, column), cell in sheet._cells.items():
+        if text := _shown(cell.value):
+            yield row, column, *wide.get((row, column), (1, 1)), text
+
+
+def _without_empty_lines(cells: Sequence[Placed]) -> Iterator[Placed]:
+    """The cells moved together, from 0, as if rows and columns that show nothing were not there."""
+    used_rows, used_columns = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
+    for row, column, rows, columns, text in cells:
+        top, left = bisect_left(used_rows, row), bisect_left(used_columns, column)
+        height = bisect_left(used_rows, row + rows) - top
+        width = bisect_left(used_columns, column + columns) - left
+        yield top, left, height, width, text
+
+
+def _shown(value: object) -> str:
+    """A value as a reader would write it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ")
+    return str(value).strip()

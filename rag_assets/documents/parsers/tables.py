@@ -1,0 +1,200 @@
+"""Tables: whether cells are a table at all, and cells from words where a parser gives only a box.
+
+The validity check stands in for the one that P3 (appendix A.2) leaves to an agent: a table has at
+least two rows and two columns, enough of its cells are filled, and its rows agree on the columns.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+
+from rag_assets.documents.elements import (
+    Box,
+    Cells,
+    Element,
+    Span,
+    clean,
+    cleaned_cells,
+    markdown_of,
+)
+
+FEWEST_CELLS = 2
+"""Rows and columns below which a table is taken for text set in a box."""
+FEWEST_FILLED = 0.3
+"""Share of filled cells below which a table is taken for text."""
+FEWEST_AGREEING = 0.5
+"""Share of rows that must fill two cells or more."""
+
+PHRASE_GAP = 0.6
+"""Distance between two words, in heights of type, from which they may stand in two columns."""
+COLUMN_GAP = 0.25
+"""Width, in heights of type, of a strip between two columns."""
+MOST_CROSSING = 0.15
+"""Share of the rows whose words may cross such a strip: headers that reach over columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word on a page, in points from the top left."""
+
+    text: str
+    box: Box
+
+
+def table_of(
+    cells: Iterable[Iterable[str | None]],
+    *,
+    page: int | None = None,
+    box: Box | None = None,
+    spans: Sequence[Span] = (),
+    text: str | None = None,
+) -> Element:
+    """A table, or text that was taken for one: an abstract in a box, a list of authors.
+
+    Args:
+        cells: Its rows.
+        page: Its page.
+        box: Its place on the page.
+        spans: Its wide cells.
+        text: Its words in reading order, for when it is none; else those of its cells.
+    """
+    grid = cleaned_cells(cells)
+    shape, sparse = _shape_problem(grid), _sparse_problem(grid)
+    if problem := shape or sparse:
+        words = text or "\n".join(" ".join(filter(None, row)) for row in grid)
+        return Element(type="text", text=clean(words), page=page, box=box, problem=problem)
+    return Element(
+        type="table",
+        text=markdown_of(grid),
+        page=page,
+        box=box,
+        cells=grid,
+        spans=tuple(spans) or None,
+        problem=_column_problem(grid, spans=spans),
+    )
+
+
+def _shape_problem(cells: Cells) -> str | None:
+    rows, columns = len(cells), len(cells[0]) if cells else 0
+    if rows < FEWEST_CELLS or columns < FEWEST_CELLS:
+        return f"no table: {rows} x {columns} cells, a table has at least 2 x 2"
+    return None
+
+
+def _sparse_problem(cells: Cells) -> str | None:
+    filled = sum(bool(cell) for row in cells for cell in row)
+    count = sum(map(len, cells))
+    if filled < FEWEST_FILLED * count:
+        return f"no table: {filled} of {count} cells are filled"
+    return None
+
+
+def _column_problem(cells: Cells, *, spans: Sequence[Span]) -> str | None:
+    """Rows of a single cell are headings inside a table; most of them make it doubtful."""
+    wide = {row for row, _, _, columns in spans if columns > 1}
+    rows = [row for place, row in enumerate(cells) if place not in wide]
+    agreeing = sum(sum(map(bool, row)) >= FEWEST_CELLS for row in rows)
+    if agreeing < FEWEST_AGREEING * len(rows):
+        return f"rows disagree on the columns: {agreeing} of {len(rows)} fill two cells or more"
+    return None
+
+
+def grid_of(words: Sequence[Word]) -> tuple[list[list[str]], list[Span]]:
+    """Rows and columns by the white space between the words of a table.
+
+    Words of one line make a row. A column ends where a strip of white runs down the table;
+    a few rows may cross it, and what crosses it is a cell that reaches over columns.
+
+    Returns:
+        The cells, and those that reach over several columns.
+    """
+    if not words:
+        return [], []
+    height = median(word.box[3] - word.box[1] for word in words) or 1.0
+    rows = [_phrases(line, gap=PHRASE_GAP * height) for line in _lines(words)]
+    edges = _column_edges(rows, least=COLUMN_GAP * height)
+    cells: list[list[str]] = []
+    spans: list[Span] = []
+    for place, row in enumerate(rows):
+        line = [""] * (len(edges) + 1)
+        for phrase in row:
+            first = bisect_right(edges, phrase.box[0])
+            last = max(first, bisect_right(edges, phrase.box[2]))
+            if line[first] == "" and last > first:
+                spans.append((place, first, 1, last - first + 1))
+            line[first] = f"{line[first]} {phrase.text}".lstrip()
+        cells.append(line)
+    return cells, spans
+
+
+def _lines(words: Sequence[Word]) -> list[list[Word]]:
+    """Words whose middles lie at the height of each other, from left to right."""
+    lines: list[list[Word]] = []
+    bottom = float("-inf")
+    for word in sorted(words, key=lambda word: word.box[1] + word.box[3]):
+        middle = (word.box[1] + word.box[3]) / 2
+        if middle > bottom:
+            lines.append([])
+            bottom = word.box[3]
+        lines[-1].append(word)
+    return [sorted(line, key=lambda word: word.box[0]) for line in lines]
+
+
+def _phrases(line: Sequence[Word], *, gap: float) -> list[Word]:
+    """Neighbouring words joined."""
+    phrases: list[Word] = []
+    for word in line:
+        if phrases and word.box[0] - phrases[-1].box[2] < gap:
+            last = phrases[-1]
+            box = (*last.box[:2], max(last.box[2], word.box[2]), last.box[3])
+            phrases[-1] = Word(f"{last.text} {word.text}", box)
+        else:
+            phrases.append(word)
+    return phrases
+
+
+def _column_edges(rows: Sequence[Sequence[Word]], *, least: float) -> list[float]:
+    """Middles of the white strips, at least `least` wide, that few rows cross."""
+    allowed = int(MOST_CROSSING * len(rows))
+    changes = [(x, change) for row in rows for word in row for x, change in _interval(word)]
+    edges: list[float] = []
+    crossing = 0
+    opened: float | None = None
+    for x, group in groupby(sorted(changes), key=lambda change: change[0]):
+        before = crossing
+        crossing += sum(change for _, change in group)
+        if before > allowed >= crossing:
+            opened = x
+        elif before <= allowed < crossing and opened is not None:
+            if x - opened >= least:
+                edges.append((opened + x) / 2)
+            opened = None
+    return edges
+
+
+def _interval(word: Word) -> tuple[tuple[float, int], tuple[float, int]]:
+    return (word.box[0], 1), (word.box[2], -1)
+
+
+def spanned_grid(
+    placed: Iterable[tuple[int, int, int, int, str]],
+) -> tuple[list[list[str]], list[Span]]:
+    """Cells given as row, column, rows, columns and text, in a grid.
+
+    Returns:
+        The full grid, each text in the first place of its cell, and the cells that are wide.
+    """
+    cells = list(placed)
+    height = max((row + rows for row, _, rows, _, _ in cells), default=0)
+    width = max((column + columns for _, column, _, columns, _ in cells), default=0)
+    grid = [[""] * width for _ in range(height)]
+    for row, column, _, _, text in cells:
+        grid[row][column] = text
+    spans = [
+        (row, column, rows, columns)
+        for row, column, rows, columns, _ in cells
+        if rows > 1 or columns > 1
+    ]
+    return grid, spans
