@@ -1,11 +1,13 @@
 """What is known of a parser without loading it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from rag_assets.documents.elements import Element
+from rag_assets.workers import Json
 
 
 class ParseError(ValueError):
@@ -30,6 +32,10 @@ class Parser:
     harmless_bytes: int = 0
     """Files up to this size are parsed in the process of the refresh: nothing native touches them
     and the time they take grows with their size alone."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """What its function takes beside path and pages; part of the version."""
+    calls_servers: bool = False
+    """Whether the config names servers that it calls; all others parse without a network."""
 
     @property
     def function(self) -> str:
