@@ -95,6 +95,34 @@ ELEMENT_TYPES = (
 HEADINGS = ("title", "heading")
 """Types of the elements that open a section."""
 
+ACCOUNTS = pa.schema(
+    [
+        _required("document_id", pa.string(), "the document"),
+        _required("fingerprint", pa.string(), "what its elements were made from"),
+        _required("content", pa.string(), "the same without the helpers of its parser"),
+        _required("plain", pa.bool_(), "whether the parser read every page, without a helper"),
+        _column("pages", pa.int32(), "pages or slides of the file; NULL where there are none"),
+        _required("parsed", pa.int32(), "how many of them were read"),
+        _required("engines", pa.string(), "JSON list of engine and the pages that it read"),
+        _required("replaced", pa.string(), "JSON list of pages and why a helper read them"),
+        _required("failed", pa.string(), "JSON list of pages and why nobody could read them"),
+        _required("scanned", pa.string(), "pages without a text layer, such as 3, 5-9"),
+        _required("empty", pa.string(), "pages that were read and gave nothing"),
+        _required("lost_pages", pa.int32(), "how many pages nobody could read"),
+        _required("empty_pages", pa.int32(), "how many pages gave nothing"),
+        _required("layer_letters", pa.int64(), "letters and digits of the file's text layer"),
+        _required("lost_letters", pa.int64(), "how many of them no element has"),
+        _required("letters", pa.int64(), "letters and digits of the elements"),
+        _required("garbled", pa.int64(), "characters of the elements that make no sense"),
+        _required("tables", pa.int32(), "tables that the layout saw"),
+        _required("sound_tables", pa.int32(), "tables that passed their validity check"),
+        _required("figures", pa.int32(), "figures that the layout saw"),
+        _required("kept_figures", pa.int32(), "figures with a picture or words"),
+        _column("language", pa.string(), "ISO 639-1 code of most of its text; NULL if unknown"),
+    ]
+)
+"""What became of each document, one table for each parser. Key: `document_id`."""
+
 IMAGES = pa.schema(
     [
         _required("image", pa.string(), "SHA-256 of the bytes"),
@@ -272,6 +300,11 @@ def elements_table(parser: str) -> str:
 def descriptions_table(parser: str) -> str:
     """Name of the table of descriptions of the figures that `parser` found."""
     return f"descriptions__{parser}"
+
+
+def accounts_table(parser: str) -> str:
+    """Name of the table that tells what became of each document under `parser`."""
+    return f"accounts__{parser}"
 
 
 def chunks_table(parser: str, chunking: str) -> str:

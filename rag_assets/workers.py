@@ -74,12 +74,15 @@ class Task:
     """What the function reads, as its argument `path`: a copy where the worker is elsewhere."""
     python: Path | None = None
     """The interpreter that runs it; this one if None."""
+    offline: bool = False
+    """Whether a worker process refuses it the network."""
 
     @property
     def call(self) -> dict[str, Json]:
         """What is called, and with what."""
         path = {"path": str(self.file)} if self.file else {}
-        return {"function": self.function, "arguments": {**self.arguments, **path}}
+        arguments = {**self.arguments, **path}
+        return {"function": self.function, "arguments": arguments, "offline": self.offline}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,10 @@ class Failed:
 
 
 Outcome: TypeAlias = Done | Failed
+
+
+class NetworkRefusedError(RuntimeError):
+    """A task that has no need of the network wanted to use it."""
 
 
 def run_here(task: Task) -> Outcome:
@@ -374,6 +381,8 @@ def main() -> None:
     """Serve tasks from standard input until it ends."""
     if memory := int(sys.argv[1]):
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    network = _Network()
+    sys.addaudithook(network.watch)
     calls, replies = _private_pipes()
     tasks: queue.SimpleQueue[dict[str, Json]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(calls, tasks), daemon=True).start()
@@ -381,9 +390,27 @@ def main() -> None:
         call = tasks.get()
         signal.setitimer(signal.ITIMER_REAL, float(str(call["seconds"])) + GRACE_SECONDS)
         _reply(replies, _BEGUN, b"")
+        network.is_refused = bool(call.get("offline"))
         kind, payload = _answer(call)
         signal.setitimer(signal.ITIMER_REAL, 0)
         _reply(replies, kind, payload)
+
+
+class _Network:
+    """Refuses what Python code of a task does to reach another machine, while it is told to."""
+
+    def __init__(self) -> None:
+        self.is_refused = False
+
+    def watch(self, event: str, arguments: tuple[object, ...]) -> None:
+        """The audit hook: what runs here cannot take it away again."""
+        if not self.is_refused or not event.startswith("socket."):
+            return
+        if event in ("socket.getaddrinfo", "socket.gethostbyname"):
+            raise NetworkRefusedError(f"it wanted to look up {arguments[0]!r} in the network")
+        if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+            if not isinstance(address := arguments[1], (str, bytes)):  # that is a socket's file
+                raise NetworkRefusedError(f"it wanted to reach {address} over the network")
 
 
 def _reply(replies: IO[bytes], kind: bytes, payload: bytes) -> None:

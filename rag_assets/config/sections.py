@@ -197,6 +197,16 @@ class Parser(Section):
     seconds_per_task: float = Field(30, gt=0, description="time limit of a task, before its pages")
     seconds_per_page: float = Field(6, gt=0, description="time limit added for each page")
     max_pages: int = Field(5_000, gt=0, description="longer documents are quarantined")
+    fallback: list[Literal["pymupdf", "pdfium"]] = Field(
+        ["pdfium"], description="engines that are given the pages on which those before failed"
+    )
+    ocr: Literal["rapidocr", "tesseract", "none"] = Field(
+        "rapidocr", description="reads the pages of a PDF that have no text layer"
+    )
+    ocr_languages: list[str] = Field(
+        ["en"], min_length=1, description="what tesseract expects; rapidocr needs not be told"
+    )
+    tesseract: str = Field("tesseract", description="the program, or its path")
 
 
 class Chunking(Section):

@@ -2,9 +2,11 @@
 
 The fingerprint of a document covers its bytes, its media type and the parser, not its name: a
 renamed file, or the same bytes under a second name, takes over the elements that are already
-there. What fails is a value: page ranges that took too long or crashed their worker are named in
-the quarantine and tried again at the next refresh; a file that cannot be read waits until it
-changes.
+there; so does a document that its parser read without help, when only a helper (text recognition,
+the next parser of the chain) is another than before. What fails is a value: pages that took too
+long or crashed their worker are named in the quarantine and tried again at the next refresh; a
+file that cannot be read waits until it changes. What became of each page stands in the document's
+account, beside its elements.
 """
 
 import time
@@ -18,16 +20,20 @@ import pyarrow.compute as pc
 
 from rag_assets import images, schemas, sync
 from rag_assets.config import Config
+from rag_assets.documents.accounts import Accounts, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
 from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import parsers_of
+from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.parsers.media_types import PDF
 from rag_assets.documents.parsing import Content, Parsed, Parsing
 from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.keys import KeyIndex
 from rag_assets.places import remove_folder
+from rag_assets.quality.languages import language_of_each
 from rag_assets.store import Store, is_one_of, parts_of
 
 REVISION = 2
@@ -91,9 +97,11 @@ def refresh_elements(
     target = elements_target(parser)
     sources = {source.name: source for source in config.sources.documents}
     scratch = store.root / "scratch" / target.name
-    work = _Pass(store, target, parser=parser, parsers=parsers, log=log)
+    chain = chain_of(settings, name=parser)
+    work = _Pass(store, target, parser=parser, parsers=parsers, chain=chain, log=log)
 
-    packages = sorted({name for each in parsers.values() for name in each.packages})
+    readers = [*parsers.values(), *chain.fallback, *([chain.ocr] if chain.ocr else [])]
+    packages = sorted({name for each in readers for name in each.packages})
     with for_parsing(config.execution, memory_bytes=MEMORY_A_WORKER, packages=packages) as executor:
 
         def transform(changed: pa.Table) -> Iterator[sync.Batch]:
@@ -103,6 +111,7 @@ def refresh_elements(
                 parsing = Parsing(
                     settings,
                     name=parser,
+                    chain=chain,
                     sources=sources,
                     scratch=Path(folder),
                     executor=executor,
@@ -132,6 +141,7 @@ class _Pass:
         *,
         parser: str,
         parsers: Mapping[str, Parser],
+        chain: Chain,
         log: Callable[[str], None],
     ) -> None:
         self.contents = 0
@@ -140,7 +150,9 @@ class _Pass:
         self._target = target
         self._parser = parser
         self._parsers = parsers
+        self._chain = chain
         self._log = log
+        self._accounts = Accounts(store, parser=parser)
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
 
     def made_from(self) -> str:
@@ -148,11 +160,12 @@ class _Pass:
         name = schemas.DOCUMENT_FILES_TABLE
         manifest = sync.current_version(self._store, name, key="document_id")
         recipes = {media_type: parser.version for media_type, parser in self._parsers.items()}
-        return fingerprint(manifest, recipes, REVISION)
+        return fingerprint(manifest, recipes, self._chain.version, REVISION)
 
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""
         self._manifest = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        self._accounts.forget(besides=self._manifest["document_id"])
         return sync.with_recipe(
             self._manifest.select(["document_id"]).append_column("content", self._contents()),
             key="document_id",
@@ -174,11 +187,19 @@ class _Pass:
             else:
                 by_content.setdefault(content, []).append(file)
         if refused:
+            self._accounts.drop([failure.key for failure in refused])
             yield sync.Batch(CONTENT.empty_table(), done=(), failed=refused)
 
         version = self._store.version(self._target.name)
         held = self._held(list(by_content), version=version)
         copies = [(file, held[key]) for key in held for file in by_content.pop(key)]
+        copies += self._unaffected(by_content, version=version)
+        self._accounts.copy(
+            [(file.document_id, origin) for file, origin in copies],
+            fingerprints=dict(
+                zip(changed["key"].to_pylist(), changed["fingerprint"].to_pylist(), strict=True)
+            ),
+        )
         yield from self._copied(copies, version=version)
         yield from self._parsed(by_content, parsing)
 
@@ -196,10 +217,55 @@ class _Pass:
                 found.append(fingerprint(status, reason, sha256, media_type))
         for media_type, places in parsed.items():
             version = self._parsers[media_type].version
-            contents = fingerprints((found[place] for place in places), media_type, version)
+            recipe = [version, self._chain.version] if media_type == PDF else version
+            contents = fingerprints((found[place] for place in places), media_type, recipe)
             for place, content in zip(places, contents, strict=True):
                 found[place] = content
         return pa.array(found, pa.string())
+
+    def _unaffected(
+        self, by_content: dict[str, list[SourceFile]], *, version: int
+    ) -> list[tuple[SourceFile, str]]:
+        """Documents that only a helper they did not need has changed for: taken out, as copies."""
+        files = {
+            file.document_id: (content, file)
+            for content, held in by_content.items()
+            for file in held
+            if file.media_type == PDF
+        }
+        plain = self._accounts.plain(
+            {document: self._content_alone(file) for document, (_, file) in files.items()}
+        )
+        stored = self._fingerprints(list(plain), version=version)
+        unaffected = []
+        for document, fingerprint_then in plain.items():
+            if stored.get(document) == fingerprint_then:
+                content, file = files[document]
+                by_content[content].remove(file)
+                if not by_content[content]:
+                    del by_content[content]
+                unaffected.append((file, document))
+        return unaffected
+
+    def _content_alone(self, file: SourceFile) -> str:
+        """What the elements of a file are made of, the helpers of its parser aside."""
+        version = self._parsers[str(file.media_type)].version
+        return fingerprint(file.sha256, file.media_type, version, REVISION)
+
+    def _fingerprints(self, documents: Sequence[str], *, version: int) -> dict[str, str]:
+        """What the stored elements of documents were made from."""
+        found: dict[str, str] = {}
+        for part in parts_of(documents):
+            rows = self._store.read(
+                self._target.name,
+                columns=["document_id", "fingerprint"],
+                where=is_one_of("document_id", part),
+                version=version,
+            )
+            found |= dict(
+                zip(rows["document_id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True)
+            )
+        return found
 
     def _refusal(self, file: SourceFile) -> str | None:
         """Why a file is not even opened."""
@@ -282,12 +348,26 @@ class _Pass:
         self, parsed: Iterable[Parsed], by_content: Mapping[str, Sequence[SourceFile]]
     ) -> sync.Batch:
         rows = _Rows()
-        for item in parsed:
-            for file in by_content[item.content.key]:
-                rows.add(item, file)
+        kept = [(item, file) for item in parsed for file in by_content[item.content.key]]
+        for item, file in kept:
+            rows.add(item, file)
         found = (element for elements in rows.elements.values() for element in elements)
         images.keep(self._store, pictures(found), log=self._log)
-        table = to_arrow(rows.elements, parser=self._parser)
+        table = _with_languages(to_arrow(rows.elements, parser=self._parser))
+        languages = _language_of_documents(table)
+        self._accounts.keep(
+            [
+                Entry(
+                    document_id=file.document_id,
+                    fingerprint=item.content.key,
+                    content=self._content_alone(file),
+                    account=item.account,
+                    elements=item.elements,
+                    language=languages.get(file.document_id),
+                )
+                for item, file in kept
+            ]
+        )
         return sync.Batch(table, list(rows.elements), rows.failed)
 
 
@@ -313,6 +393,26 @@ class _Rows:
                     "environment" if passing else "input",
                 )
             )
+
+
+def _with_languages(table: pa.Table) -> pa.Table:
+    """Elements with their languages, where their text tells; what a parser says of them stays."""
+    if not table.num_rows:
+        return table
+    place = table.schema.get_field_index("language")
+    told = language_of_each(table["text"].combine_chunks())
+    return table.set_column(place, CONTENT.field(place), pc.coalesce(table["language"], told))
+
+
+def _language_of_documents(table: pa.Table) -> dict[str, str]:
+    """For each document the language of most of its text."""
+    told = table.select(["document_id", "language"]).append_column(
+        "letters", pc.utf8_length(table["text"])
+    )
+    told = told.filter(pc.is_valid(told["language"]))
+    sums = told.group_by(["document_id", "language"]).aggregate([("letters", "sum")])
+    rows = sums.sort_by([("letters_sum", "ascending"), ("language", "descending")])
+    return dict(zip(rows["document_id"].to_pylist(), rows["language"].to_pylist(), strict=True))
 
 
 def _in_batches(parsed: Iterable[Parsed]) -> Iterator[list[Parsed]]:

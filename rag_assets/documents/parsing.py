@@ -1,24 +1,35 @@
 """Files through parsers, in worker processes, page range by page range; small texts right here.
 
 Nothing here knows a table. Whatever a file does to its parser, the outcome is a value: the
-elements of the page ranges that went well, and a problem for each that did not.
+elements of the pages that went well, and a reason for each that did not. A range that fails is
+tried again page by page; a page that fails goes to the next parser of the chain.
 """
 
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from rag_assets import config
+from rag_assets.documents.account import Account, grouped, named
 from rag_assets.documents.elements import Element, from_json
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.documents.parsers import preflight
+from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
-from rag_assets.documents.parsers.preflight import Inspection
+from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection
 from rag_assets.documents.sections import with_sections
 from rag_assets.executors import Executor
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
+
+MOST_FAILURES = 3
+"""Pages of a file that may hang, crash or exhaust a parser before it is given no more of them."""
+PAGES_A_SCAN = 4
+"""Pages that one task of text recognition reads."""
+SECONDS_A_SCAN = 60.0
+"""Time limit that each of these pages adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,7 @@ class Parsed:
     pages: int
     """Pages parsed; 0 for formats without pages."""
     problems: list[Problem]
+    account: Account
 
 
 @dataclass(slots=True)
@@ -58,10 +70,38 @@ class _Open:
     content: Content
     path: Path
     tasks: int = 0
-    pages: int = 0
+    """What has been planned and is not done."""
     parts: dict[int, list[Element]] = field(default_factory=dict)
-    """Elements by the first page of their range."""
+    """Elements by their page; of a file without pages, all under 0."""
     problems: list[Problem] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
+    failed: dict[int, Problem] = field(default_factory=dict)
+    """Pages that nobody could read."""
+    costly: Counter[str] = field(default_factory=Counter)
+    """How many pages hung, crashed or exhausted each parser."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Pages for one task."""
+
+    opened: _Open
+    pages: list[int] | None
+    """None: the file as a whole."""
+    chain: tuple[Parser, ...]
+    """Who reads them, and who is next."""
+    length: int
+    problems: tuple[Problem, ...] = ()
+    """Why those before in the chain did not."""
+
+    @property
+    def parser(self) -> Parser:
+        return self.chain[0]
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether its parser has cost too much on other pages of the file."""
+        return self.opened.costly[self.parser.name] >= MOST_FAILURES
 
 
 class Parsing:
@@ -72,6 +112,7 @@ class Parsing:
         settings: config.Parser,
         *,
         name: str,
+        chain: Chain,
         sources: Mapping[str, config.DocumentSource],
         scratch: Path,
         executor: Executor,
@@ -81,16 +122,19 @@ class Parsing:
         Args:
             settings: Page ranges and limits.
             name: What the config calls them, for reasons that name a setting.
+            chain: Who helps where the parser of a PDF fails or finds no text layer.
             sources: Where files lie, by name.
             scratch: An existing folder for copies of the files at work.
             executor: Where they are parsed; it is left open.
         """
         self._settings = settings
         self._name = name
+        self._chain = chain
         self._readers = {name: SourceReader(source) for name, source in sources.items()}
         self._scratch = scratch
         self._executor = executor
-        self._tasks: dict[str, tuple[_Open, list[int] | None]] = {}
+        self._waiting: deque[_Range] = deque()
+        self._tasks: dict[str, _Range | _Open] = {}
 
     def run(self, contents: Iterable[Content]) -> Iterator[Parsed]:
         """Parse `contents` and yield each as it is finished.
@@ -100,45 +144,80 @@ class Parsing:
         waiting = iter(contents)
         yield from self._draw(waiting)
         for task, outcome in self._executor.finished():
-            opened, pages = self._tasks.pop(task.key)
-            opened.tasks -= 1
-            if task.function == preflight.FUNCTION:
+            subject = self._tasks.pop(task.key)
+            if isinstance(subject, _Open):
+                opened = subject
                 self._plan(opened, outcome)
             else:
-                _take(opened, outcome, pages=pages)
+                opened = subject.opened
+                self._take(subject, outcome)
+            opened.tasks -= 1
             if not opened.tasks:
                 yield self._finish(opened)
             yield from self._draw(waiting)
 
     def _draw(self, waiting: Iterator[Content]) -> Iterator[Parsed]:
-        """Open as many files as keep the workers busy; those that cannot be read are finished."""
-        while self._executor.has_room and (content := next(waiting, None)) is not None:
-            media_type = str(content.file.media_type)
-            if content.file.size <= content.parser.harmless_bytes:
-                yield self._read_here(content, media_type)
-                continue
-            path = self._scratch / f"{content.key}{SUFFIXES[media_type]}"
-            opened = _Open(content, path)
-            try:
-                self._reader(content.file).fetch(content.file, to=path)
-            except FetchError as error:
-                opened.problems.append(Problem(str(error), error.kind))
-                yield self._finish(opened)
-                continue
-            arguments = {"media_type": media_type}
-            task = Task(content.key, preflight.FUNCTION, arguments, preflight.SECONDS, file=path)
-            self._submit(task, opened, pages=None)
+        """Keep the workers busy: with what is planned, then with further files.
+
+        Files that cannot be read, or of which nothing is left to be tried, are finished.
+        """
+        while self._executor.has_room:
+            if self._waiting:
+                yield from self._begin(self._waiting.popleft())
+            elif (content := next(waiting, None)) is not None:
+                yield from self._open(content)
+            else:
+                return
+
+    def _open(self, content: Content) -> Iterator[Parsed]:
+        media_type = str(content.file.media_type)
+        if content.file.size <= content.parser.harmless_bytes:
+            yield self._read_here(content, media_type)
+            return
+        opened = _Open(content, self._scratch / f"{content.key}{SUFFIXES[media_type]}")
+        try:
+            self._reader(content.file).fetch(content.file, to=opened.path)
+        except FetchError as error:
+            opened.problems.append(Problem(str(error), error.kind))
+            yield self._finish(opened)
+            return
+        arguments = {"media_type": media_type, "most_pages": self._settings.max_pages}
+        task = Task(
+            content.key,
+            preflight.FUNCTION,
+            arguments,
+            preflight.SECONDS,
+            file=opened.path,
+            offline=True,
+        )
+        opened.tasks = 1
+        self._submit(task, opened)
+
+    def _begin(self, part: _Range) -> Iterator[Parsed]:
+        """Hand out a range, unless its parser is given no more of this file."""
+        if part.is_given_up:
+            self._pass_on(part, (*part.problems, _given_up(part.parser)))
+            part.opened.tasks -= 1
+            if not part.opened.tasks:
+                yield self._finish(part.opened)
+            return
+        self._submit(self._task(part), part)
+
+    def _submit(self, task: Task, subject: "_Range | _Open") -> None:
+        self._tasks[task.key] = subject
+        self._executor.submit(task)
 
     def _read_here(self, content: Content, media_type: str) -> Parsed:
         """Parse a harmless file in this process."""
         try:
             found = self._reader(content.file).read(content.file)
-            return _parsed(content, content.parser.elements(found, media_type))
+            elements = content.parser.elements(found, media_type)
+            return self._parsed(content, _by(content.parser, elements))
         except FetchError as error:
             problem = Problem(str(error), error.kind)
         except Exception as error:  # whatever a parser raises concerns its file alone
             problem = _problem(failure_of(error), content.parser)
-        return _parsed(content, [], problems=[problem])
+        return self._parsed(content, [], problems=[problem])
 
     def _reader(self, file: SourceFile) -> SourceReader:
         reader = self._readers.get(file.source)
@@ -149,12 +228,14 @@ class Parsing:
 
     def _plan(self, opened: _Open, outcome: Outcome) -> None:
         """Cut the file into page ranges, once it is known how long it is."""
+        content = opened.content
         if isinstance(outcome, Failed):
-            opened.problems.append(_problem(outcome, opened.content.parser))
+            opened.problems.append(_problem(outcome, content.parser))
             return
         found = Inspection.of(outcome.value)
-        if opened.content.file.media_type != PDF:
-            self._submit_range(opened, None, length=found.pages)
+        opened.account = Account(found.pages, letters=found.letters, scanned=found.scanned)
+        if content.file.media_type != PDF:
+            self._add(_Range(opened, None, (content.parser,), found.work))
             return
         most = self._settings.max_pages
         if found.pages > most:
@@ -164,63 +245,163 @@ class Parsing:
             )
             opened.problems.append(Problem(reason, "input"))
             return
-        if found.oversized:
-            reason = (
-                f"{_named(found.oversized)} left out: larger than {preflight.LARGEST_PAGE:,.0f} pt"
-            )
-            opened.problems.append(Problem(reason, "input"))
-        numbers = [
-            number for number in range(1, found.pages + 1) if number not in set(found.oversized)
+        self._plan_pages(opened, found)
+
+    def _plan_pages(self, opened: _Open, found: Inspection) -> None:
+        reason = f"left out: larger than {preflight.LARGEST_PAGE:,.0f} pt"
+        opened.failed |= {page: Problem(reason, "input") for page in found.oversized}
+        scanned = set(found.scanned)
+        if self._chain.ocr:
+            for part in _cut(found.scanned, PAGES_A_SCAN):
+                self._add(_Range(opened, part, (self._chain.ocr,), len(part)))
+        elif self._settings.ocr != "none":
+            reason = f"no text layer, and {self._chain.no_ocr}"
+            opened.failed |= {page: Problem(reason, "input") for page in found.scanned}
+        else:
+            scanned.clear()
+        others = [
+            page
+            for page in range(1, found.pages + 1)
+            if page not in scanned and page not in opened.failed
         ]
-        for start in range(0, len(numbers), self._settings.pages_per_task):
-            part = numbers[start : start + self._settings.pages_per_task]
-            self._submit_range(opened, part, length=len(part))
+        chain = (opened.content.parser, *self._chain.fallback)
+        for part in _cut(others, self._settings.pages_per_task):
+            self._add(_Range(opened, part, chain, len(part)))
 
-    def _submit_range(self, opened: _Open, pages: list[int] | None, *, length: int) -> None:
-        self._submit(self._task(opened, pages, length=length), opened, pages=pages)
+    def _add(self, *parts: _Range) -> None:
+        for part in parts:
+            part.opened.tasks += 1
+            self._waiting.append(part)
 
-    def _task(self, opened: _Open, pages: list[int] | None, *, length: int) -> Task:
-        content = opened.content
-        limit = self._settings.seconds_per_task + length * self._settings.seconds_per_page
-        key = f"{content.key} {pages[0] if pages else 'all'}"
-        parser = content.parser
-        arguments = {"pages": pages, **parser.options}
-        return Task(key, parser.function, arguments, limit, file=opened.path, python=parser.python)
+    def _add_first(self, *parts: _Range) -> None:
+        for part in reversed(parts):
+            part.opened.tasks += 1
+            self._waiting.appendleft(part)
 
-    def _submit(self, task: Task, opened: _Open, *, pages: list[int] | None) -> None:
-        opened.tasks += 1
-        self._tasks[task.key] = opened, pages
-        self._executor.submit(task)
+    def _task(self, part: _Range) -> Task:
+        content, parser = part.opened.content, part.parser
+        key = f"{content.key} {parser.name} {part.pages[0] if part.pages else 'all'}"
+        a_page = self._settings.seconds_per_page
+        if parser is self._chain.ocr:
+            a_page = max(a_page, SECONDS_A_SCAN)
+        return Task(
+            key,
+            parser.function,
+            {"pages": part.pages, **parser.options},
+            self._settings.seconds_per_task + part.length * a_page,
+            file=part.opened.path,
+            python=parser.python,
+            offline=not parser.calls_servers,
+        )
+
+    def _take(self, part: _Range, outcome: Outcome) -> None:
+        if isinstance(outcome, Done):
+            self._keep(part, _by(part.parser, from_json(outcome.value)))
+            return
+        problem = _problem(outcome, part.parser)
+        if part.pages is None:
+            part.opened.problems.append(problem)
+        elif len(part.pages) > 1:
+            single = (replace(part, pages=[page], length=1) for page in part.pages)
+            self._add_first(*single)
+        else:
+            if outcome.kind != "error":
+                part.opened.costly[part.parser.name] += 1
+            self._pass_on(part, (*part.problems, problem))
+
+    def _keep(self, part: _Range, elements: Sequence[Element]) -> None:
+        """Take the elements of a range; pages whose text the parser did not see are passed on."""
+        opened = part.opened
+        if part.pages is None:
+            opened.parts[0] = list(elements)
+            return
+        found: dict[int, list[Element]] = {page: [] for page in part.pages}
+        for element in elements:
+            found.setdefault(element.page or part.pages[0], []).append(element)
+        for page, held in found.items():
+            letters = opened.account.letters[page - 1] if opened.account.letters else 0
+            if not held and letters >= FEWEST_LETTERS and part.parser is not self._chain.ocr:
+                reason = f"the parser {part.parser.name} found none of its {letters:,} letters"
+                missed = replace(part, pages=[page], length=1)
+                self._pass_on(missed, (*part.problems, Problem(reason, "input")))
+                continue
+            opened.parts[page] = held
+            opened.account.engines[page] = part.parser.name
+            if part.problems:
+                opened.account.replaced[page] = _joined(part.problems).reason
+
+    def _pass_on(self, part: _Range, problems: tuple[Problem, ...]) -> None:
+        """Give pages to the next parser of the chain, or up."""
+        if len(part.chain) > 1:
+            self._add_first(replace(part, chain=part.chain[1:], problems=problems))
+            return
+        part.opened.failed |= dict.fromkeys(part.pages or (), _joined(problems))
 
     def _finish(self, opened: _Open) -> Parsed:
         opened.path.unlink(missing_ok=True)
-        found = [element for first in sorted(opened.parts) for element in opened.parts[first]]
-        return _parsed(opened.content, found, pages=opened.pages, problems=opened.problems)
+        found = [element for page in sorted(opened.parts) for element in opened.parts[page]]
+        opened.account.failed = {page: item.reason for page, item in opened.failed.items()}
+        kinds = {problem.reason: problem.kind for problem in opened.failed.values()}
+        by_page = [
+            Problem(f"{named(pages)}: {reason}", kinds[reason])
+            for pages, reason in grouped(opened.account.failed)
+        ]
+        return self._parsed(
+            opened.content,
+            found,
+            problems=[*opened.problems, *by_page],
+            account=opened.account,
+        )
+
+    def _parsed(
+        self,
+        content: Content,
+        found: Sequence[Element],
+        *,
+        problems: Sequence[Problem] = (),
+        account: Account | None = None,
+    ) -> Parsed:
+        elements = with_sections(found, slides=content.file.media_type == PPTX)
+        account = account or Account()
+        pages = len(account.engines or {element.page for element in elements} - {None})
+        if any(element.text for element in elements):
+            return Parsed(content, elements, pages, list(problems), account)
+        reasons = list(problems) or [Problem(self._why_empty(content), "input")]
+        return Parsed(content, [], pages, reasons, account)
+
+    def _why_empty(self, content: Content) -> str:
+        if content.file.media_type != PDF:
+            return "holds no text: restore it or leave it out with sources.documents.exclude"
+        if self._chain.ocr:
+            return f"has no text layer, and {self._chain.ocr.name} finds no text on its pages"
+        return (
+            f"has no text layer (scanned pages?), and {self._chain.no_ocr}: set it to rapidocr or "
+            "tesseract"
+        )
 
 
-def _parsed(
-    content: Content,
-    found: Sequence[Element],
-    *,
-    pages: int = 0,
-    problems: Sequence[Problem] = (),
-) -> Parsed:
-    elements = with_sections(found, slides=content.file.media_type == PPTX)
-    if any(element.text for element in elements):
-        return Parsed(content, elements, pages, list(problems))
-    return Parsed(content, [], pages, list(problems) or [Problem(_why_empty(content), "input")])
+def _by(parser: Parser, elements: Iterable[Element]) -> list[Element]:
+    return [replace(element, engine=parser.name) for element in elements]
 
 
-def _take(opened: _Open, outcome: Outcome, *, pages: list[int] | None) -> None:
-    if isinstance(outcome, Done):
-        elements = from_json(outcome.value)
-        opened.parts[pages[0] if pages else 0] = elements
-        opened.pages += len(pages or {element.page for element in elements} - {None})
-        return
-    problem = _problem(outcome, opened.content.parser)
-    if pages:
-        problem = Problem(f"{_named(pages)}: {problem.reason}", problem.kind)
-    opened.problems.append(problem)
+def _cut(pages: Sequence[int], length: int) -> Iterator[list[int]]:
+    for start in range(0, len(pages), length):
+        yield list(pages[start : start + length])
+
+
+def _given_up(parser: Parser) -> Problem:
+    reason = (
+        f"the parser {parser.name} was given up after {MOST_FAILURES} pages of the file that it "
+        "could not bear; it is tried again at the next refresh"
+    )
+    return Problem(reason, "environment")
+
+
+def _joined(problems: Sequence[Problem]) -> Problem:
+    """What every parser of a chain had to say; the environment is to blame where it was once."""
+    reason = "; then ".join(dict.fromkeys(problem.reason for problem in problems))
+    is_passing = any(problem.kind == "environment" for problem in problems)
+    return Problem(reason, "environment" if is_passing else "input")
 
 
 def _problem(failure: Failed, parser: Parser) -> Problem:
@@ -238,21 +419,3 @@ def _problem(failure: Failed, parser: Parser) -> Problem:
         "at the next refresh",
         "environment",
     )
-
-
-def _why_empty(content: Content) -> str:
-    if content.file.media_type == PDF:
-        return (
-            f"has no text layer (scanned pages?), and the parser {content.parser.name} reads no "
-            "images: run it through OCR, or use a parser that does"
-        )
-    return "holds no text: restore it or leave it out with sources.documents.exclude"
-
-
-def _named(pages: list[int]) -> str:
-    """`page 3`, `pages 4-9` or `pages 2, 5`."""
-    if len(pages) == 1:
-        return f"page {pages[0]}"
-    if pages[-1] - pages[0] == len(pages) - 1:
-        return f"pages {pages[0]}-{pages[-1]}"
-    return f"pages {', '.join(map(str, pages))}"

@@ -60,7 +60,7 @@ class Project:
         self.folder = root / "documents"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.store = Store(root / "state")
-        self.settings = {"engine": "pdfium", **settings}
+        self.settings = {"engine": "pdfium", "ocr": "none", **settings}
         self.lines = []
 
     @property

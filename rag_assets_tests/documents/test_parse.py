@@ -208,7 +208,7 @@ def test_bad_files_are_named_and_stop_nothing(project):
         "none.pdf": "not a readable PDF",
         "damaged.docx": "damaged Office file",
         "locked.pdf": "needs a password",
-        "giant.pdf": "page 1 left out: larger than",
+        "giant.pdf": "page 1: left out: larger than",
         "scan.pdf": "no text layer",
         "blank.md": "holds no text",
     }
@@ -253,7 +253,7 @@ def test_a_hanging_page_range_costs_that_range_and_is_tried_again(project, stand
     assert (again.unchanged, again.failed) == (1, 1)
 
 
-def test_a_crash_costs_one_range_and_never_the_run(project, stand_in):
+def test_a_crash_costs_one_page_and_never_the_run(project, stand_in):
     project.settings |= {"pages_per_task": 2}
     pdf(project.folder / "a.pdf", ["<p>one</p>", "<p>crash</p>", "<p>three</p>"])
     pdf(project.folder / "b.pdf", ["<p>crash</p>"])
@@ -261,9 +261,9 @@ def test_a_crash_costs_one_range_and_never_the_run(project, stand_in):
     project.list_files()
     report = project.parse()
     found = reasons(report)
-    assert texts(project, "a.pdf") == ["three"]
+    assert texts(project, "a.pdf") == ["one", "three"]
     assert texts(project, "c.pdf") == ["fine"]
-    assert "pages 1-2: the parser stand_in failed (crash: " in found["a.pdf"].reason
+    assert "page 2: the parser stand_in failed (crash: " in found["a.pdf"].reason
     assert "SIGKILL" in found["b.pdf"].reason
     assert {failure.kind for failure in found.values()} == {"environment"}
 
@@ -305,7 +305,7 @@ def test_oversized_pages_are_left_out_and_named_also_after_a_rename(project, sub
     document.new_page(width=14_000, height=14_000)
     document.saveIncr()
     project.list_files()
-    assert "page 2 left out" in reasons(project.parse())["plan.pdf"].reason
+    assert "page 2: left out" in reasons(project.parse())["plan.pdf"].reason
     path.rename(project.folder / "moved.pdf")
     submitted.clear()
     project.list_files()

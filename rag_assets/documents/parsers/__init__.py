@@ -73,7 +73,11 @@ def pdf_parser(settings: "config.Parser") -> Parser:
     if settings.engine == "docling":
         return replace(parser, options=docling.options(settings.docling))
     if settings.engine == "marker":
-        return replace(parser, options=marker.options(settings.marker, settings.heading_levels))
+        return replace(
+            parser,
+            options=marker.options(settings.marker, settings.heading_levels),
+            calls_servers=marker.calls_servers(settings.marker),
+        )
     return parser
 
 

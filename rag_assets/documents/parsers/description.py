@@ -59,6 +59,8 @@ class Parser:
     """The interpreter that it is installed in, if not this one."""
     lacks: Callable[[Mapping[str, Json]], str | None] | None = None
     """Says which weights are not where the options say, without loading anything."""
+    calls_servers: bool = False
+    """Whether the config names servers that it calls; all others parse without a network."""
 
     @property
     def function(self) -> str:

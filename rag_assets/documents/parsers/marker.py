@@ -94,6 +94,12 @@ def options(settings: "config.Marker", heading_levels: Mapping[int, int]) -> dic
     return {"settings": settings.model_dump(mode="json"), "heading_levels": levels}
 
 
+def calls_servers(settings: "config.Marker") -> bool:
+    """Whether servers read or correct pages: all others are read without a network."""
+    urls = (settings.inference_url, settings.layout_url, settings.ocr_error_url)
+    return settings.local_models or settings.llm is not None or any(urls)
+
+
 def lacks(options: Mapping[str, Json]) -> str | None:
     """Which weights of the servers to start are not on this machine."""
     settings = cast("Mapping[str, Json]", options.get("settings") or {})

@@ -1,27 +1,42 @@
-"""A look at a file before it is parsed: how much work it is, and whether it is worth trying."""
+"""A look at a file before it is parsed: how much work it is, and whether it is worth trying.
 
-import zipfile
-from dataclasses import asdict, dataclass
+Of a PDF it tells how many letters the text layer of each page has, which is what a parser is held
+against, and which pages have none but show something: those go through text recognition.
+"""
+
+import re
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_assets.documents.parsers import archives
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.media_types import DOCX, PDF, PPTX, XLSX
+from rag_assets.documents.parsers.media_types import PDF, PPTX
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+    from pypdfium2 import PdfPage
 
 FUNCTION = f"{__name__}:inspect"
-SECONDS = 60.0
+SECONDS = 120.0
 
 LARGEST_PAGE = 5_000.0
 """Points; larger pages cost a parser minutes and hold plans, not text."""
-LARGEST_UNPACKED = 2_000_000_000
-"""Bytes that an Office file may unpack to."""
 BYTES_A_PAGE = 20_000
 """What counts as a page where there are none, for time limits."""
+FEWEST_LETTERS = 20
+"""A page with fewer has no text layer: a stamp or a page number may lie on a scan."""
+PICTURE = 0.3
+"""Share of a page that pictures cover from which they may show text."""
+STROKES = 60
+"""Drawn shapes from which they may be letters turned into outlines."""
+
+_NO_LETTER = re.compile(r"[\W_]+")
+_IMAGE, _PATH = 3, 2
+"""PDFium's numbers of these objects of a page."""
+_DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +44,15 @@ class Inspection:
     """What a look at a file found."""
 
     pages: int
-    """Number of pages; an estimate where there are none."""
-    oversized: list[int]
+    """Number of pages or slides; 0 where there are none."""
+    work: int
+    """Pages, or an estimate where there are none: it sets the time limit."""
+    oversized: list[int] = field(default_factory=list)
     """Pages that are too large to parse."""
+    scanned: list[int] = field(default_factory=list)
+    """Pages that show something and have no text layer."""
+    letters: list[int] = field(default_factory=list)
+    """Letters and digits in the text layer of each page; empty for other formats than PDF."""
 
     @classmethod
     def of(cls, value: Json | bytes) -> "Inspection":
@@ -46,22 +67,38 @@ def _validator() -> "TypeAdapter[Inspection]":
     return TypeAdapter(Inspection)
 
 
-def inspect(path: str, media_type: str) -> Json:
+def letters_of(text: str) -> int:
+    """Letters and digits: what two readings of a page can be compared by."""
+    return len(_NO_LETTER.sub("", text))
+
+
+def inspect(path: str, media_type: str, most_pages: int) -> Json:
     """Look at a file without parsing it.
+
+    Args:
+        path: The file.
+        media_type: What it is.
+        most_pages: Of a longer PDF nothing but the number of pages is found out.
 
     Returns:
         An `Inspection` as JSON.
 
     Raises:
-        ParseError: It cannot be opened or would unpack to more than the limit.
+        ParseError: It cannot be opened, is a trap, or holds what no document needs.
     """
     if media_type == PDF:
-        return asdict(_pdf(path))
-    size = _unpacked(path) if media_type in (DOCX, PPTX, XLSX) else Path(path).stat().st_size
-    return asdict(Inspection(1 + size // BYTES_A_PAGE, oversized=[]))
+        return asdict(_pdf(path, most_pages))
+    if not media_type.startswith(archives.OFFICE):
+        return asdict(Inspection(0, _work(Path(path).stat().st_size)))
+    found = archives.inspected(path)
+    return asdict(Inspection(found.slides if media_type == PPTX else 0, _work(found.xml_bytes)))
 
 
-def _pdf(path: str) -> Inspection:
+def _work(size: int) -> int:
+    return 1 + size // BYTES_A_PAGE
+
+
+def _pdf(path: str, most_pages: int) -> Inspection:
     import pypdfium2
 
     try:
@@ -75,22 +112,42 @@ def _pdf(path: str) -> Inspection:
             "copy"
         ) from error
     with document:
-        sizes = [document.get_page_size(index) for index in range(len(document))]
-    oversized = [number for number, size in enumerate(sizes, 1) if max(size) > LARGEST_PAGE]
-    return Inspection(len(sizes), oversized)
+        count = len(document)
+        if count > most_pages:
+            return Inspection(count, count)
+        sizes = [document.get_page_size(index) for index in range(count)]
+        oversized = [number for number, size in enumerate(sizes, 1) if max(size) > LARGEST_PAGE]
+        letters, scanned = [0] * count, []
+        for number in range(1, count + 1):
+            if number in oversized:
+                continue
+            try:
+                page = document[number - 1]
+            except pypdfium2.PdfiumError:
+                continue  # the parser says what is wrong with it
+            letters[number - 1] = _letters(page)
+            if letters[number - 1] < FEWEST_LETTERS and _shows_something(page):
+                scanned.append(number)
+            page.close()
+    return Inspection(count, count, oversized, scanned, letters)
 
 
-def _unpacked(path: str) -> int:
-    """Bytes of XML inside an Office file.
+def _letters(page: "PdfPage") -> int:
+    text_page = page.get_textpage()
+    found = letters_of(text_page.get_text_range())
+    text_page.close()
+    return found
 
-    Raises:
-        ParseError: All of it would unpack to more than `LARGEST_UNPACKED`, or it is damaged.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-    except zipfile.BadZipFile as error:
-        raise ParseError("is a damaged Office file: restore it from a good copy") from error
-    if sum(member.file_size for member in members) > LARGEST_UNPACKED:
-        raise ParseError("unpacks to more than 2 GB: it is not taken for a document")
-    return sum(member.file_size for member in members if member.filename.endswith(".xml"))
+
+def _shows_something(page: "PdfPage") -> bool:
+    """Whether pictures cover much of a page, or so much is drawn that it may be letters."""
+    width, height = page.get_size()
+    covered, strokes = 0.0, 0
+    for item in page.get_objects(filter=[_IMAGE, _PATH], max_depth=_DEEPEST):
+        if item.type == _PATH:
+            strokes += 1
+            continue
+        left, bottom, right, top = item.get_bounds()
+        across = min(right, width) - max(left, 0)
+        covered += max(across, 0) * max(min(top, height) - max(bottom, 0), 0)
+    return covered >= PICTURE * width * height or strokes >= STROKES

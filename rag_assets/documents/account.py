@@ -1,0 +1,124 @@
+"""The account of a document: what became of each of its pages, and how well it could be read."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag_assets.documents.elements import Element
+from rag_assets.documents.parsers.preflight import letters_of
+from rag_assets.quality.decoding import garbled_letters
+
+
+@dataclass(slots=True)
+class Account:
+    """What is known of the pages of a document; page numbers start at 1."""
+
+    pages: int = 0
+    """Pages or slides of the file; 0 where there are none."""
+    letters: Sequence[int] = ()
+    """Letters and digits in the text layer of each page; empty where there is none."""
+    scanned: Sequence[int] = ()
+    """Pages that show something and have no text layer."""
+    engines: dict[int, str] = field(default_factory=dict)
+    """Who read each page that was read."""
+    replaced: dict[int, str] = field(default_factory=dict)
+    """Why an engine that comes earlier in the chain did not read a page."""
+    failed: dict[int, str] = field(default_factory=dict)
+    """Why nobody could read a page."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the engine read every page itself: nothing depends on who else there is."""
+        return not (self.scanned or self.replaced or self.failed)
+
+    @property
+    def layer_letters(self) -> int:
+        """Letters of the text layers of the pages that are not read by OCR."""
+        scanned = set(self.scanned)
+        return sum(count for page, count in enumerate(self.letters, 1) if page not in scanned)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """How complete the elements of a document are."""
+
+    empty: Sequence[int]
+    """Pages that were read and gave nothing."""
+    layer_letters: int
+    """Letters and digits that the text layer has."""
+    lost_letters: int
+    """How many of them are missing, page by page."""
+    letters: int
+    """Letters and digits of the elements."""
+    garbled: int
+    """How many of those no reader could make sense of."""
+    tables: int
+    """Tables that the layout saw."""
+    sound_tables: int
+    """Tables that passed their validity check."""
+    figures: int
+    """Figures that the layout saw."""
+    kept_figures: int
+    """Figures of which the picture or the words are kept."""
+
+
+def measured(account: Account, elements: Sequence[Element]) -> Measures:
+    """Hold the `elements` of a document against the account of its pages."""
+    by_page: Counter[int] = Counter()
+    shown: set[int] = set()
+    letters = garbled = 0
+    for element in elements:
+        count = letters_of(element.text)
+        letters += count
+        garbled += garbled_letters(element.text)
+        if element.page is not None:
+            by_page[element.page] += count
+            shown.add(element.page)
+    read = account.engines.keys() if account.engines else range(1, account.pages + 1)
+    scanned = set(account.scanned)
+    return Measures(
+        empty=[page for page in sorted(read) if page not in shown],
+        layer_letters=account.layer_letters,
+        lost_letters=sum(
+            max(count - by_page[page], 0)
+            for page, count in enumerate(account.letters, 1)
+            if page not in scanned
+        ),
+        letters=letters,
+        garbled=garbled,
+        tables=sum(_is_table(element) for element in elements),
+        sound_tables=sum(element.type == "table" and not element.problem for element in elements),
+        figures=sum(element.type == "figure" for element in elements),
+        kept_figures=sum(
+            element.type == "figure" and bool(element.text or element.image) for element in elements
+        ),
+    )
+
+
+def _is_table(element: Element) -> bool:
+    return element.type == "table" or element.problem is not None
+
+
+def grouped(reasons: Mapping[int, str]) -> list[tuple[list[int], str]]:
+    """Pages with the same reason together, in the order of their first page."""
+    pages: dict[str, list[int]] = {}
+    for page in sorted(reasons):
+        pages.setdefault(reasons[page], []).append(page)
+    return [(numbers, reason) for reason, numbers in pages.items()]
+
+
+def named(pages: Sequence[int]) -> str:
+    """`page 3`, `pages 4-9` or `pages 2, 5-6`."""
+    text = ranges(pages)
+    return f"page {text}" if text.isdigit() else f"pages {text}"
+
+
+def ranges(pages: Iterable[int]) -> str:
+    """Page numbers in ascending order, runs of them as `4-9`."""
+    runs: list[list[int]] = []
+    for page in pages:
+        if runs and page == runs[-1][1] + 1:
+            runs[-1][1] = page
+        else:
+            runs.append([page, page])
+    return ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in runs)

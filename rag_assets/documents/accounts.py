@@ -1,0 +1,136 @@
+"""The table that tells what became of each document: written beside its elements, by one writer.
+
+A document's account is written before its elements are, so that no elements are without one; a
+killed run may leave an account without elements, which the next run writes again. What it is good
+for beside being read: a document that its parser read without help is not parsed again when one
+of the helpers (text recognition, the next parser of the chain) changes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rag_assets import schemas
+from rag_assets.documents.account import Account, grouped, measured, ranges
+from rag_assets.documents.elements import Element
+from rag_assets.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of one document after it was parsed."""
+
+    document_id: str
+    fingerprint: str
+    content: str
+    account: Account
+    elements: Sequence[Element]
+    language: str | None
+
+
+class Accounts:
+    """The accounts of the documents under one parser."""
+
+    def __init__(self, store: Store, *, parser: str) -> None:
+        """`parser` is its name in the config; nothing is read or written yet."""
+        self._store = store
+        self.table = schemas.accounts_table(parser)
+
+    def keep(self, entries: Sequence[Entry]) -> None:
+        """Let these be the accounts of their documents."""
+        if entries:
+            self._put(pa.Table.from_pylist(list(map(_row, entries)), schema=schemas.ACCOUNTS))
+
+    def copy(self, copies: Sequence[tuple[str, str]], *, fingerprints: Mapping[str, str]) -> None:
+        """Take over the accounts of documents: pairs of a document and the one it is equal to."""
+        held = self._of([origin for _, origin in copies])
+        rows = [
+            held[origin] | {"document_id": document, "fingerprint": fingerprints[document]}
+            for document, origin in copies
+            if origin in held
+        ]
+        if rows:
+            self._put(pa.Table.from_pylist(rows, schema=schemas.ACCOUNTS))
+
+    def plain(self, contents: Mapping[str, str]) -> dict[str, str]:
+        """Documents that held the same content before and were read without help.
+
+        Args:
+            contents: For each document what its elements are made of, helpers aside.
+
+        Returns:
+            For each of them the fingerprint under which its elements were stored.
+        """
+        return {
+            document: row["fingerprint"]
+            for document, row in self._of(list(contents)).items()
+            if row["plain"] and row["content"] == contents[document]
+        }
+
+    def drop(self, documents: Sequence[str]) -> None:
+        """Drop the accounts of these documents."""
+        self._store.delete(self.table, column="document_id", keys=documents)
+
+    def forget(self, *, besides: pa.ChunkedArray) -> None:
+        """Drop the accounts of documents that are gone."""
+        if not self._store.exists(self.table):
+            return
+        held = self._store.read(self.table, columns=["document_id"])["document_id"].to_pylist()
+        if gone := sorted(set(held).difference(besides.to_pylist())):
+            self.drop(gone)
+
+    def rows(self) -> Iterator[dict]:
+        """All accounts as they are stored."""
+        if self._store.exists(self.table):
+            for batch in self._store.batches(self.table):
+                yield from batch.to_pylist()
+
+    def _of(self, documents: Sequence[str]) -> dict[str, dict]:
+        if not documents or not self._store.exists(self.table):
+            return {}
+        rows = self._store.read_keys(self.table, column="document_id", keys=documents)
+        return {row["document_id"]: row for row in rows.to_pylist()}
+
+    def _put(self, rows: pa.Table) -> None:
+        if self._store.exists(self.table):
+            keys = rows["document_id"].to_pylist()
+            self._store.replace(self.table, rows, group="document_id", groups=keys)
+        else:
+            self._store.append(self.table, rows, schema=schemas.ACCOUNTS)
+
+
+def _row(entry: Entry) -> dict:
+    account = entry.account
+    found = measured(account, entry.elements)
+    parsed = len(account.engines) or (account.pages if entry.elements else 0)
+    return {
+        "document_id": entry.document_id,
+        "fingerprint": entry.fingerprint,
+        "content": entry.content,
+        "plain": account.is_plain,
+        "pages": account.pages or None,
+        "parsed": parsed,
+        "engines": _json(account.engines, "engine"),
+        "replaced": _json(account.replaced, "reason"),
+        "failed": _json(account.failed, "reason"),
+        "scanned": ranges(account.scanned),
+        "empty": ranges(found.empty),
+        "lost_pages": account.pages - parsed,
+        "empty_pages": len(found.empty),
+        "layer_letters": found.layer_letters,
+        "lost_letters": found.lost_letters,
+        "letters": found.letters,
+        "garbled": found.garbled,
+        "tables": found.tables,
+        "sound_tables": found.sound_tables,
+        "figures": found.figures,
+        "kept_figures": found.kept_figures,
+        "language": entry.language,
+    }
+
+
+def _json(pages: Mapping[int, str], what: str) -> str:
+    parts = [{what: value, "pages": ranges(numbers)} for numbers, value in grouped(pages)]
+    return json.dumps(parts, ensure_ascii=False)

@@ -1,0 +1,116 @@
+"""Office files are archives of XML: what they would unpack to, and what they must not hold.
+
+The sizes that an archive declares bound what Python's reader gives, so that nothing has to be
+unpacked to tell a bomb.
+"""
+
+import re
+import zipfile
+from dataclasses import dataclass
+from typing import IO
+
+from rag_assets.documents.parsers.description import ParseError
+
+OFFICE = "application/vnd.openxmlformats-officedocument."
+"""How the media types of Office files begin."""
+
+LARGEST_UNPACKED = 2_000_000_000
+"""Bytes that an Office file may unpack to, the archives in it included."""
+LARGEST_RATIO = 200
+"""Bytes that may come of one packed byte of a member that is not small."""
+SMALL_MEMBER = 50_000_000
+"""Bytes: a member up to this size harms nobody, whatever its ratio."""
+MOST_MEMBERS = 50_000
+DEEPEST = 3
+"""Archives within archives that are looked into."""
+PROLOG = 1 << 16
+"""Bytes before the first element of an XML file in which a document type would stand."""
+
+_ARCHIVES = (".zip", ".docx", ".pptx", ".xlsx", ".docm", ".pptm", ".xlsm")
+_XML = (".xml", ".rels")
+_SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
+_ELEMENT = re.compile(r"<[^\W\d]")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an Office file holds."""
+
+    xml_bytes: int
+    slides: int
+
+
+def inspected(path: str) -> Contents:
+    """Look at the list of members and at the first bytes of each XML file.
+
+    Raises:
+        ParseError: It is damaged, unpacks to too much, or declares entities of its own.
+    """
+    with _opened(path) as archive:
+        _check(archive, left=LARGEST_UNPACKED, depth=1)
+        members = archive.infolist()
+        for member in members:
+            if member.filename.lower().endswith(_XML):
+                _check_prolog(archive, member)
+    sizes = (member.file_size for member in members if member.filename.lower().endswith(".xml"))
+    slides = sum(_SLIDE.fullmatch(member.filename) is not None for member in members)
+    return Contents(sum(sizes), slides)
+
+
+def _opened(file: str | IO[bytes]) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+        raise ParseError("is a damaged Office file: restore it from a good copy") from error
+
+
+def _check(archive: zipfile.ZipFile, *, left: int, depth: int) -> int:
+    """How much of `left` remains once the archive is unpacked, with the archives in it."""
+    members = archive.infolist()
+    if len(members) > MOST_MEMBERS:
+        raise ParseError(f"holds {len(members):,} files: it is not taken for a document")
+    for member in members:
+        left -= member.file_size
+        if left < 0:
+            raise ParseError("unpacks to more than 2 GB: it is not taken for a document")
+        is_large = member.file_size > SMALL_MEMBER
+        if is_large and member.file_size > LARGEST_RATIO * max(member.compress_size, 1):
+            raise ParseError(
+                f"holds {member.filename}, which unpacks to {member.file_size / 1e6:,.0f} MB of "
+                f"{member.compress_size / 1e6:,.1f}: it is not taken for a document"
+            )
+        if member.filename.lower().endswith(_ARCHIVES):
+            left = _check_nested(archive, member, left=left, depth=depth)
+    return left
+
+
+def _check_nested(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, *, left: int, depth: int
+) -> int:
+    if depth >= DEEPEST:
+        raise ParseError("holds archives within archives: it is not taken for a document")
+    try:
+        with archive.open(member) as packed, zipfile.ZipFile(packed) as nested:
+            return _check(nested, left=left, depth=depth + 1)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError):
+        return left  # an attachment that is no archive after all: no parser opens it
+
+
+def _check_prolog(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Refuse a document type: Office files have none, and entities are declared there."""
+    try:
+        with archive.open(member) as file:
+            head = file.read(PROLOG)
+    except Exception as error:  # zlib and its kin raise errors of their own
+        if isinstance(error, RuntimeError) and "password" in str(error):
+            raise ParseError("needs a password: save a copy without one") from error
+        raise ParseError("is a damaged Office file: restore it from a good copy") from error
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = head.decode(encoding, "ignore").replace("\x00", "")
+    first = _ELEMENT.search(text)
+    prolog = text[: first.start()] if first else text
+    if "<!DOCTYPE" in prolog.upper() or (first is None and len(head) == PROLOG):
+        raise ParseError(
+            f"declares entities of its own in {member.filename}: save it again from the program "
+            "that made it"
+        )

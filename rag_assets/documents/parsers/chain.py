@@ -1,0 +1,52 @@
+"""Who reads the pages of a PDF: the engine, then those that follow where it fails, or OCR."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_assets.documents.parsers import pdf_parser, rapidocr, tesseract
+from rag_assets.documents.parsers.description import Parser
+
+if TYPE_CHECKING:
+    from rag_assets import config
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The helpers of a PDF engine, as the config has them."""
+
+    fallback: tuple[Parser, ...]
+    """Given a page on which the engine failed, one after the other; all are installed."""
+    ocr: Parser | None
+    """Reads pages without a text layer; None where nothing does."""
+    no_ocr: str
+    """Why nothing does, and what to do about it."""
+    version: str
+    """Names all of them; part of the fingerprint of documents that need them."""
+
+
+def chain_of(settings: "config.Parser", *, name: str) -> Chain:
+    """The helpers of the parser that the config calls `name`; absent ones are left out."""
+    others = (
+        pdf_parser(settings.model_copy(update={"engine": engine}))
+        for engine in dict.fromkeys(settings.fallback)
+        if engine != settings.engine
+    )
+    fallback = tuple(parser for parser in others if parser.missing() is None)
+    ocr, no_ocr = _ocr_of(settings), f"parsers.{name}.ocr is none"
+    if ocr and (reason := ocr.missing()):
+        no_ocr = (
+            f"{ocr.name} cannot be used ({reason}): run `{ocr.install}`, or set "
+            f"parsers.{name}.ocr to another engine"
+        )
+        ocr = None
+    versions = [parser.version for parser in fallback]
+    versions.append(ocr.version if ocr else f"no {settings.ocr}")
+    return Chain(fallback, ocr, no_ocr, ", ".join(versions))
+
+
+def _ocr_of(settings: "config.Parser") -> Parser | None:
+    if settings.ocr == "rapidocr":
+        return rapidocr.PARSER
+    if settings.ocr == "tesseract":
+        return tesseract.parser(command=settings.tesseract, languages=settings.ocr_languages)
+    return None
