@@ -61,7 +61,7 @@ class Chunking(Section):
         description="fixed length, split at headings first, or cut where the text itself says",
     )
     size: int = Field(
-        256, gt=8, description="most tokens of a chunk, special tokens and header included"
+        256, ge=16, description="most tokens of a chunk, special tokens and header included"
     )
     overlap: int = Field(20, ge=0, description="tokens that neighbours share")
     tokenizer: str = Field(

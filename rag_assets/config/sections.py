@@ -18,6 +18,7 @@ from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
+from rag_assets.config.figures import Figures
 from rag_assets.config.recipes import Variant
 from rag_assets.config.retrieval import Retrieval, RetrieverName
 from rag_assets.schemas import VariantTables, variant_tables
@@ -289,6 +290,7 @@ class Config(Section):
     owner: str = Field("team:data", description="owner shown in Dagster: team:NAME or an e-mail")
     sources: Sources = Sources()
     parsers: dict[Slug, Parser] = Field({}, validate_default=True)
+    figures: Figures = Figures()
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
     documents: Documents = Documents()
     tables: Tables = Tables()

@@ -98,7 +98,7 @@ def documents(draw):
 @given(
     blocks=documents(),
     strategy=STRATEGIES,
-    size=st.integers(9, 80),
+    size=st.integers(16, 80),
     share=st.floats(0, 0.5),
     tokenizer=st.sampled_from(sorted(COUNTERS)),
     header=st.sampled_from(["none", "title", "section"]),
