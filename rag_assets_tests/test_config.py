@@ -308,7 +308,13 @@ def test_the_default_parts_stay_beside_own_ones(write):
     assert config.models["bge"].path == "BAAI/bge-m3"
     assert config.models["minilm"].path.endswith("/weights")
     assert set(config.parsers) == {"pymupdf", "pdfium", "docling", "marker"}
-    assert set(config.chunkings) == {"fixed_256", "fixed_256_header", "fixed_512", "headers_800"}
+    assert set(config.chunkings) == {
+        "fixed_256",
+        "fixed_256_header",
+        "fixed_512",
+        "headers_800",
+        "content_256",
+    }
 
 
 def test_an_entry_with_the_name_of_a_default_changes_what_it_names_alone(write, monkeypatch):

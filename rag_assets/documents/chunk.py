@@ -1,13 +1,14 @@
 """Elements become chunks: documents whose elements say something new are cut again.
 
-The fingerprint of a document's chunks covers what its elements say and the chunking: strategy,
-sizes, header and the tokenizer's file. A parser that is brought up to date but finds the same
-elements leaves the chunks alone.
+The fingerprint of a document's chunks covers what its elements say, the chunking (strategy, sizes,
+header and the tokenizer's file) and the rules of the header fields. A parser that is brought up to
+date but finds the same elements leaves the chunks alone.
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -15,15 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
-from rag_assets.config import Chunking, Config
+from rag_assets.config import Chunking, Config, HeaderRules
 from rag_assets.difference import gathered
-from rag_assets.documents.chunking import Block, Chunk, chunks_of
+from rag_assets.documents.chunking import chunks_of
+from rag_assets.documents.header_fields import fields_of, rules_of
+from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import chunk_ids, fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex, begins_run
-from rag_assets.store import ROW_ID, Store
+from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
 
-REVISION = 3
+REVISION = 4
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 512
@@ -31,8 +34,24 @@ ELEMENTS_AT_ONCE = 65_536
 WORDS_OF_SHA256 = 4
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
-_BLOCK_COLUMNS = ["document_id", "index", "type", "text", "page", "section_path"]
+_BLOCK_COLUMNS = ["index", "type", "text", "page", "section_path", "language", "image"]
 _FILE_COLUMNS = ["document_id", "source", "uri"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkReport(sync.Report):
+    """What one pass did, and what it leaves to embed of the documents that it cut again."""
+
+    texts_kept: int = 0
+    """Texts of documents cut again that these documents held before: their vectors stay."""
+    texts_new: int = 0
+    """Texts of documents cut again that are new to them."""
+
+    @property
+    def share_new(self) -> float | None:
+        """Share of the texts to embed; None if no document was cut again."""
+        texts = self.texts_kept + self.texts_new
+        return self.texts_new / texts if texts else None
 
 
 def chunks_target(parser: str, chunking: str) -> sync.Target:
@@ -53,7 +72,7 @@ def refresh_chunks(
     chunking: str,
     log: Callable[[str], None],
     retry: bool = False,
-) -> sync.Report:
+) -> ChunkReport:
     """Cut the documents whose elements are new or changed and drop the chunks of the others gone.
 
     Args:
@@ -69,15 +88,16 @@ def refresh_chunks(
     """
     settings = config.chunkings[chunking]
     tokenizer = tokenizer_file(settings.tokenizer)
-    work = _Pass(store, parser=parser, name=chunking, settings=settings)
-    recipe = _recipe(settings, tokenizer=tokenizer.read_bytes())
+    rules = config.documents.header_fields
+    work = _Pass(store, parser=parser, name=chunking, settings=settings, rules=rules)
+    recipe = _recipe(settings, tokenizer=tokenizer.read_bytes(), rules=rules)
     elements = sync.current_version(store, work.elements, key="element_id")
     manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
 
-    return sync.refresh(
+    report = sync.refresh(
         store,
         target=chunks_target(parser, chunking),
         made_from=fingerprint(elements, manifest, recipe),
@@ -86,9 +106,12 @@ def refresh_chunks(
         log=log,
         retry=retry,
     )
+    held = {item.name: getattr(report, item.name) for item in fields(report)}
+    return ChunkReport(**held, texts_kept=work.texts_kept, texts_new=work.texts_new)
 
 
-def _recipe(settings: Chunking, *, tokenizer: bytes) -> str:
+def _recipe(settings: Chunking, *, tokenizer: bytes, rules: HeaderRules) -> str:
+    of_fields = rules_of(rules)
     return fingerprint(
         "chunks",
         REVISION,
@@ -97,6 +120,7 @@ def _recipe(settings: Chunking, *, tokenizer: bytes) -> str:
         settings.overlap,
         hashlib.sha256(tokenizer).hexdigest(),
         *([] if settings.header == "none" else [settings.header]),
+        *([json.dumps([of_fields, rules.elements])] if of_fields else []),
     )
 
 
@@ -116,8 +140,15 @@ class _Place:
 class _Pass:
     """One pass over the documents that have elements."""
 
-    def __init__(self, store: Store, *, parser: str, name: str, settings: Chunking) -> None:
+    def __init__(
+        self, store: Store, *, parser: str, name: str, settings: Chunking, rules: HeaderRules
+    ) -> None:
         self.elements = schemas.elements_table(parser)
+        self.texts_kept = 0
+        self.texts_new = 0
+        self._target = schemas.chunks_table(parser, name)
+        self._rules = rules_of(rules)
+        self._elements_looked_at = rules.elements
         self._store = store
         self._name = name
         self._settings = settings
@@ -148,10 +179,19 @@ class _Pass:
             part = documents.slice(start, DOCUMENTS_A_BATCH).to_pylist()
             places = self._places(wanted[start : start + DOCUMENTS_A_BATCH])
             blocks = self._blocks(np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]))
-            cut = self._chunks(
-                [blocks.get(document, []) for document in part],
-                names=[places[document].name for document in part],
+            of_part = [blocks.get(document, []) for document in part]
+            found = [
+                fields_of(held, self._rules, elements=self._elements_looked_at) for held in of_part
+            ]
+            cut = chunks_of(
+                of_part,
+                strategy=self._settings.strategy,
+                size=self._settings.size,
+                overlap=self._settings.overlap,
                 counter=counter,
+                header=self._settings.header,
+                names=[places[document].name for document in part],
+                fields=found,
             )
             chunks = dict(zip(part, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
@@ -160,7 +200,27 @@ class _Pass:
                 for document, found in chunks.items()
                 if not found
             ]
-            yield sync.Batch(self._rows(chunks, places), done, failed)
+            rows = self._rows(chunks, places, dict(zip(part, found, strict=True)))
+            self._count(rows, documents=done)
+            yield sync.Batch(rows, done, failed)
+
+    def _count(self, rows: pa.Table, *, documents: Sequence[str]) -> None:
+        """Take note of how many texts of these `documents`, if they were cut before, are new."""
+        if not self._store.exists(self._target):
+            return
+        held: dict[str, set[str]] = {}
+        columns = ["document_id", "text_hash"]
+        for part in parts_of(documents):
+            before = self._store.read(
+                self._target, columns=columns, where=is_one_of("document_id", part)
+            )
+            for document, text in zip(*(before[name].to_pylist() for name in columns), strict=True):
+                held.setdefault(document, set()).add(text)
+        for document, text in zip(*(rows[name].to_pylist() for name in columns), strict=True):
+            if document in held:
+                is_kept = text in held[document]
+                self.texts_kept += is_kept
+                self.texts_new += not is_kept
 
     def _contents(self, documents: pa.ChunkedArray) -> pa.Table:
         """For each document with elements, their number and a sum over what they say."""
@@ -191,32 +251,19 @@ class _Pass:
 
     def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
         table = self._store.take(
-            self.elements, row_ids, columns=_BLOCK_COLUMNS, version=self._version
+            self.elements,
+            row_ids,
+            columns=["document_id", *_BLOCK_COLUMNS],
+            version=self._version,
         )
         blocks: dict[str, list[Block]] = {}
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
+        owners = ordered["document_id"].to_pylist()
         columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
-        for document, index, type_, text, page, path in zip(*columns, strict=True):
-            block = Block(index, type_, text, page, tuple(path))
+        for document, index, type_, text, page, path, *rest in zip(owners, *columns, strict=True):
+            block = Block(index, type_, text, page, tuple(path), *rest)
             blocks.setdefault(document, []).append(block)
         return blocks
-
-    def _chunks(
-        self,
-        documents: Sequence[Sequence[Block]],
-        *,
-        names: Sequence[str],
-        counter: TokenCounter,
-    ) -> list[list[Chunk]]:
-        return chunks_of(
-            documents,
-            strategy=self._settings.strategy,
-            size=self._settings.size,
-            overlap=self._settings.overlap,
-            counter=counter,
-            header=self._settings.header,
-            names=names,
-        )
 
     def _places(self, positions: np.ndarray) -> dict[str, _Place]:
         """Where the documents at these positions of the manifest come from."""
@@ -224,7 +271,10 @@ class _Pass:
         return {row["document_id"]: _Place(row["source"], row["uri"]) for row in rows}
 
     def _rows(
-        self, documents: Mapping[str, Sequence[Chunk]], of_documents: Mapping[str, _Place]
+        self,
+        documents: Mapping[str, Sequence[Chunk]],
+        of_documents: Mapping[str, _Place],
+        found: Mapping[str, tuple[str, ...]],
     ) -> pa.Table:
         owners = [document for document, held in documents.items() for _ in held]
         places = [of_documents[document] for document in owners]
@@ -247,10 +297,10 @@ class _Pass:
             "element_end": [chunk.element_end for chunk in chunks],
             "pages": [chunk.pages for chunk in chunks],
             "section_path": [chunk.section_path for chunk in chunks],
-            "type": ["text"] * len(chunks),
-            "language": [None] * len(chunks),
-            "fields": [None] * len(chunks),
-            "image": [None] * len(chunks),
+            "type": [chunk.type for chunk in chunks],
+            "language": [chunk.language for chunk in chunks],
+            "fields": [found[document] or None for document in owners],
+            "image": [chunk.image for chunk in chunks],
         }
         return pa.table(columns, schema=CONTENT)
 

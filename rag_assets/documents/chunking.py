@@ -1,127 +1,46 @@
 """Chunks: exact slices of a document's text that fit a token limit.
 
-The document's text is its elements joined by an empty line, page headers and footers left out. A
-chunk begins and ends with a word and never exceeds the limit under the real tokenizer; only a
-word that alone exceeds it is cut. Equal elements and settings give equal chunks.
+A chunk begins and ends with a word and never exceeds the limit under the real tokenizer; only a
+word that alone exceeds it is cut. Equal elements and settings give equal chunks. Tables and
+figures share no chunk with prose; a table is cut between its rows, and no formula that fits is
+cut.
 
-A header, if the chunking has one, stands on a line of its own before the slice: it enters the
-model with it and counts towards the limit. One that takes more than a quarter of the limit is
-shortened at a word, so that a chunk is never mostly header; a word that needs more than what such
-a header leaves is cut.
+Three strategies:
+
+- `fixed`: as long as the limit allows, from the first word on.
+- `headers`: the same, and no chunk crosses into the next section.
+- `content`: within the limit as well, but cut at places that the text itself names
+  (`places.ranks`), so that an edit leaves the cuts before and after it alone. The overlap is taken
+  from what stands before a cut and has no say in where the cut is: an edit in it changes one chunk
+  more, and moves nothing.
+
+A header, if there is one, stands on lines of its own before the slice: it enters the model with it
+and counts towards the limit. One that takes more than its share (`headers`) is shortened at a
+word, so that a chunk is never mostly header; a word that needs more than what such a header leaves
+is cut.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate
 from typing import TypeAlias
 
+import numpy as np
+
+from rag_assets.documents.headers import Headers, header_row
+from rag_assets.documents.passages import Block, Chunk, DocumentText, Region, sections, whole
+from rag_assets.documents.places import in_formula, lowest, ranks
 from rag_assets.documents.tokens import TokenCounter, Words
-from rag_assets.schemas import HEADINGS
 
-SEPARATOR = "\n\n"
-LEFT_OUT = frozenset({"page_header", "page_footer"})
-HEADER_END = "\n"
-HEADER_SEPARATOR = " > "
-HEADER_SHARE = 4
-"""A header takes at most the limit divided by this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """An element, as far as chunks need to know it."""
-
-    index: int
-    type: str
-    text: str
-    page: int | None
-    section_path: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A slice of a document's text and where it comes from."""
-
-    text: str
-    """Header and line break, if there is one, and the slice."""
-    tokens: int
-    """Under the chunking's tokenizer, special tokens included."""
-    char_start: int
-    char_end: int
-    element_start: int
-    element_end: int
-    """Index of the last element, itself included."""
-    pages: tuple[int, ...]
-    section_path: tuple[str, ...]
-    """Section of the first character."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentText:
-    """The text that chunks are cut from, and which block each part of it came from."""
-
-    text: str
-    blocks: Sequence[Block] = field(repr=False)
-    starts: Sequence[int] = field(repr=False)
-    """Where each block begins."""
-
-    @classmethod
-    def of(cls, blocks: Sequence[Block]) -> "DocumentText":
-        """Join `blocks`, in reading order."""
-        kept = [block for block in blocks if block.text and block.type not in LEFT_OUT]
-        starts = []
-        position = 0
-        for block in kept:
-            starts.append(position)
-            position += len(block.text) + len(SEPARATOR)
-        return cls(SEPARATOR.join(block.text for block in kept), kept, starts)
-
-    def chunk(self, start: int, end: int, *, tokens: int, header: str = "") -> Chunk:
-        """The slice from `start` to `end` as a chunk; `header` includes its line break."""
-        first = bisect_right(self.starts, start) - 1
-        last = bisect_right(self.starts, end - 1) - 1
-        touched = self.blocks[first : last + 1]
-        return Chunk(
-            text=header + self.text[start:end],
-            tokens=tokens,
-            char_start=start,
-            char_end=end,
-            element_start=touched[0].index,
-            element_end=touched[-1].index,
-            pages=tuple(sorted({block.page for block in touched if block.page is not None})),
-            section_path=touched[0].section_path,
-        )
-
-
-Region: TypeAlias = tuple[int, int]
 Strategy: TypeAlias = Callable[[DocumentText], list[Region]]
-"""Says between which characters chunks may be cut."""
+"""Says what may share a chunk."""
 
-
-def whole(document: DocumentText) -> list[Region]:
-    """Chunks run through the document, whatever its sections."""
-    return [(0, len(document.text))]
-
-
-def sections(document: DocumentText) -> list[Region]:
-    """No chunk crosses into the next section.
-
-    A heading that directly follows another one stays with it: a chunk is never a heading alone
-    while its section has text.
-    """
-    starts = [
-        start
-        for position, start in enumerate(document.starts)
-        if position == 0 or _opens_section(document.blocks, position)
-    ]
-    return list(pairwise([*starts, len(document.text)]))
-
-
-def _opens_section(blocks: Sequence[Block], position: int) -> bool:
-    return blocks[position].type in HEADINGS and blocks[position - 1].type not in HEADINGS
-
-
-STRATEGIES: dict[str, Strategy] = {"fixed": whole, "headers": sections}
+STRATEGIES: dict[str, Strategy] = {"fixed": whole, "headers": sections, "content": whole}
+LEAST_SHARE = 4
+"""A cut by content leaves at least the limit divided by this on both sides."""
+SURELY_TOO_LONG = 4
+"""Words of so many times the limit do not fit, whatever their tokens are when taken together."""
 
 
 def chunks_of(
@@ -133,6 +52,7 @@ def chunks_of(
     counter: TokenCounter,
     header: str = "none",
     names: Sequence[str] | None = None,
+    fields: Sequence[tuple[str, ...]] | None = None,
 ) -> list[list[Chunk]]:
     """Cut documents.
 
@@ -140,82 +60,33 @@ def chunks_of(
         documents: The elements of each, in reading order.
         strategy: One of `STRATEGIES`.
         size: Most tokens of a chunk, special tokens and header included.
-        overlap: Most tokens that a chunk repeats from the one before, in whole words.
+        overlap: Most tokens that a chunk of prose repeats from the one before, in whole words.
         counter: Counts tokens.
-        header: `none`, or what stands before each slice: the document's `title`, or the `section`
-            as well. A heading that the slice itself begins with is not repeated.
+        header: `none`, or what stands before each slice: the document's `title`, the `section` as
+            well, or its header `fields` (the title where it has none). A heading that the slice
+            itself begins with is not repeated.
         names: What each document is called if no heading spans it; needed for a header.
+        fields: The header fields of each document, `name: value` each.
 
     Returns:
         The chunks of each document in reading order; none if there is no text.
     """
     texts = [DocumentText.of(blocks) for blocks in documents]
-    words = counter.words([document.text for document in texts])
+    found = counter.words([document.text for document in texts])
     regions = STRATEGIES[strategy]
-    headers: list[_Headers | None] = [None] * len(texts)
-    if header != "none":
-        headers = [
-            _Headers(document, counter, name=name, with_section=header == "section", size=size)
-            for document, name in zip(texts, names or (), strict=True)
-        ]
-    return [
-        list(
-            _Cutter(document, held, counter, size=size, overlap=overlap, headers=above).cut(
-                regions(document)
-            )
+    chunks = []
+    for place, (document, words) in enumerate(zip(texts, found, strict=True)):
+        headers = Headers(
+            document,
+            counter,
+            header=header,
+            size=size,
+            name=names[place] if names else "",
+            fields=fields[place] if fields else (),
         )
-        for document, held, above in zip(texts, words, headers, strict=True)
-    ]
-
-
-class _Headers:
-    """The headers of the chunks of one document."""
-
-    def __init__(
-        self,
-        document: DocumentText,
-        counter: TokenCounter,
-        *,
-        name: str,
-        with_section: bool,
-        size: int,
-    ) -> None:
-        self.most = size // HEADER_SHARE
-        """Tokens that a header takes at most."""
-        self._document = document
-        self._counter = counter
-        self._with_section = with_section
-        self._title = _title(document, name=name)
-        self._fitted: dict[str, tuple[str, int]] = {}
-
-    def at(self, start: int) -> tuple[str, int]:
-        """Header, line break included, and tokens of a chunk that begins at `start`."""
-        place = bisect_right(self._document.starts, start) - 1
-        block = self._document.blocks[place]
-        path = block.section_path
-        parts = path if path[:1] == (self._title,) else (self._title, *path)
-        if block.type in HEADINGS and start == self._document.starts[place]:
-            parts = parts[:-1]
-        header = HEADER_SEPARATOR.join(parts if self._with_section else parts[:1])
-        if header not in self._fitted:
-            self._fitted[header] = self._shortened(header)
-        return self._fitted[header]
-
-    def _shortened(self, header: str) -> tuple[str, int]:
-        """The words of `header` that fit, and their tokens; none if not even the first does."""
-        words = header.split()
-        for last in range(min(len(words), self.most), 0, -1):
-            line = " ".join(words[:last]) + HEADER_END
-            tokens = self._counter.count(line) - self._counter.special
-            if tokens <= self.most:
-                return line, tokens
-        return "", 0
-
-
-def _title(document: DocumentText, *, name: str) -> str:
-    """The heading that all others of `document` lie under, else `name`."""
-    outermost = {block.section_path[0] for block in document.blocks if block.section_path}
-    return outermost.pop() if len(outermost) == 1 else name
+        cutter = _Cutter(document, words, counter, size=size, overlap=overlap, headers=headers)
+        chunks.append(list(cutter.cut(regions(document), by_content=strategy == "content")))
+    return chunks
 
 
 class _Cutter:
@@ -229,7 +100,7 @@ class _Cutter:
         *,
         size: int,
         overlap: int,
-        headers: _Headers | None,
+        headers: Headers,
     ) -> None:
         self._document = document
         self._words = words
@@ -237,30 +108,99 @@ class _Cutter:
         self._budget = size - counter.special
         self._overlap = overlap
         self._headers = headers
-        self._least = self._budget - (headers.most if headers else 0)
-        """What is left beside the longest header."""
+        self._region = Region(0, 0)
 
-    def cut(self, regions: Iterable[Region]) -> Iterator[Chunk]:
+    def cut(self, regions: Iterable[Region], *, by_content: bool) -> Iterator[Chunk]:
         """Chunks of each region; a word over the limit stands alone, in pieces."""
         words = self._words
         for region in regions:
-            first, end = (bisect_left(words.starts, place) for place in region)
-            if words.most > self._least:
+            self._region = region
+            first, end = (bisect_left(words.starts, place) for place in (region.start, region.end))
+            cut = self._rows if region.type == "table" else self._windows
+            if by_content and region.type == "text":
+                cut = self._parts
+            least = self._least
+            if words.most > least:
                 for position in range(first, end):
-                    if words.before[position + 1] - words.before[position] > self._least:
-                        yield from self._windows(first, position)
+                    if words.before[position + 1] - words.before[position] > least:
+                        yield from cut(first, position)
                         yield from self._pieces(words.starts[position], words.ends[position])
                         first = position + 1
-            yield from self._windows(first, end)
+            yield from cut(first, end)
+
+    @property
+    def _least(self) -> int:
+        """Tokens that are left beside the longest header of the region."""
+        return self._budget - self._headers.most - self._headers.added(self._region)[1]
 
     def _windows(self, first: int, end: int) -> Iterator[Chunk]:
-        """Chunks of the words from `first` up to `end`, each of which fits."""
+        """Chunks of the words from `first` up to `end`, as long as the limit allows."""
         while first < end:
             last = self._last(first, end)
+            inside = self._formula(last) if last < end else None
+            if inside and first < inside[0] < last:
+                last = inside[0]
             yield self._chunk(first, last)
             if last == end:
                 return
-            first = self._next(first, last)
+            first = self._overlapping(first + 1, last)
+
+    def _rows(self, first: int, end: int) -> Iterator[Chunk]:
+        """Chunks of a table: as many whole rows as fit; only a row that does not fit is cut."""
+        rows = self._row_starts()
+        while first < end:
+            last = self._last(first, end)
+            if last < end:
+                held = bisect_right(rows, last) - 1
+                if held >= 0 and rows[held] > first:
+                    last = rows[held]
+            yield self._chunk(first, last)
+            first = last
+
+    def _row_starts(self) -> list[int]:
+        """The first word of each row of the region's table; the header row is never left alone."""
+        subject = self._region.subject or 0
+        start = self._document.starts[subject]
+        lines = self._document.blocks[subject].text.split("\n")
+        places = accumulate([start, *(len(line) + 1 for line in lines[:-1])])
+        with_data = 2 if header_row(self._document.blocks[subject].text) else 0
+        rows = [bisect_left(self._words.starts, place) for place in places]
+        return rows[:1] + rows[1 + with_data :]
+
+    def _parts(self, first: int, end: int) -> Iterator[Chunk]:
+        """Chunks cut by content: in two at the lowest rank until all parts fit."""
+        waiting = [(first, end)] if first < end else []
+        while waiting:
+            start, last = waiting.pop()
+            with_overlap = self._overlapping(first, start)
+            if self._fits(with_overlap, last):
+                yield self._chunk(with_overlap, last)
+                first = start + 1
+            else:
+                middle = self._middle(start, last)
+                waiting += [(middle, last), (start, middle)]
+
+    def _fits(self, first: int, last: int) -> bool:
+        before = self._words.before
+        if before[last] - before[first] > SURELY_TOO_LONG * self._budget:
+            return False
+        return self._tokens(first, last) <= self._budget
+
+    def _middle(self, first: int, last: int) -> int:
+        """Where the words from `first` up to `last`, which do not fit, are cut in two."""
+        before = self._words.before
+        least = self._budget // LEAST_SHARE
+        low = bisect_left(before, before[first] + least)
+        high = bisect_right(before, before[last] - least)
+        if first < low < high:
+            place = low + lowest(self._ranks[low:high])
+            if not in_formula(self._ranks[place]):
+                return place
+        return first + 1 + lowest(self._ranks[first + 1 : last])
+
+    @cached_property
+    def _ranks(self) -> np.ndarray:
+        return ranks(self._document, self._words)
 
     def _last(self, first: int, end: int) -> int:
         """One past the last word of the longest chunk that begins with `first`."""
@@ -272,21 +212,53 @@ class _Cutter:
                 last -= 1
         return last
 
-    def _next(self, first: int, last: int) -> int:
-        """First word of the next chunk: as much overlap as allowed, and room for a new word."""
+    def _overlapping(self, lowest: int, place: int) -> int:
+        """First word of the chunk whose first new word is at `place`.
+
+        It is not before `lowest`, repeats as much as the overlap allows, and leaves room for the
+        new word, or for the formula that it begins.
+        """
         before = self._words.before
-        overlapping = bisect_left(before, before[last] - self._overlap)
-        roomy = bisect_left(before, before[last + 1] - self._budget)
-        following = max(overlapping, roomy, first + 1)
-        if self._headers or not self._counter.is_additive:
-            while following < last and self._tokens(following, last + 1) > self._budget:
-                following += 1
-        return following
+        formula = self._formula(place)
+        new = formula[1] if formula and formula[0] == place else place + 1
+        overlapping = bisect_left(before, before[place] - self._overlap)
+        roomy = bisect_left(before, before[new] - self._budget)
+        first = min(max(overlapping, roomy, lowest), place)
+        if self._headers.most or not self._counter.is_additive:
+            while first < place and self._tokens(first, new) > self._budget:
+                first += 1
+        cut = self._formula(first)
+        return cut[1] if cut and cut[0] < first < cut[1] <= place else first
+
+    def _formula(self, place: int) -> tuple[int, int] | None:
+        """First and last word, itself not included, of the formula at or before a word."""
+        position = bisect_right(self._formulas, (place, len(self._words.starts))) - 1
+        if position < 0 or place >= self._formulas[position][1]:
+            return None
+        return self._formulas[position]
+
+    @cached_property
+    def _formulas(self) -> list[tuple[int, int]]:
+        """The words of the formulas that fit a chunk, each of which is kept whole."""
+        words, document = self._words, self._document
+        found = []
+        for place, block in enumerate(document.blocks):
+            if block.type == "formula":
+                first = bisect_left(words.starts, document.starts[place])
+                end = bisect_left(words.starts, document.end(place))
+                if words.before[end] - words.before[first] <= self._budget - self._headers.most:
+                    found.append((first, end))
+        return found
 
     def _chunk(self, first: int, last: int) -> Chunk:
-        tokens = self._tokens(first, last) + self._counter.special
-        start, end = self._words.starts[first], self._words.ends[last - 1]
-        return self._document.chunk(start, end, tokens=tokens, header=self._header(first)[0])
+        header, _ = self._header(first)
+        return self._document.chunk(
+            self._words.starts[first],
+            self._words.ends[last - 1],
+            tokens=self._tokens(first, last) + self._counter.special,
+            header=header,
+            type_=self._region.type,
+        )
 
     def _tokens(self, first: int, last: int) -> int:
         """Tokens of a chunk of these words, its header included."""
@@ -299,11 +271,13 @@ class _Cutter:
 
     def _header(self, first: int) -> tuple[str, int]:
         """Header of a chunk that begins with the word `first`, and its tokens."""
-        return self._headers.at(self._words.starts[first]) if self._headers else ("", 0)
+        return self._headers.at(self._words.starts[first], self._region)
 
     def _pieces(self, start: int, end: int) -> Iterator[Chunk]:
         for piece in self._counter.pieces(self._document.text[start:end], most=self._least):
-            header = self._headers.at(start)[0] if self._headers else ""
+            header, _ = self._headers.at(start, self._region)
             tokens = self._counter.count(header + piece)
-            yield self._document.chunk(start, start + len(piece), tokens=tokens, header=header)
+            yield self._document.chunk(
+                start, start + len(piece), tokens=tokens, header=header, type_=self._region.type
+            )
             start += len(piece)

@@ -8,10 +8,11 @@ has each text counted as a whole.
 
 import re
 import string
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,25 +135,24 @@ class TokenCounter:
             self._counts.clear()
             new = words
         if new:
-            parts = [self._splitter.findall(word) for word in new]
-            flat = list(chain.from_iterable(parts))
-            distinct = list(set(flat))
+            parts = self._splitter.findall("\n".join(["", *new]))
+            distinct = list(set(parts) - {"\n"})
             encodings = self._tokenizer.encode_batch_fast(distinct, add_special_tokens=False)
-            tokens = dict(zip(distinct, map(len, encodings), strict=True))
-            of_parts = np.fromiter(map(tokens.__getitem__, flat), np.int64, len(flat))
-            firsts = np.cumsum([0, *map(len, parts)])[:-1]
+            tokens = dict(zip(distinct, map(len, encodings), strict=True)) | {"\n": 0}
+            of_parts = np.fromiter(map(tokens.__getitem__, parts), np.int64, len(parts))
+            firsts = [place for place, part in enumerate(parts) if part == "\n"]
             of_words = np.add.reduceat(of_parts, firsts)
             self._counts.update(zip(new, of_words.tolist(), strict=True))
         return np.fromiter(map(self._counts.__getitem__, words), np.int64, len(words))
 
     @cached_property
     def _splitter(self) -> re.Pattern[str]:
-        """Finds the parts of a word whose tokens are those of the word: few are distinct."""
+        """Finds the parts of words, whose tokens are theirs, and line breaks: few are distinct."""
         if any(self._split(f"ab{mark}ab") != ["ab", mark, "ab"] for mark in PUNCTUATION):
-            return re.compile(r"\S+")
+            return re.compile(r"\n|\S+")
         known = (token.content for token in self._tokenizer.get_added_tokens_decoder().values())
         marks = re.escape(PUNCTUATION)
-        return re.compile("|".join([*map(re.escape, known), f"[{marks}]", rf"[^{marks}\s]+"]))
+        return re.compile("|".join(["\n", *map(re.escape, known), f"[{marks}]", rf"[^{marks}\s]+"]))
 
     def _split(self, text: str) -> list[str]:
         """What the tokenizer parts `text` into before all else."""
@@ -164,9 +164,9 @@ class TokenCounter:
 class Words:
     """Words of a text with their places and their tokens."""
 
-    starts: list[int]
-    ends: list[int]
-    before: list[int]
+    starts: "array[int]"
+    ends: "array[int]"
+    before: "array[int]"
     """Tokens before each word, and at the end of all."""
     most: int
     """Tokens of the word that has most."""
@@ -175,7 +175,8 @@ class Words:
     def of(cls, starts: np.ndarray, ends: np.ndarray, counts: np.ndarray) -> "Words":
         """Words by the places of their characters (int64) and their tokens (int64)."""
         before = np.concatenate(([0], counts.cumsum()))
-        return cls(starts.tolist(), ends.tolist(), before.tolist(), int(counts.max(initial=0)))
+        columns = (array("q", column.tobytes()) for column in (starts, ends, before))
+        return cls(*columns, most=int(counts.max(initial=0)))
 
 
 def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:

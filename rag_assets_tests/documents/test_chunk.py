@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from rag_assets import schemas
-from rag_assets.config import Chunking
+from rag_assets.config import Chunking, HeaderRules
 from rag_assets.documents import chunk
 from rag_assets.documents.tokens import TokenCounter
 from rag_assets.identity import chunk_id, fingerprint, text_hash
@@ -131,7 +131,7 @@ def test_a_header_enters_the_model_and_moves_no_slice(project, cut):
 
 
 def test_without_a_header_fingerprints_are_those_of_a_chunking_that_knew_none():
-    recipe = chunk._recipe(Chunking(), tokenizer=b"{}")
+    recipe = chunk._recipe(Chunking(), tokenizer=b"{}", rules=HeaderRules())
     sha256 = hashlib.sha256(b"{}").hexdigest()
     assert recipe == fingerprint("chunks", chunk.REVISION, "fixed", 256, 20, sha256)
 

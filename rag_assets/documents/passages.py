@@ -1,0 +1,238 @@
+"""What chunks are cut from: a document's text and the regions of it that share no chunk.
+
+The document's text is its elements joined by an empty line, page headers and footers left out. A
+table or figure is a region of its own, with its caption and the headings that directly precede
+it; what lies between is prose. A figure without a word of its own is shown by its caption; one
+without either gives nothing.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from rag_assets.schemas import HEADINGS
+
+SEPARATOR = "\n\n"
+LEFT_OUT = frozenset({"page_header", "page_footer"})
+SHOWN_ALONE = ("table", "figure")
+"""Types of the elements that share no chunk with prose."""
+
+_LABEL = re.compile(r"\W*(?:(?P<table>tab)|(?P<figure>fig|abb|bild))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An element, as far as chunks need to know it."""
+
+    index: int
+    type: str
+    text: str
+    page: int | None
+    section_path: tuple[str, ...]
+    language: str | None = None
+    image: str | None = None
+    """Under which its picture is stored."""
+    without_words: int | None = None
+    """Index of the figure that this caption stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A slice of a document's text and where it comes from."""
+
+    text: str
+    """Header and line break, if there is one, and the slice."""
+    tokens: int
+    """Under the chunking's tokenizer, special tokens included."""
+    char_start: int
+    char_end: int
+    element_start: int
+    element_end: int
+    """Index of the last element, itself included."""
+    pages: tuple[int, ...]
+    section_path: tuple[str, ...]
+    """Section of the first character."""
+    type: str = "text"
+    """One of `schemas.UNIT_TYPES`."""
+    language: str | None = None
+    """That of most of its characters."""
+    image: str | None = None
+    """The first picture of what it shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Blocks that may share a chunk."""
+
+    start: int
+    end: int
+    type: str = "text"
+    subject: int | None = None
+    """Position of the table or figure among the blocks."""
+    captions: tuple[int, ...] = ()
+    """Positions of its captions."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """The text that chunks are cut from, and which block each part of it came from."""
+
+    text: str
+    blocks: Sequence[Block] = field(repr=False)
+    starts: Sequence[int] = field(repr=False)
+    """Where each block begins."""
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> "DocumentText":
+        """Join `blocks`, in reading order."""
+        body = [block for block in blocks if block.type not in LEFT_OUT]
+        if any(block.type == "figure" and not block.text for block in body):
+            body = _shown_by_captions(body)
+        kept = [block for block in body if block.text]
+        starts = []
+        position = 0
+        for block in kept:
+            starts.append(position)
+            position += len(block.text) + len(SEPARATOR)
+        return cls(SEPARATOR.join([block.text for block in kept]), kept, starts)
+
+    def place(self, start: int) -> int:
+        """Position of the block that holds the character at `start`."""
+        return bisect_right(self.starts, start) - 1
+
+    def end(self, place: int) -> int:
+        """One past the last character of the block at `place`."""
+        return self.starts[place] + len(self.blocks[place].text)
+
+    def chunk(
+        self, start: int, end: int, *, tokens: int, header: str = "", type_: str = "text"
+    ) -> Chunk:
+        """The slice from `start` to `end` as a chunk; `header` includes its line break."""
+        first, last = self.place(start), self.place(end - 1)
+        touched = self.blocks[first : last + 1]
+        if type_ == "text" and all(block.type == "formula" for block in touched):
+            type_ = "formula"
+        return Chunk(
+            text=header + self.text[start:end],
+            tokens=tokens,
+            char_start=start,
+            char_end=end,
+            element_start=min(touched[0].index, *_indexes(touched[0])),
+            element_end=max(touched[-1].index, *_indexes(touched[-1])),
+            pages=tuple(sorted({block.page for block in touched if block.page is not None})),
+            section_path=touched[0].section_path,
+            type=type_,
+            language=self._language(start, end, first=first, last=last),
+            image=next((block.image for block in touched if block.image), None),
+        )
+
+    def _language(self, start: int, end: int, *, first: int, last: int) -> str | None:
+        """The language of most characters between `start` and `end`, as far as it is known."""
+        known = {block.language for block in self.blocks[first : last + 1]} - {None}
+        if len(known) < 2:
+            return next(iter(known), None)
+        characters: Counter[str] = Counter()
+        for place in range(first, last + 1):
+            language = self.blocks[place].language
+            if language:
+                held = min(end, self.end(place)) - max(start, self.starts[place])
+                characters[language] += held
+        return characters.most_common(1)[0][0]
+
+
+def _indexes(block: Block) -> tuple[int, ...]:
+    return (block.index,) if block.without_words is None else (block.index, block.without_words)
+
+
+def whole(document: DocumentText) -> list[Region]:
+    """Prose runs through the document, whatever its sections."""
+    return _regions(document, by_section=False)
+
+
+def sections(document: DocumentText) -> list[Region]:
+    """No chunk crosses into the next section.
+
+    A heading that directly follows another one stays with it: a chunk is never a heading alone
+    while its section has text.
+    """
+    return _regions(document, by_section=True)
+
+
+def _regions(document: DocumentText, *, by_section: bool) -> list[Region]:
+    blocks, starts = document.blocks, document.starts
+    if not blocks:
+        return []
+    subjects = _subjects(blocks)
+    opens = [
+        place
+        for place in range(len(blocks))
+        if place == 0
+        or subjects.get(place) != subjects.get(place - 1)
+        or (by_section and place not in subjects and _opens_section(blocks, place))
+    ]
+    regions = []
+    for first, after in pairwise([*opens, len(blocks)]):
+        end = starts[after] if after < len(blocks) else len(document.text)
+        subject = subjects.get(first)
+        if subject is None:
+            regions.append(Region(starts[first], end))
+        else:
+            captions = [place for place in range(first, after) if blocks[place].type == "caption"]
+            type_ = blocks[subject].type
+            regions.append(Region(starts[first], end, type_, subject, tuple(captions)))
+    return regions
+
+
+def _opens_section(blocks: Sequence[Block], place: int) -> bool:
+    return blocks[place].type in HEADINGS and blocks[place - 1].type not in HEADINGS
+
+
+def _subjects(blocks: Sequence[Block]) -> dict[int, int]:
+    """The table or figure of each block that belongs to one, by their positions."""
+    subjects = {place: place for place, block in enumerate(blocks) if block.type in SHOWN_ALONE}
+    if not subjects:
+        return {}
+    for caption, subject in dict(_captions(blocks)).items():
+        subjects[caption] = subject
+    for place in range(len(blocks) - 2, -1, -1):
+        if blocks[place].type in HEADINGS and place + 1 in subjects:
+            subjects[place] = subjects[place + 1]
+    return subjects
+
+
+def _captions(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """Each caption beside a table or figure, and what it belongs to, by their positions."""
+    for place, block in enumerate(blocks):
+        if block.type == "caption":
+            near = [
+                other
+                for other in (place - 1, place + 1)
+                if 0 <= other < len(blocks) and blocks[other].type in SHOWN_ALONE
+            ]
+            label = _LABEL.match(block.text)
+            if label:
+                near = [other for other in near if blocks[other].type == label.lastgroup]
+            if near:
+                yield place, near[-1] if _stands_before(blocks, near) else near[0]
+
+
+def _stands_before(blocks: Sequence[Block], near: Sequence[int]) -> bool:
+    """Whether a caption between two belongs to the second: that of a table stands above it."""
+    return blocks[near[-1]].type == "table"
+
+
+def _shown_by_captions(blocks: Sequence[Block]) -> list[Block]:
+    """`blocks` with the captions of figures without words in their place."""
+    belongs = dict(_captions(blocks))
+    shown = []
+    for place, block in enumerate(blocks):
+        figure = blocks[belongs[place]] if place in belongs else None
+        if figure and figure.type == "figure" and not figure.text:
+            picture = {"type": "figure", "image": figure.image, "without_words": figure.index}
+            shown.append(replace(block, **picture))
+        else:
+            shown.append(block)
+    return shown

@@ -1,0 +1,90 @@
+"""Where a text may be cut so that an edit moves few cuts: places ranked by what stands there.
+
+Every word has a rank: a hash of the words around it, and before that how good a place it is. Cut
+in two at the word of the lowest rank, and each part again until all fit, a text falls into the
+same parts wherever it stands: the rank of a word depends on nothing but its neighbours, so that an
+edit leaves all cuts but those at its own place. Tree-structured, this is how a treap (Seidel and
+Aragon 1996) keeps its shape; a fixed length has no such memory, and every cut after an edit moves.
+"""
+
+import numpy as np
+
+from rag_assets.documents.passages import DocumentText
+from rag_assets.documents.tokens import Words
+from rag_assets.schemas import HEADINGS
+
+BEFORE, AFTER = 2, 3
+"""Words on both sides of a place that its hash is made of; the word itself is one of them."""
+ENDS_SENTENCE = ".!?:;"
+BLOCK, SENTENCE, WORD, IN_FORMULA = range(4)
+"""How good a place is: a paragraph, a sentence or a word begins there, or a formula goes on."""
+CLASS_BITS = 2
+BASE = 0x9E3779B97F4A7C15
+"""An odd number: it has an inverse modulo 2 to the 64, so that a hash rolls."""
+
+
+def ranks(document: DocumentText, words: Words) -> np.ndarray:
+    """Rank of a cut before each word (uint64): the lowest is cut at first."""
+    hashes = _hashes(document.text, words) >> np.uint64(CLASS_BITS)
+    classes = _classes(document, words).astype(np.uint64)
+    return (classes << np.uint64(64 - CLASS_BITS)) | hashes
+
+
+def lowest(rank: np.ndarray) -> int:
+    """Position of the lowest of `rank`; of several equal ones that in the middle."""
+    equal = np.flatnonzero(rank == rank.min())
+    return int(equal[len(equal) // 2])
+
+
+def in_formula(rank: np.uint64) -> bool:
+    """Whether a cut there would part a formula."""
+    return int(rank) >> 64 - CLASS_BITS == IN_FORMULA
+
+
+def _hashes(text: str, words: Words) -> np.ndarray:
+    """Polynomial hash of the characters around each word (Karp and Rabin 1987), well mixed."""
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.uint64)
+    powers = _powers(BASE, len(codes))
+    sums = np.zeros(len(codes) + 1, np.uint64)
+    np.cumsum((codes + np.uint64(1)) * powers[:-1], out=sums[1:])
+    count = len(words.starts)
+    places = np.arange(count)
+    firsts = np.asarray(words.starts)[np.maximum(places - BEFORE, 0)]
+    ends = np.asarray(words.ends)[np.minimum(places + AFTER, count) - 1]
+    inverses = _powers(pow(BASE, -1, 1 << 64), len(codes))
+    return _mixed((sums[ends] - sums[firsts]) * inverses[firsts])
+
+
+def _powers(base: int, count: int) -> np.ndarray:
+    powers = np.ones(count + 1, np.uint64)
+    np.cumprod(np.full(count, base, np.uint64), out=powers[1:])
+    return powers
+
+
+def _mixed(hashes: np.ndarray) -> np.ndarray:
+    """Each bit of a hash spread over all (the finalizer of splitmix64)."""
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return hashes ^ (hashes >> np.uint64(31))
+
+
+def _classes(document: DocumentText, words: Words) -> np.ndarray:
+    """`BLOCK`, `SENTENCE` or `WORD` of each word; what follows a heading stays with it."""
+    classes = np.full(len(words.starts), WORD, np.uint8)
+    codes = np.frombuffer(document.text.encode("utf-32-le"), np.uint32)
+    lasts = codes[np.asarray(words.ends) - 1]
+    marks = np.frombuffer(ENDS_SENTENCE.encode("utf-32-le"), np.uint32)
+    classes[1:][np.isin(lasts[:-1], marks)] = SENTENCE
+    blocks = document.blocks
+    for place, block in enumerate(blocks):
+        if block.type == "formula":
+            first, end = np.searchsorted(
+                words.starts, (document.starts[place], document.end(place))
+            )
+            classes[first:end] = IN_FORMULA
+    kinds = [
+        WORD if place and blocks[place - 1].type in HEADINGS else BLOCK
+        for place in range(len(blocks))
+    ]
+    classes[np.searchsorted(words.starts, document.starts)] = kinds
+    return classes
