@@ -208,6 +208,25 @@ class HeaderExperiment(Experiment):
         return [base.model_copy(update={"chunking": name}) for name in names]
 
 
+class ParserComparisonExperiment(Experiment):
+    """Parsers on the same files: what they keep, how fast, and how well it is found (P4, 4.4)."""
+
+    design: Literal["parser_comparison"]
+    parsers: list[Slug] = Field(
+        ["pymupdf", "docling", "marker"],
+        min_length=1,
+        description="names under `parsers`; those that are not installed are left out, and named",
+    )
+    signals: list[Signal] = Field(["dense", "bm25"], min_length=1, description="what is searched")
+    sample_pages: Count = Field(20, description="pages that each parser is timed on")
+    top_k: Count = 20
+    reranker: Slug | None = None
+
+    def recipes(self, base: Variant) -> list[Variant]:
+        """One for each parser."""
+        return [base.model_copy(update={"parser": name}) for name in self.parsers]
+
+
 class SignalDomainExperiment(Experiment):
     """Fusion of signals times fusion of domains: which repairs which."""
 
@@ -269,6 +288,7 @@ AnyExperiment: TypeAlias = Annotated[
     | RetrievalMethodExperiment
     | QueryFusionExperiment
     | HeaderExperiment
+    | ParserComparisonExperiment
     | SignalDomainExperiment
     | ArmsExperiment,
     Field(discriminator="design"),

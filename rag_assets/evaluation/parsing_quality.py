@@ -103,6 +103,16 @@ class PageScore:
         """Share of the found quotes that are on the right page."""
         return self.right_page / self.found if self.found else 0.0
 
+    def __add__(self, other: "PageScore") -> "PageScore":
+        return PageScore(
+            self.quotes + other.quotes,
+            self.found + other.found,
+            self.right_page + other.right_page,
+        )
+
+
+NO_QUOTES = PageScore(0, 0, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Quote:

@@ -92,10 +92,10 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
         CommandError: A variant cannot be built.
     """
     from rag_assets.evaluation.experiments.assets import BUILD_JOB
-    from rag_assets.evaluation.experiments.designs import variants_of
+    from rag_assets.evaluation.experiments.designs import buildable
     from rag_assets.serving.refresh import NIGHTLY_JOB, refresh
 
-    wanted = dict.fromkeys(one for name in names for one in variants_of(config, name))
+    wanted = dict.fromkeys(one for name in names for one in buildable(config, name))
     for place, variant in enumerate(wanted):
         if _built(store).get(variant) == _state_of(store, config, variant):
             continue

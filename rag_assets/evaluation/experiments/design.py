@@ -5,7 +5,7 @@ are pivots over factors, as the papers print them; the pseudo-factors `questions
 questions) and `metric` stand beside them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -110,6 +110,15 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Appendix:
+    """A table of what was measured beside retrieval."""
+
+    title: str
+    about: str
+    rows: Sequence[Mapping[str, str | int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
     """A whole experiment, before it is run."""
 
@@ -138,6 +147,10 @@ class Design:
     """Also draw how each arm weighs the domains."""
     by_length: bool = False
     """Also report short and long questions apart."""
+    appendices: Callable[[], Sequence[Appendix]] = tuple
+    """Measures what else is reported, when the experiment is run."""
+    made_from: Sequence[str] = ()
+    """Data versions that the appendices are made from."""
 
     @property
     def groups(self) -> list[str]:

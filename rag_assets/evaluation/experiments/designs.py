@@ -13,6 +13,7 @@ from rag_assets.config import (
     FusionModeExperiment,
     HeaderExperiment,
     IndexSizeExperiment,
+    ParserComparisonExperiment,
     QueryFusionExperiment,
     RetrievalMethodExperiment,
     SerializerExperiment,
@@ -23,6 +24,7 @@ from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.experiments import papers, thesis
 from rag_assets.evaluation.experiments.design import Design
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
+from rag_assets.evaluation.experiments.parser_comparison import available, parser_comparison
 from rag_assets.evaluation.gold import Places
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
@@ -44,6 +46,19 @@ def variants_of(config: Config, name: str) -> list[str]:
     if isinstance(experiment, ArmsExperiment):
         own = [arm.variant or base for arm in experiment.arms]
     return list(dict.fromkeys(own))
+
+
+def buildable(config: Config, name: str) -> list[str]:
+    """Those of `variants_of` that are to be built: a comparison leaves absent parsers out."""
+    experiment = experiment_of(config, name)
+    if not isinstance(experiment, ParserComparisonExperiment):
+        return variants_of(config, name)
+    reasons = available(config, experiment)
+    return [
+        variant
+        for variant in variants_of(config, name)
+        if reasons[config.variant(variant).parser] is None
+    ]
 
 
 def experiment_of(config: Config, name: str) -> AnyExperiment:
@@ -82,6 +97,15 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
             return papers.query_fusion(experiment, config=config, base=base)
         case HeaderExperiment():
             return papers.headers(experiment, config=config, base=base)
+        case ParserComparisonExperiment():
+            return parser_comparison(
+                experiment,
+                store=store,
+                config=config,
+                base=base,
+                questions=questions,
+                paths=_paths(config),
+            )
         case SignalDomainExperiment():
             return papers.signal_domain_fusion(experiment, base=base)
         case ArmsExperiment():
@@ -114,7 +138,13 @@ def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corp
     places = Places(
         documents, roots={source.name: source.url for source in config.sources.documents}
     )
+    paths = _paths(config)
+    return Corpus(questions, documents, find=lambda name: places.find(paths.get(name, name)))
+
+
+def _paths(config: Config) -> dict[str, str]:
+    """For each document id that a question set knows its path."""
     paths: dict[str, str] = {}
     for one in config.evaluation.questions:
         paths |= question_sets.document_paths(one)
-    return Corpus(questions, documents, find=lambda name: places.find(paths.get(name, name)))
+    return paths

@@ -49,6 +49,9 @@ def render(result: ExperimentResult) -> str:
     means = Means(result)
     for layout in result.design.tables:
         parts += section(layout.title, note(_about_cells(result)), _html(pivot(means, layout)))
+    for appendix in result.appendices:
+        rows = list(appendix.rows)
+        parts += section(appendix.title, note(appendix.about), table(list(rows[0]), rows))
     parts += section("Chosen on dev", *_choice(result))
     parts += section("Paired differences", *_differences(result))
     parts += _unless_empty("Slices of the questions", list(_slices(result)))
@@ -69,6 +72,9 @@ def markdown(result: ExperimentResult) -> str:
     for layout in result.design.tables:
         lines += ["", f"{layout.title}, {record.split} questions", ""]
         lines += markdown_table(*pivot(means, layout))
+    for appendix in result.appendices:
+        rows = list(appendix.rows)
+        lines += ["", appendix.title, "", *markdown_table(list(rows[0]), rows)]
     rows = _difference_rows(result, result.differences, measures=result.design.compared)
     if rows:
         columns = ["questions", "n", "arm", "against", "metric", "difference", "says"]

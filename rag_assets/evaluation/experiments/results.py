@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from rag_assets.atomic import write_atomically
 from rag_assets.config import ConfigError
 from rag_assets.evaluation.experiments.arms import ArmRecord
-from rag_assets.evaluation.experiments.design import Design, Factor
+from rag_assets.evaluation.experiments.design import Appendix, Design, Factor
 from rag_assets.store import Store
 
 RECORD = "record.json"
@@ -98,6 +98,7 @@ class ExperimentResult:
     extras: Mapping[str, pa.Table]
     """For each arm what `arms.EXTRAS` names."""
     slices: Sequence[Sliced]
+    appendices: Sequence[Appendix]
 
 
 @dataclass(frozen=True, slots=True)

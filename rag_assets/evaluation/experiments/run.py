@@ -100,6 +100,7 @@ def _made_from(config: Config, name: str, *, design: Design, bench: Bench) -> st
         name,
         config.experiments[name].model_dump(mode="json"),
         [bench.key_of(arm) for arm in design.arms],
+        *([list(design.made_from)] if design.made_from else []),
         config.evaluation.bootstrap_samples,
         config.evaluation.margin,
     )
@@ -230,6 +231,7 @@ def _compared(
             for one in _slices(design, bench.questions, final_scores)
             if one.chosen
         ],
+        appendices=design.appendices(),
     )
 
 

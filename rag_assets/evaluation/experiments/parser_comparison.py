@@ -1,0 +1,363 @@
+"""Parsers on the same PDFs: what each keeps of them, how fast, and how well it is found (P4, 4.4).
+
+Retrieval is measured on one index for each parser, by the same source-anchored questions. Beside
+it stands what can be said without questions: pages, letters, tables and figures against the file's
+own text layer and the layout; headings against the outlines that the files bring along; quoted
+evidence against the page that it stands on; pages a second, timed in one warm worker here and now.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas, sync
+from rag_assets.config import Config, ParserComparisonExperiment
+from rag_assets.documents import outlines
+from rag_assets.documents.files import SourceFile, SourceReader
+from rag_assets.documents.outlines import Entry
+from rag_assets.documents.parse import FILE_COLUMNS, MEMORY_A_WORKER
+from rag_assets.documents.parsers import pdf_parser, unavailable
+from rag_assets.documents.parsers.media_types import PDF
+from rag_assets.evaluation.experiments.design import (
+    ALL_FIVE,
+    Appendix,
+    Arm,
+    Design,
+    Layout,
+    bars_by_questions,
+)
+from rag_assets.evaluation.experiments.thesis import retrieved
+from rag_assets.evaluation.gold import DocumentGold, Places
+from rag_assets.evaluation.parsing_quality import (
+    NO_HEADINGS,
+    NO_QUOTES,
+    Heading,
+    HeadingScore,
+    Quote,
+    heading_score,
+    page_score,
+)
+from rag_assets.evaluation.questions import Question
+from rag_assets.retrieval.filters import Filters
+from rag_assets.store import Store, is_one_of
+from rag_assets.workers import Done, Pool, Task
+
+Row = Mapping[str, str | int]
+
+
+def available(config: Config, settings: ParserComparisonExperiment) -> dict[str, str | None]:
+    """For each parser that is to be compared why it cannot be used here, or None."""
+    return {name: unavailable(config.parsers[name], name=name) for name in settings.parsers}
+
+
+def parser_comparison(
+    settings: ParserComparisonExperiment,
+    *,
+    store: Store,
+    config: Config,
+    base: str,
+    questions: Sequence[Question],
+    paths: Mapping[str, str],
+) -> Design:
+    """One arm for each parser that is installed.
+
+    Args:
+        settings: Which parsers, and how their indexes are searched.
+        store: Holds elements and accounts.
+        config: Names parsers and sources.
+        base: The variant that the others are like, but for the parser.
+        questions: Those whose quotes are looked for.
+        paths: For a document id of the gold its path.
+    """
+    reasons = available(config, settings)
+    compared = [name for name in settings.parsers if reasons[name] is None]
+    recipes = dict(zip(settings.parsers, settings.recipes(config.variants[base]), strict=True))
+    retriever = retrieved(settings.top_k, settings.reranker).model_copy(
+        update={"signals": settings.signals, "depth": None}
+    )
+    comparison = _Comparison(store, config, settings, compared, questions, paths)
+    return Design(
+        title="Parsers on the same documents",
+        source="P4, 4.4",
+        arms=[
+            Arm(
+                name=name,
+                variant=config.variant_like(recipes[name]),
+                retriever=retriever,
+                factors={"parser": name},
+                filters=Filters(domain="document"),
+            )
+            for name in compared
+        ],
+        chooses=False,
+        domain="document",
+        tables=[
+            Layout(
+                title="Retrieval from documents (P4, table 1)",
+                rows=["parser"],
+                measures=ALL_FIVE,
+                domains=("document",),
+            )
+        ],
+        figures=[bars_by_questions("Parsers", series="parser")],
+        notes=[
+            "The corpus is documents alone: no row is searched or asked for.",
+            "Formats other than PDF have one parser, whatever the variant: they are in every index "
+            "and in no table below.",
+            *(f"{name} is not compared: {reason}" for name, reason in reasons.items() if reason),
+        ],
+        appendices=comparison.appendices,
+        made_from=[
+            sync.current_version(store, schemas.elements_table(name), key="element_id")
+            for name in compared
+        ],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """Measures parsers on the PDFs of the sources."""
+
+    store: Store
+    config: Config
+    settings: ParserComparisonExperiment
+    parsers: Sequence[str]
+    questions: Sequence[Question]
+    paths: Mapping[str, str]
+
+    def appendices(self) -> list[Appendix]:
+        """All tables; none where the sources hold no PDF."""
+        files = self._files()
+        if not files:
+            return []
+        ids = [file.document_id for file in files]
+        elements = {name: self._elements(name, ids) for name in self.parsers}
+        with TemporaryDirectory(dir=self._scratch()) as folder:
+            copies = self._copies(files, Path(folder))
+            entries = _outlines(copies)
+            speeds = {name: self._speed(name, copies) for name in self.parsers}
+        return [
+            self._kept(elements, ids),
+            _headings(elements, entries),
+            self._pages(elements, files),
+            Appendix(
+                title="Pages a second",
+                about=f"One warm worker on one core, the first {self.settings.sample_pages} pages "
+                "of the longest PDF.",
+                rows=[
+                    {"parser": name, "pages": pages, "pages a second": f"{rate:.2f}"}
+                    for name, (pages, rate) in speeds.items()
+                ],
+            ),
+        ]
+
+    def _files(self) -> list[SourceFile]:
+        rows = self.store.read(
+            schemas.DOCUMENT_FILES_TABLE,
+            columns=FILE_COLUMNS,
+            where=f"media_type = '{PDF}' AND status = 'ok'",
+        )
+        return [SourceFile(**row) for row in rows.sort_by("uri").to_pylist()]
+
+    def _scratch(self) -> Path:
+        scratch = self.store.root / "scratch"
+        scratch.mkdir(parents=True, exist_ok=True)
+        return scratch
+
+    def _elements(self, parser: str, documents: Sequence[str]) -> pa.Table:
+        return self.store.read(
+            schemas.elements_table(parser),
+            columns=["document_id", "index", "type", "page", "level", "text", "problem", "cells"],
+            where=is_one_of("document_id", documents),
+        ).sort_by([("document_id", "ascending"), ("index", "ascending")])
+
+    def _copies(self, files: Sequence[SourceFile], folder: Path) -> dict[str, Path]:
+        sources = {source.name: source for source in self.config.sources.documents}
+        copies = {file.document_id: folder / f"{file.document_id}.pdf" for file in files}
+        for file in files:
+            SourceReader(sources[file.source]).fetch(file, to=copies[file.document_id])
+        return copies
+
+    def _kept(self, elements: Mapping[str, pa.Table], documents: Sequence[str]) -> Appendix:
+        return Appendix(
+            title="What each parser keeps of the PDFs",
+            about="Letters lost: those of the text layer that no element of their page has. "
+            "Garbled: characters that no reader can make sense of. A table is sound when its grid "
+            "passes the validity check; cells are those of sound tables.",
+            rows=[
+                {"parser": name, **self._account(name, documents), **_counts(held)}
+                for name, held in elements.items()
+            ],
+        )
+
+    def _account(self, parser: str, documents: Sequence[str]) -> Row:
+        rows = self.store.read_keys(
+            schemas.accounts_table(parser), column="document_id", keys=documents
+        )
+        total = {
+            name: pc.sum(rows[name]).as_py() or 0
+            for name in (
+                "pages", "lost_pages", "empty_pages", "layer_letters", "lost_letters", "letters",
+                "garbled", "tables", "sound_tables", "figures", "kept_figures",
+            )
+        }  # fmt: skip
+        return {
+            "documents": f"{rows.num_rows} of {len(documents)}",
+            "pages": total["pages"],
+            "lost": total["lost_pages"],
+            "empty": total["empty_pages"],
+            "letters lost": f"{total['lost_letters'] / max(total['layer_letters'], 1):.2%}",
+            "garbled": f"{total['garbled'] / max(total['letters'], 1):.2%}",
+            "sound tables": f"{total['sound_tables']} of {total['tables']}",
+            "figures kept": f"{total['kept_figures']} of {total['figures']}",
+        }
+
+    def _pages(self, elements: Mapping[str, pa.Table], files: Sequence[SourceFile]) -> Appendix:
+        quotes = self._quotes(files)
+        rows = []
+        for name, held in elements.items():
+            texts = _texts(held)
+            scores = [page_score(some, texts[document]) for document, some in quotes.items()]
+            total = sum(scores, NO_QUOTES)
+            rows.append(
+                {
+                    "parser": name,
+                    "quotes": total.quotes,
+                    "found": f"{total.found / max(total.quotes, 1):.1%}",
+                    "on the right page": f"{total.accuracy:.1%}",
+                }
+            )
+        return Appendix(
+            title="Quoted evidence",
+            about="The quotes of the questions' gold in PDFs: whether the elements of the document "
+            "hold them, and of these the share that stands on the page that the gold names.",
+            rows=rows,
+        )
+
+    def _quotes(self, files: Sequence[SourceFile]) -> dict[str, list[Quote]]:
+        roots = {source.name: source.url for source in self.config.sources.documents}
+        places = Places([(file.source, file.uri) for file in files], roots=roots)
+        ids = {(file.source, file.uri): file.document_id for file in files}
+        found: defaultdict[str, list[Quote]] = defaultdict(list)
+        for question in self.questions:
+            for gold in question.gold:
+                if isinstance(gold, DocumentGold) and gold.quote and gold.page:
+                    for place in places.find(self.paths.get(gold.uri, gold.uri)):
+                        found[ids[place]].append(Quote(gold.quote, gold.page))
+        return found
+
+    def _speed(self, name: str, copies: Mapping[str, Path]) -> tuple[int, float]:
+        """Pages, and how many a second, of the longest PDF."""
+        settings = self.config.parsers[name]
+        parser = pdf_parser(settings)
+        file, length = max(
+            ((path, _length(path)) for path in copies.values()), key=lambda pair: pair[1]
+        )
+        pages = list(range(1, min(length, self.settings.sample_pages) + 1))
+        seconds = settings.seconds_per_task + len(pages) * settings.seconds_per_page
+        with Pool(size=1, memory_bytes=MEMORY_A_WORKER) as pool:
+            for some in ([1], pages):
+                arguments = {"pages": some, **parser.options}
+                started = monotonic()
+                pool.submit(
+                    Task(
+                        "timed",
+                        parser.function,
+                        arguments,
+                        seconds,
+                        file=file,
+                        python=parser.python,
+                    )
+                )
+                ((_, outcome),) = pool.finished()
+                taken = monotonic() - started
+        return len(pages), len(pages) / taken if isinstance(outcome, Done) else 0.0
+
+
+def _counts(elements: pa.Table) -> Row:
+    types = elements["type"].to_pylist()
+    sound = elements.filter(
+        pc.and_(pc.equal(elements["type"], "table"), elements["problem"].is_null())
+    )
+    cells = [json.loads(each) for each in sound["cells"].drop_null().to_pylist()]
+    return {
+        "headings": types.count("heading") + types.count("title"),
+        "formulas": types.count("formula"),
+        "cells": sum(len(row) for table in cells for row in table),
+    }
+
+
+def _headings(elements: Mapping[str, pa.Table], entries: Mapping[str, Sequence[Entry]]) -> Appendix:
+    rows = []
+    for name, held in elements.items():
+        headings: defaultdict[str, list[Heading]] = defaultdict(list)
+        wanted = held.filter(pc.is_in(held["type"], pa.array(schemas.HEADINGS)))
+        for row in wanted.to_pylist():
+            heading = Heading(row["text"], row["page"] or 0, row["level"] or 0)
+            headings[row["document_id"]].append(heading)
+        scores = [
+            heading_score(outline, headings[document])
+            for document, outline in entries.items()
+            if outline
+        ]
+        total = sum(scores, NO_HEADINGS)
+        rows.append({"parser": name, "documents": len(scores), **_heading_row(total)})
+    return Appendix(
+        title="Headings against the outlines of the files",
+        about="A bookmark is found when a heading has its words, section number aside, at most a "
+        "page away. Precision is a lower bound: not every heading has a bookmark.",
+        rows=rows,
+    )
+
+
+def _heading_row(score: HeadingScore) -> Row:
+    matched = max(score.matched, 1)
+    return {
+        "bookmarks": score.entries,
+        "headings": score.headings,
+        "recall": f"{score.recall:.1%}",
+        "precision": f"{score.precision:.1%}",
+        "right page": f"{score.right_page / matched:.1%}",
+        "right level": f"{score.right_level / matched:.1%}",
+    }
+
+
+def _texts(elements: pa.Table) -> Mapping[str, Mapping[int, str]]:
+    """For each document the text of each page."""
+    texts: defaultdict[str, defaultdict[int, str]] = defaultdict(lambda: defaultdict(str))
+    columns = (elements[name].to_pylist() for name in ("document_id", "page", "text"))
+    for document, page, text in zip(*columns, strict=True):
+        texts[document][page or 0] += f"{text}\n"
+    return texts
+
+
+def _outlines(copies: Mapping[str, Path]) -> dict[str, list[Entry]]:
+    """The outline of each PDF that has one."""
+    found: dict[str, list[Entry]] = {}
+    with Pool(memory_bytes=MEMORY_A_WORKER) as pool:
+        for document, path in copies.items():
+            pool.submit(Task(document, outlines.FUNCTION, {}, outlines.SECONDS, file=path))
+        for task, outcome in pool.finished():
+            if isinstance(outcome, Done) and isinstance(outcome.value, list):
+                found[task.key] = list(_entries(outcome.value))
+    return found
+
+
+def _entries(values: Sequence[object]) -> Iterator[Entry]:
+    for value in values:
+        assert isinstance(value, dict)
+        yield Entry(**value)
+
+
+def _length(path: Path) -> int:
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(path) as document:
+        return len(document)
