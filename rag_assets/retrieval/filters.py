@@ -7,11 +7,14 @@ no value can be read as a pattern or as SQL.
 
 from dataclasses import dataclass, fields
 
-from rag_assets.schemas import DOMAINS
+from rag_assets.schemas import DOMAINS, UNIT_TYPES
 from rag_assets.store import quoted
 
 SECTION_MARK = " > "
 """What joins the headings of a section path (`schemas.units`)."""
+
+FIELD_MARK = ": "
+"""What parts the name of a header field from its value (`schemas.units`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,8 @@ class Filters:
     """Conditions on units, all of which must hold; None asks for nothing.
 
     Raises:
-        ValueError: A value is blank, or `domain` is not one of `schemas.DOMAINS`.
+        ValueError: A value is blank, `domain` or `type` is none of those in `schemas`, or a field
+            is not written as `name: value`.
     """
 
     domain: str | None = None
@@ -32,6 +36,12 @@ class Filters:
     """Head of a section path, headings joined by ' > ': `2 Methods` allows all of its parts."""
     table: str | None = None
     """Name of a table."""
+    type: str | None = None
+    """`text`, `table`, `figure` or `formula`: what a chunk shows; rows have none."""
+    language: str | None = None
+    """ISO 639-1 code of a chunk's language; rows have none."""
+    fields: tuple[str, ...] = ()
+    """`name: value` of header fields of a chunk's document, exactly as they were found."""
     documents: frozenset[str] | None = None
     """URIs of the only documents that count; table rows are not touched by it."""
 
@@ -40,17 +50,24 @@ class Filters:
             value = getattr(self, field.name)
             if isinstance(value, str) and not value.strip():
                 raise ValueError(f"filter {field.name} is blank: name a value or leave it out")
-        if self.domain is not None and self.domain not in DOMAINS:
-            known = " or ".join(DOMAINS)
-            raise ValueError(f"filter domain = {self.domain!r}: there is only {known}")
+        for name, known in (("domain", DOMAINS), ("type", UNIT_TYPES)):
+            value = getattr(self, name)
+            if value is not None and value not in known:
+                allowed = " or ".join(known)
+                raise ValueError(f"filter {name} = {value!r}: there is only {allowed}")
+        for entry in self.fields:
+            name, mark, value = entry.partition(FIELD_MARK)
+            if not (name.strip() and mark and value.strip()):
+                raise ValueError(f"filter field {entry!r} is not written as 'name: value'")
 
     def condition(self) -> str | None:
         """The filters as an SQL condition on `schemas.units`; None if everything is allowed."""
         conditions = [
             f"`{column}` = {literal(value)}"
-            for column in ("domain", "source", "uri", "table")
+            for column in ("domain", "source", "uri", "table", "type", "language")
             if (value := getattr(self, column)) is not None
         ]
+        conditions += [f"array_has(fields, {literal(entry)})" for entry in self.fields]
         if self.section is not None:
             inside = f"starts_with(section, {literal(self.section + SECTION_MARK)})"
             conditions.append(f"(section = {literal(self.section)} OR {inside})")

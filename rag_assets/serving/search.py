@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.schemas import DOMAINS
+from rag_assets.schemas import DOMAINS, UNIT_TYPES
 from rag_assets.serving.command import Answer, CommandError, searching, table
 from rag_assets.store import Store
 
@@ -21,6 +21,7 @@ EXAMPLES = """\
   rag-assets search "yield strength of hot rolled steel"
   rag-assets search "density of aluminium" --domain table --top-k 3
   rag-assets search "surface treatment" --retriever bm25 --source documents --json
+  rag-assets search "specimen dimensions" --field "number: ISO 527-2:2012" --type table
   rag-assets search "yield strength" --retriever hybrid_late_fusion --explain
   rag-assets search - < queries.txt        one query a line"""
 
@@ -38,6 +39,15 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--source", help="only this source")
     command.add_argument("--table", help="only this table")
     command.add_argument("--section", help="only below this section: 'Heading > Subheading'")
+    command.add_argument("--type", choices=UNIT_TYPES, help="only chunks that show this")
+    command.add_argument("--language", help="only chunks in this language: en, sv, ...")
+    command.add_argument(
+        "--field",
+        action="append",
+        default=[],
+        metavar="NAME: VALUE",
+        help="only documents with this header field: 'number: ISO 527'; may be given again",
+    )
     command.add_argument(
         "--explain", action="store_true", help="show rank and score in each arm and stage"
     )
@@ -60,6 +70,9 @@ def run(options: argparse.Namespace) -> Answer:
             source=options.source,
             table=options.table,
             section=options.section,
+            type=options.type,
+            language=options.language,
+            fields=tuple(options.field),
         )
         index = open_index(Store.of(config), config, variant)
         with searching():

@@ -39,8 +39,8 @@ def byte_pairs():
 COUNTERS = {"word_piece": word_piece, "byte_pairs": byte_pairs}
 
 
-def block(index, text, *, kind="text", page=None, path=()):
-    return Block(index=index, type=kind, text=text, page=page, section_path=path)
+def block(index, text, *, kind="text", page=None, path=(), **more):
+    return Block(index=index, type=kind, text=text, page=page, section_path=path, **more)
 
 
 def cut(

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rag_assets import schemas
 from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store
@@ -36,7 +37,16 @@ UNITS = [
     unit
     for place, name in enumerate(NASTY)
     for unit in (
-        chunk(f"chunk {place}", unit_id=f"c{place}", source=name, uri=name, section=name),
+        chunk(
+            f"chunk {place}",
+            unit_id=f"c{place}",
+            source=name,
+            uri=name,
+            section=name,
+            type=schemas.UNIT_TYPES[place % 4],
+            language=name,
+            fields=[f"number: {name}", "title: all"] if place % 3 else None,
+        ),
         row(f"row {place}", table=name, key="1", unit_id=f"r{place}", source=name),
     )
 ]
@@ -54,12 +64,17 @@ def dataset(tmp_path_factory):
 def allowed_by(filters, unit) -> bool:
     """What `filters` mean, in Python."""
     section = filters.section
-    return all(
-        wanted is None or unit[column] == wanted
-        for column in ("domain", "source", "uri", "table")
-        for wanted in [getattr(filters, column)]
-    ) and (
-        section is None or unit["section"] == section or unit["section"].startswith(section + " > ")
+    return (
+        all(
+            wanted is None or unit.get(column) == wanted
+            for column in ("domain", "source", "uri", "table", "type", "language")
+            for wanted in [getattr(filters, column)]
+        )
+        and (
+            (section is None or unit["section"] == section)
+            or unit["section"].startswith(section + " > ")
+        )
+        and set(filters.fields) <= set(unit.get("fields") or ())
     )
 
 
@@ -72,10 +87,16 @@ def allowed_by(filters, unit) -> bool:
         uri=st.none() | VALUE,
         section=st.none() | VALUE,
         table=st.none() | VALUE,
+        type=st.none() | st.sampled_from(schemas.UNIT_TYPES),
+        language=st.none() | VALUE,
+        fields=st.lists(VALUE.map("number: {}".format) | st.just("title: all"), max_size=2).map(
+            tuple
+        ),
     )
 )
 @example(filters=Filters(section="2 Methods"))
 @example(filters=Filters(source="' OR '1' = '1", domain="table"))
+@example(filters=Filters(fields=("title: all", "number: ' OR '1' = '1")))
 @example(filters=Filters(uri="lone surrogate \ud800"))
 def test_a_filter_lets_through_what_it_names_and_nothing_else(dataset, filters):
     found = dataset.to_table(columns=["unit_id"], filter=filters.condition())
@@ -88,7 +109,7 @@ def test_no_filter_is_no_condition():
     assert Filters().condition() is None
 
 
-@pytest.mark.parametrize("name", ["domain", "source", "uri", "section", "table"])
+@pytest.mark.parametrize("name", ["domain", "source", "uri", "section", "table", "language"])
 def test_a_blank_filter_is_refused_by_name(name):
     with pytest.raises(ValueError, match=f"filter {name} is blank"):
         Filters(**{name: "  "})
@@ -97,3 +118,14 @@ def test_a_blank_filter_is_refused_by_name(name):
 def test_an_unknown_domain_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match=r"'tables'.*document or table"):
         Filters(domain="tables")
+
+
+def test_an_unknown_type_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="'picture': there is only text or table or figure"):
+        Filters(type="picture")
+
+
+@pytest.mark.parametrize("entry", ["", "ISO 527", "number:ISO 527", ": ISO 527", "number:  "])
+def test_a_field_without_name_or_value_is_refused(entry):
+    with pytest.raises(ValueError, match="'name: value'"):
+        Filters(fields=(entry,))

@@ -27,6 +27,9 @@ UNITS = [
         uri="testing.pdf",
         section="2 Methods > 2.1 Tensile test",
         pages=[3, 4],
+        type="table",
+        language="en",
+        fields=["number: EN 10002-1:2001", "title: Tensile testing"],
     ),
     chunk(
         "Specimens are cleaned with alcohol before they are welded.",
@@ -171,6 +174,10 @@ FILTERS = [
     (Filters(section="2 Methods > 2.1 Tensile test"), {"tensile"}),
     (Filters(section="2 Meth"), set()),
     (Filters(domain="table", source="handbooks"), set()),
+    (Filters(type="table", language="en"), {"tensile"}),
+    (Filters(fields=("number: EN 10002-1:2001", "title: Tensile testing")), {"tensile"}),
+    (Filters(fields=("number: EN 10002-1:2001", "title: Bend testing")), set()),
+    (Filters(fields=("number: EN 10002-1",)), set()),
 ]
 
 
