@@ -19,6 +19,7 @@ from rag_assets import schemas, sync
 from rag_assets.config import Chunking, Config, HeaderRules
 from rag_assets.difference import gathered
 from rag_assets.documents.chunking import chunks_of
+from rag_assets.documents.describe import Descriptions
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
@@ -89,7 +90,10 @@ def refresh_chunks(
     settings = config.chunkings[chunking]
     tokenizer = tokenizer_file(settings.tokenizer)
     rules = config.documents.header_fields
-    work = _Pass(store, parser=parser, name=chunking, settings=settings, rules=rules)
+    described = Descriptions(store, parser) if config.figures.vision_model else None
+    work = _Pass(
+        store, parser=parser, name=chunking, settings=settings, rules=rules, described=described
+    )
     recipe = _recipe(settings, tokenizer=tokenizer.read_bytes(), rules=rules)
     elements = sync.current_version(store, work.elements, key="element_id")
     manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
@@ -100,7 +104,9 @@ def refresh_chunks(
     report = sync.refresh(
         store,
         target=chunks_target(parser, chunking),
-        made_from=fingerprint(elements, manifest, recipe),
+        made_from=fingerprint(
+            elements, manifest, recipe, *([described.version] if described else [])
+        ),
         inputs=lambda: work.inputs(recipe),
         transform=transform,
         log=log,
@@ -141,7 +147,14 @@ class _Pass:
     """One pass over the documents that have elements."""
 
     def __init__(
-        self, store: Store, *, parser: str, name: str, settings: Chunking, rules: HeaderRules
+        self,
+        store: Store,
+        *,
+        parser: str,
+        name: str,
+        settings: Chunking,
+        rules: HeaderRules,
+        described: Descriptions | None,
     ) -> None:
         self.elements = schemas.elements_table(parser)
         self.texts_kept = 0
@@ -150,6 +163,7 @@ class _Pass:
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
         self._store = store
+        self._described = described
         self._name = name
         self._settings = settings
         self._version = 0
@@ -247,7 +261,13 @@ class _Pass:
         self._owners, self._row_ids = np.concatenate(owners), np.concatenate(row_ids)
         held = np.flatnonzero(counts)
         contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in held]
-        return pa.table({"document_id": documents.take(held), "content": contents})
+        keys = documents.take(held)
+        if self._described and (said := self._described.by_document()):
+            contents = [
+                f"{content}:{said[document]}" if document in said else content
+                for document, content in zip(keys.to_pylist(), contents, strict=True)
+            ]
+        return pa.table({"document_id": keys, "content": contents})
 
     def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
         table = self._store.take(
@@ -258,6 +278,8 @@ class _Pass:
         )
         blocks: dict[str, list[Block]] = {}
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
+        if self._described:
+            ordered = _with_descriptions(ordered, self._described)
         owners = ordered["document_id"].to_pylist()
         columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
         for document, index, type_, text, page, path, *rest in zip(owners, *columns, strict=True):
@@ -303,6 +325,22 @@ class _Pass:
             "image": [chunk.image for chunk in chunks],
         }
         return pa.table(columns, schema=CONTENT)
+
+
+def _with_descriptions(elements: pa.Table, described: Descriptions) -> pa.Table:
+    """Elements with what a vision model said of a figure below the figure's own words."""
+    is_figure = pc.fill_null(pc.equal(elements["type"], "figure"), fill_value=False)
+    shown = elements["image"].filter(is_figure).drop_null()
+    said = described.texts(pc.unique(shown).to_pylist()) if len(shown) else {}
+    if not said:
+        return elements
+    columns = (elements[name].to_pylist() for name in ("type", "text", "image"))
+    texts = [
+        "\n".join(filter(None, [text, said.get(image or "")])) if type_ == "figure" else text
+        for type_, text, image in zip(*columns, strict=True)
+    ]
+    place = elements.column_names.index("text")
+    return elements.set_column(place, "text", pa.array(texts, pa.string()))
 
 
 def _empty(document: str, place: _Place) -> sync.Failure:

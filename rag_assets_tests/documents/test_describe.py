@@ -12,6 +12,7 @@ from rag_assets.documents.elements import Element, Image
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.sync import Batch, Report, Target, refresh, with_recipe
+from rag_assets_tests.documents.making import SENTENCE, Project
 from rag_assets_tests.documents.stand_in_vision import serving
 
 PARSER = "layout"
@@ -137,6 +138,43 @@ def test_the_key_comes_from_the_environment(store, vision, monkeypatch):
     parsed(store, figure(b"one"))
     described(store, vision.url)
     assert vision.keys == ["Bearer secret"]
+
+
+def test_a_described_figure_is_cut_anew_and_found_by_its_description(tmp_path, vision, monkeypatch):
+    project = Project(tmp_path)
+    project.write("rotor.md", f"# Rotor\n\n{SENTENCE}\n")
+    project.write("plain.md", f"# Plain\n\n{SENTENCE}\n")
+    shown = figure(b"one")
+    assert shown.image is not None
+    monkeypatch.setattr(
+        "rag_assets.documents.parsers.text.elements",
+        lambda content, _: [
+            Element(type="text", text=content.decode()),
+            *([shown] if b"Rotor" in content else []),
+        ],
+    )
+    project.list_files()
+    project.parse()
+    config = project.config.model_validate(
+        project.config.model_dump()
+        | {"figures": {"vision_model": {"url": vision.url, "model": "vision-1"}}}
+    )
+    assert project.chunk(config=config).added == 2
+
+    refresh_descriptions(
+        project.store,
+        parser="plain",
+        figures=config.figures,
+        model=config.figures.vision_model,
+        log=print,
+    )
+    report = project.chunk(config=config)
+
+    assert (report.changed, report.unchanged) == (1, 1)
+    unit = project.chunks("rotor.md")[-1]
+    assert (unit["type"], unit["image"]) == ("figure", shown.image.key)
+    assert unit["text"].endswith("Figure 1: A rotor\nA picture of 3 bytes.")
+    assert project.chunk(config=config).unchanged == 2
 
 
 def test_the_asset_is_there_only_with_a_vision_model():
