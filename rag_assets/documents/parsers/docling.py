@@ -17,7 +17,7 @@ from rag_assets.documents.elements import Box, Element, clean, to_json
 from rag_assets.documents.parsers.bundled_layout import PACKAGE as LAYOUT_PACKAGE
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.page_view import PageView, figure_of
-from rag_assets.documents.parsers.tables import grid_of, spanned_grid, table_of
+from rag_assets.documents.parsers.tables import docling_grid, grid_of, table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -179,16 +179,7 @@ def _table(item: "TableItem", view: PageView, *, page: int, box: Box) -> Element
     """A table with TableFormer's cells, or with those that its words make."""
     words = view.words_in(page, box)
     if item.data.table_cells:
-        cells, spans = spanned_grid(
-            (
-                cell.start_row_offset_idx,
-                cell.start_col_offset_idx,
-                cell.row_span,
-                cell.col_span,
-                cell.text,
-            )
-            for cell in item.data.table_cells
-        )
+        cells, spans = docling_grid(item.data)
     else:
         cells, spans = grid_of(words)
     text = " ".join(word.text for word in words)

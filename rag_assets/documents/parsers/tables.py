@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
+from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import (
     Box,
@@ -19,6 +20,9 @@ from rag_assets.documents.elements import (
     cleaned_cells,
     markdown_of,
 )
+
+if TYPE_CHECKING:
+    from docling_core.types.doc import TableData
 
 FEWEST_CELLS = 2
 """Rows and columns below which a table is taken for text set in a box."""
@@ -198,3 +202,17 @@ def spanned_grid(
         if rows > 1 or columns > 1
     ]
     return grid, spans
+
+
+def docling_grid(data: "TableData") -> tuple[list[list[str]], list[Span]]:
+    """The cells of a table of docling's, as `spanned_grid` gives them."""
+    return spanned_grid(
+        (
+            cell.start_row_offset_idx,
+            cell.start_col_offset_idx,
+            cell.row_span,
+            cell.col_span,
+            cell.text,
+        )
+        for cell in data.table_cells
+    )
