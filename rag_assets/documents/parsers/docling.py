@@ -148,7 +148,7 @@ def _read(item: "DocItem", document: "DoclingDocument", view: PageView) -> Itera
         yield figure_of(view, page=page, box=box)
     elif text := clean(getattr(item, "text", "")):
         yield _text(kind, text, view, page=page, box=box)
-    elif kind == "formula":
+    elif kind == "formula":  # no model wrote it as LaTeX
         words = " ".join(word.text for word in view.words_in(page, box))
         image = view.picture(page, box)
         yield Element(type=kind, text=words, page=page, box=box, image=image)
@@ -157,6 +157,8 @@ def _read(item: "DocItem", document: "DoclingDocument", view: PageView) -> Itera
 def _text(kind: str, text: str, view: PageView, *, page: int, box: Box) -> Element:
     if kind == "list":
         text = f"- {text}"
+    elif kind == "formula":
+        text = f"$${text}$$"
     is_heading = kind in ("heading", "title")
     return Element(
         type=kind,
@@ -164,7 +166,6 @@ def _text(kind: str, text: str, view: PageView, *, page: int, box: Box) -> Eleme
         page=page,
         box=box,
         font_size=view.type_size(page, box) if is_heading else None,
-        image=view.picture(page, box) if kind == "formula" else None,
     )
 
 
