@@ -15,6 +15,7 @@ from rag_assets.documents.parsers import description, office, parsers_of, pdfium
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
 from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
+from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.sections import with_sections
 from rag_assets.workers import _environment
 from rag_assets_tests.documents import making
@@ -166,6 +167,26 @@ def test_pymupdf_keeps_the_picture_of_a_figure(tmp_path):
     (table,) = of(elements, "table")
     assert table.cells == making.STEELS
     assert table.problem is None
+
+
+def test_pymupdf_finds_everything_on_a_turned_and_cropped_page(tmp_path):
+    import pymupdf
+
+    document = pymupdf.open()
+    page = document.new_page()
+    for place, word in enumerate(("Relevant", "Structured", "Hardness")):
+        page.insert_text((220 + 80 * place, 100 + 200 * place), word, rotate=270, fontsize=20)
+    page.set_cropbox(pymupdf.Rect(180, 50, 480, 800))
+    page.set_rotation(270)
+    document.save(tmp_path / "turned.pdf")
+    elements = read(pymupdf_parser, tmp_path / "turned.pdf")
+    words = " ".join(item.text for item in elements)
+    assert sorted(words.replace("- ", "").split()) == ["Hardness", "Relevant", "Structured"]
+    with PageView(str(tmp_path / "turned.pdf")) as view:
+        for item in elements:
+            shown = " ".join(word.text for word in view.words_in(1, item.box))
+            assert shown
+            assert shown in item.text
 
 
 def test_pymupdf_keeps_a_formula_as_text_and_picture():

@@ -175,7 +175,7 @@ def figure_of(view: PageView, *, page: int, box: Box, text: str = "") -> Element
     The bundled layout model takes tables without vertical rules and program listings for figures.
     """
     words = view.words_in(page, box)
-    text = text or " ".join(word.text for word in words)
+    text = max(text, " ".join(word.text for word in words), key=len)
     if words and not view.has_drawing(page, box):
         cells, spans = grid_of(words)
         found = table_of(cells, page=page, box=box, spans=spans, text=text)
