@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas, sync
+from rag_assets import images, schemas, sync
 from rag_assets.config import Config
-from rag_assets.documents.element_rows import CONTENT, renamed, to_arrow
+from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
 from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import parsers_of
@@ -30,7 +30,7 @@ from rag_assets.keys import KeyIndex
 from rag_assets.places import remove_folder
 from rag_assets.store import Store, is_one_of, parts_of
 
-REVISION = 1
+REVISION = 2
 """Raised when the same output of a parser gives other elements than before."""
 
 DOCUMENTS_A_BATCH = 512
@@ -285,6 +285,8 @@ class _Pass:
         for item in parsed:
             for file in by_content[item.content.key]:
                 rows.add(item, file)
+        found = (element for elements in rows.elements.values() for element in elements)
+        images.keep(self._store, pictures(found), log=self._log)
         table = to_arrow(rows.elements, parser=self._parser)
         return sync.Batch(table, list(rows.elements), rows.failed)
 
