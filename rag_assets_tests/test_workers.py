@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,64 @@ def test_a_worker_keeps_to_the_functions_it_has_loaded():
     with Pool(size=2) as pool:
         found = outcomes(pool, *tasks, *others)
     assert len({outcome.value for key, outcome in found.items() if key[0] == "a"}) == 1
+
+
+@pytest.fixture(scope="module")
+def another_python(tmp_path_factory):
+    """An interpreter without any package."""
+    folder = tmp_path_factory.mktemp("another") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return folder / "bin" / "python"
+
+
+def test_another_interpreter_finds_this_package_and_no_other_of_ours(another_python, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("One.\n\nTwo.")
+    plain = Task(
+        "plain",
+        "rag_assets.documents.parsers.text:parse",
+        {"pages": None},
+        30,
+        file=file,
+        python=another_python,
+    )
+    heavy = replace(plain, key="heavy", file=file.with_suffix(".md"))
+    file.with_suffix(".md").write_text("# One")
+    with Pool(size=1) as pool:
+        found = outcomes(pool, plain, heavy)
+    assert [element["text"] for element in found["plain"].value] == ["One.", "Two."]
+    assert found["heavy"].kind == "system"
+    assert "markdown_it" in found["heavy"].reason
+
+
+def test_tasks_of_two_interpreters_share_the_pool(another_python, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("One.")
+    there = Task(
+        "there",
+        "rag_assets.documents.parsers.text:parse",
+        {"pages": None},
+        30,
+        file=file,
+        python=another_python,
+    )
+    with Pool(size=1) as pool:
+        for turn in range(3):
+            found = outcomes(
+                pool, replace(there, key=f"there {turn}"), call("echo", key="here", value=turn)
+            )
+            assert found["here"] == Done(turn)
+            assert isinstance(found[f"there {turn}"], Done)
+            if turn == 0:
+                first = set(pool.processes)
+        assert set(pool.processes) == first, "each keeps what it has loaded"
+        assert len(first) == 2
+
+
+def test_the_environment_of_a_pool_reaches_its_tasks():
+    with Pool(size=1, environment={"RAG_ASSETS_TEST": "seen"}) as pool:
+        found = outcomes(pool, call("environment", name="RAG_ASSETS_TEST"))
+    assert found["task"] == Done("seen")
 
 
 def test_tasks_may_be_added_while_others_finish():

@@ -79,3 +79,7 @@ def hog():
 
 def read_text(path):
     return [Path(path).name, Path(path).read_text()]
+
+
+def environment(name):
+    return os.environ.get(name)

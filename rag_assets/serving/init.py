@@ -31,7 +31,7 @@ sources:
 # Add another, build it beside the first (rag-assets refresh --variant NAME) and compare.
 variants:
   default:
-    parser: pymupdf            # or pdfium, without the AGPL licence
+    parser: pymupdf            # or docling or pdfium, without the AGPL licence
     chunking: fixed_256        # or fixed_256_header, fixed_512, headers_800
     serializer: full_semantic  # {serializers}
     model: minilm

@@ -30,6 +30,46 @@ def pdf(path, pages, *, width=595, height=842, **saving):
     return path
 
 
+STEELS = (
+    ("Steel", "Yield strength", "Elongation"),
+    ("S355", "355 MPa", "22 %"),
+    ("S690", "690 MPa", "14 %"),
+    ("S960", "960 MPa", "10 %"),
+)
+
+
+def report(path):
+    """A PDF of two pages: a title, sections, a table without vertical rules and a plot."""
+    import pymupdf
+
+    body = f"<p>{SENTENCE * 4}</p>"
+    head = 'style="font-size:{}pt;font-family:sans-serif"'
+    pdf(
+        path,
+        [
+            f"<h1 {head.format(24)}>Bending of Plates</h1>{body}"
+            f"<h2 {head.format(16)}>1 Samples</h2>{body}{body}",
+            f"<h2 {head.format(16)}>2 Results</h2>{body}"
+            f"<h3 {head.format(13)}>2.1 Cracks</h3>{body}",
+        ],
+    )
+    document = pymupdf.open(path)
+    page = document[0]
+    for down, row in enumerate(STEELS):
+        for across, cell in enumerate(row):
+            page.insert_text((90 + 150 * across, 516 + 20 * down), cell, fontsize=10)
+    for y in (500, 522, 584):
+        page.draw_line((80, y), (500, y))
+    page = document[1]
+    page.draw_rect((150, 500, 450, 700), width=1)
+    for step in range(6):
+        x = 170 + 45 * step
+        page.draw_rect((x, 690 - 25 * step, x + 25, 690), fill=(0.2, 0.4, 0.7))
+    page.insert_text((220, 720), "Figure 1: Crack length after each step", fontsize=10)
+    document.saveIncr()
+    return path
+
+
 def without_pages(path):
     """A PDF that holds no page."""
     import pypdfium2

@@ -1,19 +1,24 @@
 """Each parser on real files made here; they run in this process, isolation is tested elsewhere."""
 
 import json
+from base64 import b64encode
 from functools import cache
 from importlib.metadata import PackageNotFoundError
+from io import BytesIO
+from types import SimpleNamespace
 
 import pytest
 
-from rag_assets.documents.elements import from_json
 from rag_assets import config
+from rag_assets.documents.elements import Image, from_json
 from rag_assets.documents.parsers import description, office, parsers_of, pdfium, preflight, text
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
 from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
+from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.sections import with_sections
 from rag_assets.workers import _environment
+from rag_assets_tests.documents import making
 from rag_assets_tests.documents.making import SENTENCE, pdf, scan, without_pages
 
 BODY = f"<p>{SENTENCE * 4}</p>"
@@ -154,6 +159,47 @@ def test_pymupdf_gives_tables_as_cells_and_markdown(report):
     assert table.page == 1
 
 
+def test_pymupdf_keeps_the_picture_of_a_figure(tmp_path):
+    elements = read(pymupdf_parser, making.report(tmp_path / "report.pdf"))
+    (figure,) = of(elements, "figure")
+    assert (figure.page, figure.image.media_type) == (2, "image/png")
+    assert figure.image.width == pytest.approx((figure.box[2] - figure.box[0] + 4) * 2, abs=3)
+    (table,) = of(elements, "table")
+    assert table.cells == making.STEELS
+    assert table.problem is None
+
+
+def test_pymupdf_finds_everything_on_a_turned_and_cropped_page(tmp_path):
+    import pymupdf
+
+    document = pymupdf.open()
+    page = document.new_page()
+    for place, word in enumerate(("Relevant", "Structured", "Hardness")):
+        page.insert_text((220 + 80 * place, 100 + 200 * place), word, rotate=270, fontsize=20)
+    page.set_cropbox(pymupdf.Rect(180, 50, 480, 800))
+    page.set_rotation(270)
+    document.save(tmp_path / "turned.pdf")
+    elements = read(pymupdf_parser, tmp_path / "turned.pdf")
+    words = " ".join(item.text for item in elements)
+    assert sorted(words.replace("- ", "").split()) == ["Hardness", "Relevant", "Structured"]
+    with PageView(str(tmp_path / "turned.pdf")) as view:
+        for item in elements:
+            shown = " ".join(word.text for word in view.words_in(1, item.box))
+            assert shown
+            assert shown in item.text
+
+
+def test_pymupdf_keeps_a_formula_as_text_and_picture():
+    box = SimpleNamespace(
+        boxclass="formula", x0=60, y0=100, x1=200, y1=120, textlines=[line("E", "=", "mc²")]
+    )
+    page = SimpleNamespace(page_number=1, boxes=[box], fulltext=[])
+    picture = Image.of(b"png", media_type="image/png", width=2, height=1)
+    view = SimpleNamespace(picture=lambda number, place: picture)
+    (formula,) = pymupdf_parser._elements(page, view)
+    assert (formula.type, formula.text, formula.image) == ("formula", "E = mc²", picture)
+
+
 @pytest.mark.parametrize("parser", [pymupdf_parser, pdfium])
 def test_page_ranges_together_give_what_the_whole_gives(report, parser):
     parts = [*read(parser, report, 1), *read(parser, report, 2)]
@@ -225,7 +271,7 @@ def test_docx_has_headings_lists_tables_and_equations(tmp_path):
 
     elements = read(office, path)
     assert [(item.type, item.text) for item in elements] == [
-        ("heading", "Specification"),
+        ("title", "Specification"),
         ("heading", "Scope"),
         ("text", "Plates of S355, rolled."),
         ("formula", "$$\\frac{a}{b}$$"),
@@ -269,6 +315,61 @@ def test_pptx_has_a_page_for_each_slide(tmp_path):
     assert elements[0].box[2] <= 720
 
 
+@pytest.fixture
+def square():
+    from PIL import Image as Picture
+
+    file = BytesIO()
+    Picture.new("RGBA", (40, 30), (255, 0, 0, 128)).save(file, "PNG")
+    return file
+
+
+def test_pictures_and_wide_cells_of_a_docx_are_kept(tmp_path, square):
+    import docx
+
+    document = docx.Document()
+    document.add_picture(square)
+    table = document.add_table(2, 2)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "Steels"
+    table.cell(1, 0).text, table.cell(1, 1).text = "S355", "355"
+    document.save(tmp_path / "file.docx")
+    figure, found = read(office, tmp_path / "file.docx")
+    assert (figure.type, figure.image.width, figure.image.height) == ("figure", 40, 30)
+    assert found.cells == (("Steels", ""), ("S355", "355"))
+    assert found.spans == ((0, 0, 1, 2),)
+
+
+def test_a_chart_is_a_table_and_a_picture_on_a_slide_a_figure(tmp_path, square):
+    import pptx
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+    from pptx.util import Inches
+
+    slides = pptx.Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[6])
+    data = CategoryChartData()
+    data.categories = ["S355", "S690"]
+    data.add_series("Cracks", (1, 2))
+    side = Inches(2)
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, side, side, side, side, data)
+    slide.shapes.add_picture(square, 0, 0)
+    slides.save(tmp_path / "file.pptx")
+    elements = read(office, tmp_path / "file.pptx", slides=True)
+    (chart,) = of(elements, "table")
+    assert chart.cells == (("", "Cracks"), ("S355", "1"), ("S690", "2"))
+    assert chart.box == pytest.approx((144, 144, 288, 288))
+    (figure,) = of(elements, "figure")
+    assert (figure.page, figure.image.width) == (1, 40)
+
+
+def test_a_picture_inside_a_web_page_is_kept(tmp_path, square):
+    data = b64encode(square.getvalue()).decode()
+    path = tmp_path / "file.html"
+    path.write_text(f"<h1>A</h1><p>b</p><img alt='red' src='data:image/png;base64,{data}'>")
+    (figure,) = of(read(office, path), "figure")
+    assert (figure.text, figure.image.width) == ("red", 40)
+
+
 def test_html_has_structure_and_fetches_nothing(tmp_path):
     path = tmp_path / "file.html"
     path.write_text(
@@ -283,11 +384,11 @@ def test_html_has_structure_and_fetches_nothing(tmp_path):
     elements = [item for item in read(office, path) if item.type != "page_header"]
     assert [(item.type, item.text) for item in elements] == [
         ("text", "Before the first heading"),
-        ("heading", "Alpha"),
+        ("title", "Alpha"),
         ("text", "a_b & c"),
         ("heading", "Beta"),
         ("list", "- one\n  - two"),
-        ("table", "| A | B |\n| --- | --- |\n| x\\|y | x\\|y |"),
+        ("table", "| A | B |\n| --- | --- |\n| x\\|y |  |"),
         ("code", "x = 1\ny"),
         ("figure", "A picture"),
     ]
@@ -353,7 +454,7 @@ def test_preflight_estimates_text_by_its_size(tmp_path):
 
 
 def test_every_parser_of_an_engine_is_described(monkeypatch):
-    for engine in ("pymupdf", "pdfium"):
+    for engine in ("pymupdf", "docling", "pdfium"):
         parsers = parsers_of(config.Parser(engine=engine), name="x")
         assert parsers[PDF].name == engine
         assert all(parser.version.startswith(f"{parser.name} r") for parser in parsers.values())

@@ -194,3 +194,16 @@ def test_tables_align_words_left_and_numbers_right():
         "chunks  1,200",
         "rows",
     ]
+
+
+def test_status_names_variants_whose_parser_is_not_there(home, capsys):
+    (home / configuration.DEFAULT_FILE).write_text(
+        "parsers: {marker: {python: nowhere/bin/python}}\n"
+        "variants: {default: {parser: pdfium}, second: {parser: marker}}\n"
+    )
+    assert cli.main(["status", "--json"]) == cli.OK
+    unavailable = json.loads(capsys.readouterr().out)["unavailable"]
+    assert list(unavailable) == ["second"]
+    assert str(home / "nowhere/bin/python") in unavailable["second"]
+    assert cli.main(["status"]) == cli.OK
+    assert "Unavailable: the parser marker cannot be used" in capsys.readouterr().out

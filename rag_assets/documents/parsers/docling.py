@@ -17,7 +17,7 @@ from rag_assets.documents.elements import Box, Element, clean, to_json
 from rag_assets.documents.parsers.bundled_layout import PACKAGE as LAYOUT_PACKAGE
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.page_view import PageView, figure_of
-from rag_assets.documents.parsers.tables import grid_of, spanned_grid, table_of
+from rag_assets.documents.parsers.tables import docling_grid, grid_of, table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _read(item: "DocItem", document: "DoclingDocument", view: PageView) -> Itera
         yield figure_of(view, page=page, box=box)
     elif text := clean(getattr(item, "text", "")):
         yield _text(kind, text, view, page=page, box=box)
-    elif kind == "formula":
+    elif kind == "formula":  # no model wrote it as LaTeX
         words = " ".join(word.text for word in view.words_in(page, box))
         image = view.picture(page, box)
         yield Element(type=kind, text=words, page=page, box=box, image=image)
@@ -157,6 +157,8 @@ def _read(item: "DocItem", document: "DoclingDocument", view: PageView) -> Itera
 def _text(kind: str, text: str, view: PageView, *, page: int, box: Box) -> Element:
     if kind == "list":
         text = f"- {text}"
+    elif kind == "formula":
+        text = f"$${text}$$"
     is_heading = kind in ("heading", "title")
     return Element(
         type=kind,
@@ -164,7 +166,6 @@ def _text(kind: str, text: str, view: PageView, *, page: int, box: Box) -> Eleme
         page=page,
         box=box,
         font_size=view.type_size(page, box) if is_heading else None,
-        image=view.picture(page, box) if kind == "formula" else None,
     )
 
 
@@ -179,16 +180,7 @@ def _table(item: "TableItem", view: PageView, *, page: int, box: Box) -> Element
     """A table with TableFormer's cells, or with those that its words make."""
     words = view.words_in(page, box)
     if item.data.table_cells:
-        cells, spans = spanned_grid(
-            (
-                cell.start_row_offset_idx,
-                cell.start_col_offset_idx,
-                cell.row_span,
-                cell.col_span,
-                cell.text,
-            )
-            for cell in item.data.table_cells
-        )
+        cells, spans = docling_grid(item.data)
     else:
         cells, spans = grid_of(words)
     text = " ".join(word.text for word in words)

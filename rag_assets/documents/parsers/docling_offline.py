@@ -1,7 +1,7 @@
 """What makes docling's standard pipeline run without weights, and without torchvision.
 
-The bundled layout model takes the place of docling's; the place of TableFormer stays empty. Only
-the worker that parses imports this module: it imports docling.
+The bundled layout model takes the place of docling's, and white space between words that of
+TableFormer. Only the worker that parses imports this module: it imports docling.
 """
 
 # ruff: noqa: TID253 - nothing but docling's worker imports this module
@@ -13,6 +13,7 @@ from docling.datamodel.base_models import (
     Cluster,
     LayoutPrediction,
     Page,
+    Table,
     TableStructurePrediction,
 )
 from docling.datamodel.document import ConversionResult
@@ -26,9 +27,11 @@ from docling.models.base_table_model import BaseTableStructureModel
 from docling.models.factories import get_layout_factory
 from docling.models.factories.table_factory import TableStructureFactory
 from docling.pipeline import standard_pdf_pipeline
-from docling_core.types.doc import BoundingBox, CoordOrigin, DocItemLabel
+from docling_core.types.doc import BoundingBox, CoordOrigin, DocItemLabel, TableCell
+from docling_core.types.doc.page import TextCell
 
 from rag_assets.documents.parsers.bundled_layout import BundledLayout, Region
+from rag_assets.documents.parsers.tables import Word, grid_of
 
 SCALE = 1.5
 """Pixels of a point in the picture that the layout model sees."""
@@ -54,14 +57,14 @@ def without_weights(options: PdfPipelineOptions) -> PdfPipelineOptions:
     if BundledOptions not in layouts.classes:
         layouts.register(BundledModel, "rag_assets", __name__)
     tables = TableStructureFactory()
-    tables.register(NoCells, "rag_assets", __name__)
-    # docling's own factory imports TableFormer, and with it torchvision, even where it is off
+    tables.register(WordGrid, "rag_assets", __name__)
+    # docling's own factory imports TableFormer, and torchvision with it, whatever is chosen
     standard_pdf_pipeline.get_table_structure_factory = lambda **_: tables  # ty: ignore[invalid-assignment]
     return options.model_copy(
         update={
             "layout_options": BundledOptions(),
-            "do_table_structure": False,
-            "table_structure_options": NoCellsOptions(),
+            "do_table_structure": True,
+            "table_structure_options": WordGridOptions(),
         }
     )
 
@@ -93,32 +96,85 @@ class BundledModel(BaseLayoutModel):
         return [LayoutPrediction(clusters=_clusters(page, self._layout)) for page in pages]
 
 
-class NoCellsOptions(BaseTableStructureOptions):
-    """Chooses `NoCells`."""
+class WordGridOptions(BaseTableStructureOptions):
+    """Chooses `WordGrid`."""
 
-    kind: ClassVar[str] = "no_cells"
+    kind: ClassVar[str] = "word_grid"
 
 
-class NoCells(BaseTableStructureModel):
-    """Leaves tables as boxes."""
+class WordGrid(BaseTableStructureModel):
+    """Cells by the white space between words, as a table engine of docling."""
 
-    enabled = False
+    enabled = True
 
-    def __init__(self, options: NoCellsOptions, **_: Any) -> None:
+    def __init__(self, options: WordGridOptions, **_: Any) -> None:
         self.options = options
 
     @classmethod
-    def get_options_type(cls) -> type[NoCellsOptions]:
+    def get_options_type(cls) -> type[WordGridOptions]:
         """By which docling finds it."""
-        return NoCellsOptions
+        return WordGridOptions
 
     def predict_tables(
         self,
         conv_res: ConversionResult,  # noqa: ARG002 - docling's signature
         pages: Sequence[Page],
     ) -> list[TableStructurePrediction]:
-        """Nothing: docling does not call it while it is not enabled."""
-        return [TableStructurePrediction() for _ in pages]
+        """Cells of the tables of each page."""
+        return [TableStructurePrediction(table_map=_tables(page)) for page in pages]
+
+
+def _tables(page: Page) -> dict[int, Table]:
+    layout = page.predictions.layout
+    clusters = layout.clusters if layout else []
+    return {
+        cluster.id: _table(cluster, page=page.page_no)
+        for cluster in clusters
+        if cluster.label == DocItemLabel.TABLE
+    }
+
+
+def _table(cluster: Cluster, *, page: int) -> Table:
+    grid, spans = grid_of([_word(cell) for cell in cluster.cells])
+    wide = {(row, column): (rows, columns) for row, column, rows, columns in spans}
+    covered = {
+        (row, place)
+        for row, column, _, columns in spans
+        for place in range(column + 1, column + columns)
+    }
+    cells = [
+        _cell(row, column, *wide.get((row, column), (1, 1)), text=text)
+        for row, line in enumerate(grid)
+        for column, text in enumerate(line)
+        if (row, column) not in covered
+    ]
+    return Table(
+        otsl_seq=[],
+        table_cells=cells,
+        num_rows=len(grid),
+        num_cols=len(grid[0]) if grid else 0,
+        id=cluster.id,
+        page_no=page,
+        cluster=cluster,
+        label=cluster.label,
+    )
+
+
+def _word(cell: TextCell) -> Word:
+    box = cell.rect.to_bounding_box()
+    return Word(cell.text, (box.l, box.t, box.r, box.b))
+
+
+def _cell(row: int, column: int, rows: int, columns: int, *, text: str) -> TableCell:
+    return TableCell(
+        text=text,
+        row_span=rows,
+        col_span=columns,
+        start_row_offset_idx=row,
+        end_row_offset_idx=row + rows,
+        start_col_offset_idx=column,
+        end_col_offset_idx=column + columns,
+    )
 
 
 def _clusters(page: Page, layout: BundledLayout) -> list[Cluster]:

@@ -1,7 +1,7 @@
 """DOCX, PPTX and HTML through docling: styles as headings, equations as LaTeX, tables as cells.
 
-A slide is a page; DOCX and HTML have none. Nothing is fetched: images and links that a file names
-are left alone.
+A slide is a page, its charts are tables and its notes text; DOCX and HTML have no pages. Pictures
+inside the file are kept. Nothing is fetched: images and links that a file names are left alone.
 """
 
 import logging
@@ -10,17 +10,19 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Box, Element, clean, cleaned_cells, markdown_of, to_json
+from rag_assets.documents.elements import Box, Element, Image, clean, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.pictures import image_of
+from rag_assets.documents.parsers.tables import docling_grid, table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from docling.document_converter import DocumentConverter
-    from docling_core.types.doc import DoclingDocument, NodeItem, TableItem
+    from docling_core.types.doc import DoclingDocument, NodeItem, PictureItem, TableData, TableItem
 
 PARSER = Parser(
     name="office",
-    revision=1,
+    revision=2,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
@@ -56,7 +58,10 @@ def _converter() -> "DocumentConverter":
     from docling.document_converter import DocumentConverter, HTMLFormatOption
 
     logging.getLogger("docling").setLevel(logging.ERROR)
-    html = HTMLFormatOption(backend_options=HTMLBackendOptions(infer_furniture=False))
+    # pictures inside the page are read; those that it links to need enable_*_fetch as well
+    html = HTMLFormatOption(
+        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=True)
+    )
     return DocumentConverter(
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
         format_options={InputFormat.HTML: html},
@@ -70,6 +75,8 @@ class _Reader:
         self._document = document
         items = [*document.tables, *document.pictures]
         self._captions = {caption.cref for item in items for caption in item.captions}
+        titles = [item for item in document.texts if item.label.value == "title"]
+        self._has_one_title = sum(item.content_layer.value == "body" for item in titles) == 1
 
     def elements(self) -> Iterator[Element]:
         for element in self._below(self._document.body):
@@ -98,7 +105,7 @@ class _Reader:
         elif isinstance(item, TableItem):
             yield from self._table(item)
         elif isinstance(item, PictureItem):
-            yield self._element("figure", item.caption_text(self._document), item)
+            yield from self._picture(item)
             yield from self._below(item)
         elif isinstance(item, ListGroup):
             yield self._element("list", "\n".join(self._list_lines(item, depth=0)), item)
@@ -107,7 +114,9 @@ class _Reader:
             yield self._element("text", self._words(item), item)
         elif isinstance(item, TitleItem | SectionHeaderItem):
             level = item.level + 1 if isinstance(item, SectionHeaderItem) else 1
-            yield self._element("heading", self._own_words(item), item, level=level)
+            is_title = isinstance(item, TitleItem) and self._has_one_title
+            kind = "title" if is_title else "heading"
+            yield self._element(kind, self._own_words(item), item, level=level)
             yield from self._below(item)
         elif isinstance(item, TextItem):
             kind = _TYPES.get(item.label.value, "text")
@@ -116,10 +125,26 @@ class _Reader:
         else:
             yield from self._below(item)
 
+    def _picture(self, item: "PictureItem") -> Iterator[Element]:
+        """A figure, or the numbers behind a chart."""
+        caption = item.caption_text(self._document)
+        chart = item.meta.tabular_chart if item.meta else None
+        if chart is not None:
+            yield self._element("caption", caption or chart.title or "", item)
+            yield self._cells(chart.chart_data, item)
+        else:
+            picture = item.get_image(self._document)
+            image = image_of(picture) if picture else None
+            yield self._element("figure", caption, item, image=image)
+
     def _table(self, item: "TableItem") -> Iterator[Element]:
         yield self._element("caption", item.caption_text(self._document), item)
-        cells = cleaned_cells([cell.text for cell in row] for row in item.data.grid)
-        yield self._element("table", markdown_of(cells), item, cells=cells)
+        yield self._cells(item.data, item)
+
+    def _cells(self, data: "TableData", item: "NodeItem") -> Element:
+        page, box = self._place(item)
+        cells, spans = docling_grid(data)
+        return table_of(cells, page=page, box=box, spans=spans)
 
     def _element(
         self,
@@ -128,10 +153,10 @@ class _Reader:
         item: "NodeItem",
         *,
         level: int | None = None,
-        cells: tuple[tuple[str, ...], ...] | None = None,
+        image: Image | None = None,
     ) -> Element:
         page, box = self._place(item)
-        return Element(type=kind, text=clean(text), page=page, level=level, box=box, cells=cells)
+        return Element(type=kind, text=clean(text), page=page, level=level, box=box, image=image)
 
     def _place(self, item: "NodeItem") -> tuple[int | None, Box | None]:
         """Slide and box of an item, or of the first item below it that has one."""

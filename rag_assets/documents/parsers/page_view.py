@@ -9,23 +9,18 @@ from collections.abc import Callable, Iterator
 from ctypes import byref, c_int
 from dataclasses import replace
 from functools import lru_cache
-from io import BytesIO
 from typing import TYPE_CHECKING, Self
 
 from rag_assets.documents.elements import Box, Element, Image, clean
+from rag_assets.documents.parsers.pictures import LONGEST_SIDE, image_of
 from rag_assets.documents.parsers.tables import Word, grid_of, table_of
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
 DPI = 144
-LONGEST_SIDE = 2_000
-"""Pixels of a picture; a larger part of a page is drawn at less than `DPI`."""
 MARGIN = 2.0
 """Points around a formula or figure that its box may have cut off."""
-MOST_PNG_BYTES = 300_000
-"""A larger picture is a photograph: it is kept as JPEG."""
-JPEG_QUALITY = 85
 WORD_GAP = 0.2
 """Distance between two letters, in heights of type, from which they are two words."""
 RULE_WIDTH = 3.0
@@ -68,18 +63,7 @@ class PageView:
             return None
         scale = min(DPI / 72, LONGEST_SIDE / max(right - left, bottom - top))
         bitmap = page.render(scale=scale, crop=(left, height - bottom, width - right, top))
-        picture = bitmap.to_pil().convert("RGB")
-        for form, options in (("PNG", {}), ("JPEG", {"quality": JPEG_QUALITY})):
-            file = BytesIO()
-            picture.save(file, form, **options)
-            if file.tell() <= MOST_PNG_BYTES:
-                break
-        return Image.of(
-            file.getvalue(),
-            media_type=f"image/{form.lower()}",
-            width=picture.width,
-            height=picture.height,
-        )
+        return image_of(bitmap.to_pil())
 
     def has_drawing(self, number: int, box: Box) -> bool:
         """Whether page `number` shows anything but words, rules and a frame in `box`."""
@@ -191,7 +175,7 @@ def figure_of(view: PageView, *, page: int, box: Box, text: str = "") -> Element
     The bundled layout model takes tables without vertical rules and program listings for figures.
     """
     words = view.words_in(page, box)
-    text = text or " ".join(word.text for word in words)
+    text = max(text, " ".join(word.text for word in words), key=len)
     if words and not view.has_drawing(page, box):
         cells, spans = grid_of(words)
         found = table_of(cells, page=page, box=box, spans=spans, text=text)

@@ -17,6 +17,7 @@ from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from onnxruntime import SessionOptions
+    from pymupdf import Document
     from pymupdf4llm.helpers.document_layout import LayoutBox, PageLayout
 
 PARSER = Parser(
@@ -86,6 +87,8 @@ def parse(path: str, pages: list[int] | None) -> Json:
         from pymupdf4llm.helpers.document_layout import parse_document
 
         wanted = [number - 1 for number in pages] if pages else None
+        for number in wanted or range(len(document)):
+            _uncrop(document, number)
         layout = parse_document(document, pages=wanted, use_ocr=False, force_text=True)
     with PageView(path) as view:
         return to_json(element for page in layout.pages or () for element in _elements(page, view))
@@ -111,6 +114,23 @@ def _single_threaded(options: "type[SessionOptions]") -> "Callable[[], SessionOp
         return made
 
     return make
+
+
+def _uncrop(document: "Document", number: int) -> None:
+    """Make what is shown of a turned page all there is of it.
+
+    PyMuPDF turns a page upright before it looks at it and then misplaces the crop box: everything
+    would lie somewhere else, and some of it nowhere.
+    """
+    page = document[number]
+    kind, shown = document.xref_get_key(page.xref, "CropBox")
+    if not page.rotation or kind != "array":
+        return
+    x0, y0, x1, y1 = map(float, shown.strip("[]").split())
+    media = page.mediabox
+    box = max(x0, media.x0), max(y0, media.y0), min(x1, media.x1), min(y1, media.y1)
+    document.xref_set_key(page.xref, "MediaBox", f"[{' '.join(map(str, box))}]")
+    document.xref_set_key(page.xref, "CropBox", "null")
 
 
 def _elements(page: "PageLayout", view: PageView) -> Iterator[Element]:

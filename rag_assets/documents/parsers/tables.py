@@ -4,11 +4,12 @@ The validity check stands in for the one that P3 (appendix A.2) leaves to an age
 least two rows and two columns, enough of its cells are filled, and its rows agree on the columns.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
+from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import (
     Box,
@@ -19,6 +20,9 @@ from rag_assets.documents.elements import (
     cleaned_cells,
     markdown_of,
 )
+
+if TYPE_CHECKING:
+    from docling_core.types.doc import TableData
 
 FEWEST_CELLS = 2
 """Rows and columns below which a table is taken for text set in a box."""
@@ -114,14 +118,16 @@ def grid_of(words: Sequence[Word]) -> tuple[list[list[str]], list[Span]]:
         return [], []
     height = median(word.box[3] - word.box[1] for word in words) or 1.0
     rows = [_phrases(line, gap=PHRASE_GAP * height) for line in _lines(words)]
-    edges = _column_edges(rows, least=COLUMN_GAP * height)
+    strips = _white_strips(rows, least=COLUMN_GAP * height)
+    middles = [(left + right) / 2 for left, right in strips]
+    starts = [right for _, right in strips]
     cells: list[list[str]] = []
     spans: list[Span] = []
     for place, row in enumerate(rows):
-        line = [""] * (len(edges) + 1)
+        line = [""] * (len(strips) + 1)
         for phrase in row:
-            first = bisect_right(edges, phrase.box[0])
-            last = max(first, bisect_right(edges, phrase.box[2]))
+            first = bisect_right(middles, phrase.box[0])
+            last = max(first, bisect_left(starts, phrase.box[2]))
             if line[first] == "" and last > first:
                 spans.append((place, first, 1, last - first + 1))
             line[first] = f"{line[first]} {phrase.text}".lstrip()
@@ -155,11 +161,11 @@ def _phrases(line: Sequence[Word], *, gap: float) -> list[Word]:
     return phrases
 
 
-def _column_edges(rows: Sequence[Sequence[Word]], *, least: float) -> list[float]:
-    """Middles of the white strips, at least `least` wide, that few rows cross."""
+def _white_strips(rows: Sequence[Sequence[Word]], *, least: float) -> list[tuple[float, float]]:
+    """Left and right edges of the strips, at least `least` wide, that few rows cross."""
     allowed = int(MOST_CROSSING * len(rows))
     changes = [(x, change) for row in rows for word in row for x, change in _interval(word)]
-    edges: list[float] = []
+    strips: list[tuple[float, float]] = []
     crossing = 0
     opened: float | None = None
     for x, group in groupby(sorted(changes), key=lambda change: change[0]):
@@ -169,9 +175,9 @@ def _column_edges(rows: Sequence[Sequence[Word]], *, least: float) -> list[float
             opened = x
         elif before <= allowed < crossing and opened is not None:
             if x - opened >= least:
-                edges.append((opened + x) / 2)
+                strips.append((opened, x))
             opened = None
-    return edges
+    return strips
 
 
 def _interval(word: Word) -> tuple[tuple[float, int], tuple[float, int]]:
@@ -198,3 +204,17 @@ def spanned_grid(
         if rows > 1 or columns > 1
     ]
     return grid, spans
+
+
+def docling_grid(data: "TableData") -> tuple[list[list[str]], list[Span]]:
+    """The cells of a table of docling's, as `spanned_grid` gives them."""
+    return spanned_grid(
+        (
+            cell.start_row_offset_idx,
+            cell.start_col_offset_idx,
+            cell.row_span,
+            cell.col_span,
+            cell.text,
+        )
+        for cell in data.table_cells
+    )

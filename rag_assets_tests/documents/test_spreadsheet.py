@@ -1,0 +1,66 @@
+"""Workbooks among the documents."""
+
+from datetime import date, datetime
+
+import pytest
+from openpyxl import Workbook
+
+from rag_assets.documents.elements import from_json
+from rag_assets.documents.parsers import spreadsheet
+from rag_assets.documents.parsers.description import ParseError
+from rag_assets.documents.sections import with_sections
+
+
+def read(workbook, tmp_path):
+    path = tmp_path / "book.xlsx"
+    workbook.save(path)
+    return with_sections(from_json(spreadsheet.parse(str(path), None)))
+
+
+def test_each_sheet_is_a_heading_and_a_table(tmp_path):
+    book = Workbook()
+    sheet = book.active
+    sheet.title = "Plates"
+    sheet["B2"] = "Steels"
+    sheet.merge_cells("B2:C2")
+    sheet["B4"], sheet["C4"] = "S355", 355.5
+    sheet["B5"], sheet["C5"] = datetime(2026, 1, 2), True
+    sheet["C1048576"] = "far below"
+    book.create_sheet("Empty")
+    hidden = book.create_sheet("Hidden")
+    hidden["A1"] = "not shown"
+    hidden.sheet_state = "hidden"
+    heading, table = read(book, tmp_path)
+    assert (heading.type, heading.text) == ("heading", "Plates")
+    assert table.cells == (
+        ("Steels", ""),
+        ("S355", "355.5"),
+        ("2026-01-02", "yes"),
+        ("", "far below"),
+    )
+    assert table.spans == ((0, 0, 1, 2),)
+    assert table.section_path == ("Plates",)
+
+
+def test_a_sheet_that_is_no_table_keeps_its_text(tmp_path):
+    book = Workbook()
+    book.active["A1"] = "Only a note"
+    _, note = read(book, tmp_path)
+    assert (note.type, note.text) == ("text", "Only a note")
+    assert "1 x 1" in note.problem
+
+
+def test_a_sheet_of_data_says_where_it_belongs(tmp_path, monkeypatch):
+    monkeypatch.setattr(spreadsheet, "MOST_CELLS", 10)
+    book = Workbook()
+    for row in range(6):
+        book.active.append([row, date(2026, 1, 1)])
+    with pytest.raises(ParseError, match=r"12 cells.*sources\.tables"):
+        read(book, tmp_path)
+
+
+def test_a_damaged_workbook_is_the_fault_of_the_file(tmp_path):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(b"PK\x03\x04 and nothing more")
+    with pytest.raises(ParseError, match="damaged workbook"):
+        spreadsheet.parse(str(path), None)
