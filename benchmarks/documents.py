@@ -50,7 +50,6 @@ class Quote:
     uri: str
     page: int | None
     text: str
-    question: str
 
 
 def letters(text: str) -> str:
@@ -66,12 +65,25 @@ def quotes_of(data: Path) -> list[Quote]:
             uris[quote["doc_id"]],
             quote.get("page") if uris[quote["doc_id"]].endswith((".pdf", ".pptx")) else None,
             quote["text"],
-            question["question"],
         )
         for question in map(json.loads, (data / "questions.jsonl").open(encoding="utf-8"))
         for quote in question.get("evidence") or []
         if quote.get("text")
     ]
+
+
+def questions_on(data: Path, uris: Sequence[str]) -> list[tuple[str, str, int | None]]:
+    """Questions with a gold place in `uris`: what is asked, the document and its page."""
+    documents = map(json.loads, (data / "documents.jsonl").open(encoding="utf-8"))
+    paths = {row["doc_id"]: row["path"].removeprefix("docs/") for row in documents}
+    found = []
+    for question in map(json.loads, (data / "questions.jsonl").open(encoding="utf-8")):
+        for gold in question["gold"]:
+            document, _, page = gold.removeprefix("doc:").partition("#page=")
+            uri = paths.get(document)
+            if uri in uris:
+                found.append((question["question"], uri, int(page) if page.isdigit() else None))
+    return found
 
 
 def config_for(data: Path, *, state: Path, parsers: Sequence[str]) -> Config:
@@ -117,21 +129,23 @@ def uris_of(store: Store) -> dict[str, str]:
     return dict(zip(rows["document_id"].to_pylist(), rows["uri"].to_pylist(), strict=True))
 
 
-def answerable(config: Config, store: Store, *, variant: str, quotes: Sequence[Quote]) -> float:
+def answerable(
+    config: Config,
+    store: Store,
+    *,
+    variant: str,
+    questions: Sequence[tuple[str, str, int | None]],
+) -> float:
     """Share of the questions whose gold page is among the first ten of hybrid."""
     index = open_index(store, config, variant)
-    hits = []
-    for quote in quotes:
-        found = index.search(quote.question, retriever="hybrid", top_k=TOP)
-        hits.append(
-            any(
-                hit.uri == quote.uri and (quote.page is None or quote.page in hit.pages)
-                for hit in found
-            )
-        )
-        if not hits[-1]:
-            print(f"  not in the top {TOP}: {quote.uri} page {quote.page}: {quote.question}")
-    return sum(hits) / len(hits)
+    hits = 0
+    for question, uri, page in questions:
+        found = index.search(question, retriever="hybrid", top_k=TOP)
+        is_hit = any(hit.uri == uri and (page is None or page in hit.pages) for hit in found)
+        hits += is_hit
+        if not is_hit:
+            print(f"  not in the top {TOP}: {uri} page {page}: {question}")
+    return hits / len(questions)
 
 
 def measured(config: Config, store: Store, *, parser: str, data: Path) -> Iterator[Bound]:
@@ -164,8 +178,8 @@ def measured(config: Config, store: Store, *, parser: str, data: Path) -> Iterat
     yield at_least(f"{parser}: evidence whole in a chunk", sum(whole) / len(whole), 0.97)
 
     for name, uris in FORMATS.items():
-        asked = [quote for quote in quotes if quote.uri in uris]
-        found = answerable(config, store, variant=parser, quotes=asked)
+        asked = questions_on(data, uris)
+        found = answerable(config, store, variant=parser, questions=asked)
         yield equal(f"{parser}: {name}, {len(asked)} questions answerable", found, 1)
 
 

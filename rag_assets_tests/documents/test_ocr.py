@@ -28,8 +28,8 @@ def two_columns(path):
     document = pymupdf.open()
     page = document.new_page()
     page.insert_htmlbox((60, 40, 540, 80), "<h2>Material properties / Materialegenskaper</h2>")
-    page.insert_htmlbox((60, 100, 285, 780), ENGLISH)
-    page.insert_htmlbox((310, 100, 540, 780), SWEDISH)
+    page.insert_htmlbox((60, 100, 285, 780), ENGLISH + ENGLISH.replace("kilogram", "metre") * 2)
+    page.insert_htmlbox((310, 100, 540, 780), SWEDISH + SWEDISH.replace("kilogram", "meter") * 2)
     document.save(path)
     return path
 
