@@ -24,7 +24,6 @@ from rag_assets.config import DocumentSource
 from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers import PDF_ENGINES
 from rag_assets.documents.parsers.chain import chain_of
-from rag_assets.documents.parsers.media_types import PDF
 from rag_assets.documents.parsing import Content, Parsing
 from rag_assets.workers import Pool, Task
 from rag_assets_tests.documents.making import Project

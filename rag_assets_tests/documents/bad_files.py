@@ -38,7 +38,7 @@ def write_all(folder: Path, *, many_pages: int = 2_000) -> dict[str, str]:
     _long(folder / "long.pdf", pages=many_pages)
     _bookmarks(folder / "bookmarks.pdf", depth=500)
     word(folder / "good.docx")
-    word(folder / "bomb.docx", media=b"\0" * 300_000_000)
+    word(folder / "bomb.docx", media=b"\0" * 60_000_000)
     word(folder / "entities.docx", document=ENTITIES)
     word(folder / "nested.docx", inner=4)
     (folder / "damaged.docx").write_bytes((folder / "good.docx").read_bytes()[:500])
