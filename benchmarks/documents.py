@@ -76,13 +76,15 @@ def questions_on(data: Path, uris: Sequence[str]) -> list[tuple[str, str, int | 
     """Questions with a gold place in `uris`: what is asked, the document and its page."""
     documents = map(json.loads, (data / "documents.jsonl").open(encoding="utf-8"))
     paths = {row["doc_id"]: row["path"].removeprefix("docs/") for row in documents}
-    found = []
+    found: list[tuple[str, str, int | None]] = []
     for question in map(json.loads, (data / "questions.jsonl").open(encoding="utf-8")):
         for gold in question["gold"]:
             document, _, page = gold.removeprefix("doc:").partition("#page=")
-            uri = paths.get(document)
+            uri = str(paths.get(document))
             if uri in uris:
-                found.append((question["question"], uri, int(page) if page.isdigit() else None))
+                found.append(
+                    (str(question["question"]), uri, int(page) if page.isdigit() else None)
+                )
     return found
 
 
