@@ -409,7 +409,8 @@ class _Network:
         if event in ("socket.getaddrinfo", "socket.gethostbyname"):
             raise NetworkRefusedError(f"it wanted to look up {arguments[0]!r} in the network")
         if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
-            if not isinstance(address := arguments[1], (str, bytes)):  # that is a socket's file
+            address = arguments[1]
+            if not isinstance(address, (str, bytes)):  # the name of a file is no other machine
                 raise NetworkRefusedError(f"it wanted to reach {address} over the network")
 
 

@@ -195,6 +195,16 @@ class ElementChecks(StageChecks):
     types_known: Check = Check()
     documents_complete: Check = Check()
     few_documents_failed: Bound = Bound(severity="warning", max=0.1)
+    few_pages_lost: Bound = Bound(max=0.2)
+    few_letters_lost: Bound = Bound(max=0.2)
+    few_letters_garbled: Bound = Bound(max=0.1)
+    few_pages_empty: Bound = Bound(severity="warning", max=0.2)
+    few_tables_doubtful: Bound = Bound(severity="warning", max=0.5)
+    few_figures_lost: Bound = Bound(severity="warning", max=0.5)
+    few_documents_of_unknown_language: Bound = Bound(severity="warning", max=0.2)
+    pages_of_each_document: Bound = Bound(severity="warning", max=0)
+    letters_of_each_document: Bound = Bound(severity="warning", max=0.1)
+    decoding_of_each_document: Bound = Bound(severity="warning", max=0.02)
     drift: ElementDrift = ElementDrift()
 
 

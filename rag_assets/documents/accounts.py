@@ -73,13 +73,18 @@ class Accounts:
         """Drop the accounts of these documents."""
         self._store.delete(self.table, column="document_id", keys=documents)
 
-    def forget(self, *, besides: pa.ChunkedArray) -> None:
-        """Drop the accounts of documents that are gone."""
+    def forget(self) -> None:
+        """Drop the accounts of documents that the manifest no longer has."""
         if not self._store.exists(self.table):
             return
-        held = self._store.read(self.table, columns=["document_id"])["document_id"].to_pylist()
-        if gone := sorted(set(held).difference(besides.to_pylist())):
-            self.drop(gone)
+        files = schemas.DOCUMENT_FILES_TABLE
+        gone = self._documents(self.table) - self._documents(files)
+        if gone:
+            self.drop(sorted(gone))
+
+    def _documents(self, table: str) -> set[str]:
+        rows = self._store.read(table, columns=["document_id"])
+        return set(rows["document_id"].to_pylist())
 
     def rows(self) -> Iterator[dict]:
         """All accounts as they are stored."""

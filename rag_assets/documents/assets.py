@@ -1,5 +1,6 @@
 """The assets of the room: elements, descriptions of figures, and chunks of each document."""
 
+import json
 from collections.abc import Mapping
 
 import dagster as dg
@@ -7,6 +8,7 @@ import dagster as dg
 from rag_assets import lineage, schemas
 from rag_assets.config import Config, VisionModel
 from rag_assets.documents import chunk, describe, parse
+from rag_assets.documents.accounts import Accounts
 from rag_assets.documents.chunk import ChunkReport
 from rag_assets.documents.parse import ParseReport
 from rag_assets.store import Store
@@ -57,6 +59,7 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
                 "parser": dg.MetadataValue.text(f"{parser} ({settings.parsers[parser].engine})"),
                 **_throughput(report),
                 **_types(store, report),
+                **_completeness(store, report, parser=parser),
             },
         )
 
@@ -171,6 +174,39 @@ def _edits(report: ChunkReport) -> Mapping[str, dg.MetadataValue]:
         "texts new after edits": dg.MetadataValue.int(report.texts_new),
         "share embedded again": dg.MetadataValue.float(round(report.share_new, 4)),
     }
+
+
+def _completeness(store: Store, report: Report, *, parser: str) -> Mapping[str, dg.MetadataValue]:
+    """Pages of all documents, in and out, and who was needed for which."""
+    if not report.touched:
+        return {}
+    names = {row["document_id"]: row["uri"] for row in _files(store)}
+    pages = parsed = empty = 0
+    helped: list[Mapping[str, str]] = []
+    for row in Accounts(store, parser=parser).rows():
+        pages += row["pages"] or 0
+        parsed += row["parsed"]
+        empty += row["empty_pages"]
+        for what in ("failed", "replaced"):
+            document = names.get(row["document_id"], row["document_id"])
+            helped += [
+                {
+                    "document": document,
+                    "pages": part["pages"],
+                    "what": what,
+                    "reason": part["reason"],
+                }
+                for part in json.loads(row[what])
+            ]
+    shown = helped[: lineage.FAILURES_SHOWN]
+    return {
+        "pages": dg.MetadataValue.text(f"{parsed:,} of {pages:,} read, {empty:,} of them empty"),
+        **({"pages with trouble": lineage.records_of(shown)} if shown else {}),
+    }
+
+
+def _files(store: Store) -> list[dict[str, str]]:
+    return store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "uri"]).to_pylist()
 
 
 def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:

@@ -8,6 +8,8 @@ import pyarrow.compute as pc
 
 from rag_assets import gates, quality, sync
 from rag_assets.config import Config
+from rag_assets.documents import completeness
+from rag_assets.documents.accounts import Accounts
 from rag_assets.quality import Example, Measures, Profiler, Subject, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
 from rag_assets.store import Store
@@ -30,6 +32,10 @@ def _parsed_documents(config: Config) -> Subject:
     def table(variant: str | None) -> str:
         return config.tables_of(str(variant)).elements
 
+    def measure(store: Store, variant: str | None) -> Measures:
+        parser = config.variant(str(variant)).parser
+        return _measured_elements(store, table(variant), accounts=Accounts(store, parser=parser))
+
     return quality.of_table(
         "parsed_documents",
         stage="elements",
@@ -37,7 +43,7 @@ def _parsed_documents(config: Config) -> Subject:
         table=table,
         key="element_id",
         made_from=lambda _: [(DOCUMENT_FILES_TABLE, "document_id")],
-        measure=lambda store, variant: _measured_elements(store, table(variant)),
+        measure=measure,
         expectations=[
             quality.none(
                 "ids_unique", of="duplicate_ids", description="No two elements share an id."
@@ -57,6 +63,7 @@ def _parsed_documents(config: Config) -> Subject:
                 of="failed_share",
                 description="The share of documents that could not be parsed is small.",
             ),
+            *completeness.expectations(),
         ],
     )
 
@@ -103,7 +110,7 @@ def _chunks(config: Config) -> Subject:
     )
 
 
-def _measured_elements(store: Store, name: str) -> Measures:
+def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> Measures:
     tally = Tally("duplicate_ids", "unknown_types")
     profiler = Profiler(expected_rows=store.count(name))
     held: set[str] = set()
@@ -125,6 +132,7 @@ def _measured_elements(store: Store, name: str) -> Measures:
         len(failures) / len(files) if files else 0.0,
         examples=({"document": item.label, "reason": item.reason} for item in failures),
     )
+    completeness.measure(accounts.rows(), into=tally, names=_names(store))
     return tally.measures(profiler.profile())
 
 
@@ -156,6 +164,12 @@ def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Me
 def _documents(store: Store, name: str, *, where: str | None = None) -> set[str]:
     column = store.read(name, columns=["document_id"], where=where)["document_id"]
     return set(pc.unique(column).to_pylist())
+
+
+def _names(store: Store) -> dict[str, str]:
+    """What a person calls each document."""
+    rows = store.read(DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])
+    return dict(zip(rows["document_id"].to_pylist(), rows["uri"].to_pylist(), strict=True))
 
 
 def _named(store: Store, documents: set[str]) -> Iterator[Example]:

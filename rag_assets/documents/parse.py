@@ -127,6 +127,9 @@ def refresh_elements(
             log=log,
             retry=retry,
         )
+    if work.has_looked:
+        with store.lock(target.name, log=log):
+            Accounts(store, parser=parser).forget()
     counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
 
@@ -146,6 +149,8 @@ class _Pass:
     ) -> None:
         self.contents = 0
         self.pages = 0
+        self.has_looked = False
+        """Whether the manifest was read: it may lack documents that it had."""
         self._store = store
         self._target = target
         self._parser = parser
@@ -165,7 +170,7 @@ class _Pass:
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""
         self._manifest = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
-        self._accounts.forget(besides=self._manifest["document_id"])
+        self.has_looked = True
         return sync.with_recipe(
             self._manifest.select(["document_id"]).append_column("content", self._contents()),
             key="document_id",

@@ -171,7 +171,7 @@ class Parsing:
 
     def _open(self, content: Content) -> Iterator[Parsed]:
         media_type = str(content.file.media_type)
-        if content.file.size <= content.parser.harmless_bytes:
+        if 0 < content.file.size <= content.parser.harmless_bytes:
             yield self._read_here(content, media_type)
             return
         opened = _Open(content, self._scratch / f"{content.key}{SUFFIXES[media_type]}")

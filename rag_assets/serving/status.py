@@ -9,6 +9,7 @@ from rag_assets import config as configuration
 from rag_assets import schemas, sync
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
+from rag_assets.serving import documents
 from rag_assets.serving.checks import standing
 from rag_assets.serving.command import Answer, Json, table
 from rag_assets.store import Store
@@ -16,6 +17,7 @@ from rag_assets.store import Store
 SUMMARY = "show tables, rows, data versions and quarantine of each variant"
 EXAMPLES = """\
   rag-assets status
+  rag-assets status --documents
   rag-assets status --variant default --json"""
 
 COLUMNS = ("asset", "table", "rows", "failed", "complete", "data_version")
@@ -24,6 +26,11 @@ COLUMNS = ("asset", "table", "rows", "failed", "complete", "data_version")
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("--variant", help="all variants unless given")
+    command.add_argument(
+        "--documents",
+        action="store_true",
+        help="show what became of each document instead: pages in and out, who read them, why not",
+    )
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -31,6 +38,9 @@ def run(options: argparse.Namespace) -> Answer:
     config = configuration.load()
     names = [options.variant] if options.variant else list(config.variants)
     store = Store.of(config)
+    if options.documents:
+        parsers = dict.fromkeys(config.variant(name).parser for name in names)
+        return documents.answer(store, parsers=list(parsers))
     failed = _failed(store)
     shared = {
         "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import time
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ class StandInParser(Parser):
 
 
 PARSER = StandInParser("stand_in", 1, "pypdfium2", "pip install pypdfium2")
+NEXT = StandInParser("next_stand_in", 1, "pypdfium2", "pip install pypdfium2")
 
 
 def parse(path, pages):
@@ -30,4 +32,6 @@ def parse(path, pages):
         raise ParseError("is refused")
     if "stumble" in words:
         raise KeyError("nonsense")
-    return elements
+    if "call" in words:
+        socket.getaddrinfo("localhost", 80)
+    return [element for element in elements if not element["text"].startswith("blind")]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rag_assets.documents.accounts import Accounts
 from rag_assets_tests.documents.making import Project
 
 DATA = Path(
@@ -29,7 +30,7 @@ def letters(text):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    project = Project(tmp_path_factory.mktemp("demo"))
+    project = Project(tmp_path_factory.mktemp("demo"), ocr="rapidocr")
     for path in [*DEMO.glob("docs/*.pdf"), *DEMO.glob("docs/**/*.md")]:
         target = project.folder / path.relative_to(DEMO / "docs")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -55,10 +56,33 @@ def evidence():
     return [quote for quote in quotes if quote[0].endswith((".pdf", ".md"))]
 
 
-def test_only_the_scan_is_quarantined(demo):
-    (failure,) = demo.parse().failures
-    assert failure.label == "freefem_manual_scan.pdf"
+def test_nothing_is_lost_and_the_scan_is_read(demo):
+    assert demo.parse().failures == []
     assert demo.parse().contents == 0
+    accounts = {row["document_id"]: row for row in Accounts(demo.store, parser="plain").rows()}
+    assert sum(row["pages"] or 0 for row in accounts.values()) == sum(
+        row["parsed"] for row in accounts.values() if row["pages"]
+    )
+    scan = accounts[demo.id_of("freefem_manual_scan.pdf")]
+    assert (scan["scanned"], scan["lost_pages"], scan["language"]) == ("1-3", 0, "en")
+    text = " ".join(row["text"] for row in demo.elements("freefem_manual_scan.pdf"))
+    assert "The triangulation is created by a Delaunay-Voronoi method" in text
+
+
+def test_the_bilingual_pages_are_read_column_by_column(tmp_path):
+    pytest.importorskip("pymupdf")
+    project = Project(tmp_path, engine="pymupdf")
+    shutil.copy(DEMO / "docs" / "epd_material_properties_en_sv.pdf", project.folder)
+    project.list_files()
+    project.parse()
+    for page in (1, 2):
+        found = [
+            row["language"]
+            for row in project.elements()
+            if row["page"] == page and row["language"] and row["type"] != "page_footer"
+        ]
+        assert found == sorted(found), "English, then Swedish"
+        assert {"en", "sv"} == set(found)
 
 
 def test_evidence_is_on_its_page(demo, evidence):

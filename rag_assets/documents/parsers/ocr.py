@@ -39,7 +39,7 @@ MOST_ACROSS = 0.25
 COLUMN_WIDTH = 0.2
 """Of the text, that the lines of a column reach over: the cells of a table are narrower."""
 STEPS = 200
-BULLETS = ("•", "◦", "▪", "– ", "- ")
+BULLETS = ("•", "◦", "▪", "\u2013 ", "- ")
 
 _HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u2010]$")
 

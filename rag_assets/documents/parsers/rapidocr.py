@@ -44,8 +44,11 @@ def _reader() -> "RapidOCR":
 
 
 def _lines(reader: "RapidOCR", page: ocr.Page) -> Iterator[ocr.Line]:
+    from rapidocr.utils.output import RapidOCROutput
+
     read = reader(page.pixels)
-    if read.boxes is None:
+    assert isinstance(read, RapidOCROutput), "all of its models were asked"
+    if read.boxes is None or read.txts is None or read.scores is None:
         return
     for corners, text, score in zip(read.boxes, read.txts, read.scores, strict=True):
         (x0, y0), (x1, y1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()

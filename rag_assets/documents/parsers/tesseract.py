@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
+from statistics import median
 
 from rag_assets.documents.elements import Element, to_json
 from rag_assets.documents.parsers import ocr
@@ -15,6 +17,8 @@ from rag_assets.workers import Json
 
 ASK_SECONDS = 5.0
 WORD_LEVEL = "5"
+WIDEST_GAP = 1.5
+"""Between two words of a line, in heights of a word."""
 
 CODES = {
     "cs": "ces",
@@ -103,7 +107,7 @@ def _lines(table: str) -> Iterator[ocr.Line]:
             box = (x0, y0, x0 + float(row["width"]), y0 + float(row["height"]))
             word = ocr.Line(row["text"], box, max(float(row["conf"]), 0.0) / 100)
             lines.setdefault(key, []).append(word)
-    for words in lines.values():
+    for words in (part for line in lines.values() for part in _parts(line)):
         x0, y0, x1, y1 = zip(*(word.box for word in words), strict=True)
         letters = sum(len(word.text) for word in words)
         across = words[-1].box[0] - words[0].box[0]
@@ -114,6 +118,18 @@ def _lines(table: str) -> Iterator[ocr.Line]:
             sum(word.confidence * len(word.text) for word in words) / letters,
             sinks / across if across > abs(sinks) * 10 else 0.0,
         )
+
+
+def _parts(words: Sequence[ocr.Line]) -> Iterator[list[ocr.Line]]:
+    """A line cut at wide gaps: Tesseract may take two columns for one."""
+    widest = WIDEST_GAP * median(word.box[3] - word.box[1] for word in words)
+    part = [words[0]]
+    for before, word in pairwise(words):
+        if word.box[0] - before.box[2] > widest:
+            yield part
+            part = []
+        part.append(word)
+    yield part
 
 
 def _codes(languages: Sequence[str]) -> str:

@@ -1,0 +1,130 @@
+"""What became of each document, for `rag-assets status --documents`."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from rag_assets import schemas, sync
+from rag_assets.documents.accounts import Accounts
+from rag_assets.serving.command import Answer, table
+from rag_assets.store import Store
+
+COLUMNS = ("document", "pages", "parsed", "read_by", "empty", "tables", "figures", "language")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document under one parser."""
+
+    document: str
+    """Its URI."""
+    pages: int | None
+    """In the file; None where there are none."""
+    parsed: int
+    engines: Sequence[Mapping[str, str]]
+    """Who read which pages."""
+    failed: Sequence[Mapping[str, str]]
+    """Pages that nobody could read, and why."""
+    replaced: Sequence[Mapping[str, str]]
+    """Pages that a helper read, and why."""
+    scanned: str
+    empty: str
+    tables: tuple[int, int]
+    """Sound ones of those seen."""
+    figures: tuple[int, int]
+    """Kept ones of those seen."""
+    letters: int
+    layer_letters: int
+    lost_letters: int
+    garbled: int
+    language: str | None
+    reason: str | None
+    """Why it is in quarantine."""
+    is_tried_again: bool
+    """At each refresh, unasked."""
+
+    @property
+    def read_by(self) -> str:
+        """Who read it, with the pages where there are several."""
+        if len(self.engines) < 2:
+            return "".join(part["engine"] for part in self.engines)
+        return "; ".join(f"{part['engine']} {part['pages']}" for part in self.engines)
+
+    @property
+    def line(self) -> Mapping[str, object]:
+        """Its line in a terminal."""
+        kept = {"tables": _of(self.tables), "figures": _of(self.figures)}
+        return {**asdict(self), "read_by": self.read_by, **kept}
+
+
+def answer(store: Store, *, parsers: Sequence[str]) -> Answer:
+    """The documents under each of `parsers` (names in the config), those with a fault first."""
+    found = {parser: _documents(store, parser=parser) for parser in parsers}
+    parts = [part for parser, documents in found.items() for part in _text(parser, documents)]
+    record = {parser: [asdict(each) for each in documents] for parser, documents in found.items()}
+    return Answer(record={"parsers": record}, text="\n\n".join(parts))
+
+
+def _documents(store: Store, *, parser: str) -> list[Document]:
+    if not store.exists(schemas.DOCUMENT_FILES_TABLE):
+        return []
+    failures = sync.quarantined(store, schemas.elements_table(parser))
+    reasons = {failure.key: failure for failure in failures}
+    accounts = {row["document_id"]: row for row in Accounts(store, parser=parser).rows()}
+    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])
+    documents = [
+        _document(
+            file["uri"],
+            account=accounts.get(file["document_id"], {}),
+            failure=reasons.get(file["document_id"]),
+        )
+        for file in files.sort_by("uri").to_pylist()
+    ]
+    return sorted(documents, key=lambda each: not (each.reason or each.replaced))
+
+
+def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> Document:
+    return Document(
+        document=uri,
+        pages=account.get("pages"),
+        parsed=account.get("parsed", 0),
+        engines=json.loads(account.get("engines", "[]")),
+        failed=json.loads(account.get("failed", "[]")),
+        replaced=json.loads(account.get("replaced", "[]")),
+        scanned=account.get("scanned", ""),
+        empty=account.get("empty", ""),
+        tables=(account.get("sound_tables", 0), account.get("tables", 0)),
+        figures=(account.get("kept_figures", 0), account.get("figures", 0)),
+        letters=account.get("letters", 0),
+        layer_letters=account.get("layer_letters", 0),
+        lost_letters=account.get("lost_letters", 0),
+        garbled=account.get("garbled", 0),
+        language=account.get("language"),
+        reason=failure.reason if failure else None,
+        is_tried_again=failure is not None and failure.kind == "environment",
+    )
+
+
+def _text(parser: str, documents: Sequence[Document]) -> Iterator[str]:
+    lines = table([document.line for document in documents], columns=COLUMNS)
+    yield f"Documents under the parser {parser} (tables and figures: sound of those seen)\n{lines}"
+    failed = [
+        f"  {document.reason}"
+        f"{'' if document.is_tried_again else ' (waits: rag-assets refresh --retry-failed)'}"
+        for document in documents
+        if document.reason
+    ]
+    if failed:
+        yield "\n".join(["In quarantine", *failed])
+    helped = [
+        f"  {document.document}: pages {part['pages']}: {part['reason']}"
+        for document in documents
+        for part in document.replaced
+    ]
+    if helped:
+        yield "\n".join(["Read by the next parser of the chain", *helped])
+
+
+def _of(counts: tuple[int, int]) -> str:
+    sound, seen = counts
+    return f"{sound}/{seen}" if seen else ""

@@ -1,0 +1,216 @@
+"""Nothing is lost silently: who reads a page that another could not, and the account of it all."""
+
+import json
+
+import pytest
+
+from rag_assets.config import Variant
+from rag_assets.documents import checks, parsers
+from rag_assets.documents.account import Account, measured, named, ranges
+from rag_assets.documents.accounts import Accounts
+from rag_assets.documents.elements import Element
+from rag_assets.quality.decoding import garbled_letters
+from rag_assets.serving import documents
+from rag_assets_tests.documents import stand_in_parser
+from rag_assets_tests.documents.making import SENTENCE, pdf, scan
+from rag_assets_tests.quality.judging import failures, judged
+
+
+@pytest.fixture
+def chained(project, monkeypatch):
+    """A project whose engine is the stand-in and whose next parser is pdfium."""
+    monkeypatch.setitem(parsers.PDF_ENGINES, "pymupdf", stand_in_parser.PARSER)
+    monkeypatch.setattr("rag_assets.workers.WARM_UP_SECONDS", 3.0)
+    project.settings |= {"engine": "pymupdf", "seconds_per_task": 1, "seconds_per_page": 1}
+    return project
+
+
+def account(project, uri):
+    rows = {row["document_id"]: row for row in Accounts(project.store, parser="plain").rows()}
+    return rows[project.id_of(uri)]
+
+
+def engines(project, uri):
+    return [(row["page"], row["engine"]) for row in project.elements(uri)]
+
+
+@pytest.mark.parametrize("trouble", ["crash", "refuse", "stumble", "hang"])
+def test_one_bad_page_costs_one_page_and_the_next_parser_reads_it(chained, trouble):
+    pdf(chained.folder / "a.pdf", ["<p>one</p>", f"<p>{trouble}</p>", "<p>three</p>"])
+    chained.list_files()
+    assert chained.parse().failed == 0
+    assert engines(chained, "a.pdf") == [(1, "stand_in"), (2, "pdfium"), (3, "stand_in")]
+    held = account(chained, "a.pdf")
+    assert (held["pages"], held["parsed"], held["lost_pages"]) == (3, 3, 0)
+    assert not held["plain"]
+
+
+def test_a_page_of_which_the_parser_sees_nothing_is_read_by_the_next(chained):
+    pdf(chained.folder / "a.pdf", [f"<p>blind {SENTENCE}</p>", "<p>two</p>"])
+    chained.list_files()
+    assert chained.parse().failed == 0
+    assert engines(chained, "a.pdf") == [(1, "pdfium"), (2, "stand_in")]
+    (part,) = json.loads(account(chained, "a.pdf")["replaced"])
+    assert part["pages"] == "1"
+    assert "found none of its" in part["reason"]
+
+
+def test_a_page_that_nobody_can_read_is_named_with_what_each_said(chained, monkeypatch):
+    monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", stand_in_parser.NEXT)
+    pdf(chained.folder / "a.pdf", ["<p>one</p>", "<p>refuse</p>", "<p>three</p>"])
+    chained.list_files()
+    (failure,) = chained.parse().failures
+    assert failure.reason == "a.pdf: page 2: is refused"
+    assert engines(chained, "a.pdf") == [(1, "stand_in"), (3, "stand_in")]
+    held = account(chained, "a.pdf")
+    assert (held["lost_pages"], json.loads(held["failed"])) == (
+        1,
+        [{"reason": "is refused", "pages": "2"}],
+    )
+
+
+def test_a_parser_that_hangs_again_and_again_is_given_no_more_of_the_file(chained, monkeypatch):
+    monkeypatch.setattr("rag_assets.documents.parsing.MOST_FAILURES", 1)
+    pdf(chained.folder / "a.pdf", ["<p>crash</p>"] + ["<p>fine</p>"] * 11)
+    chained.list_files()
+    assert chained.parse().failed == 0
+    found = engines(chained, "a.pdf")
+    assert [page for page, _ in found] == list(range(1, 13))
+    assert (found[0][1], found[-1][1]) == ("pdfium", "pdfium")
+    reasons = " ".join(part["reason"] for part in json.loads(account(chained, "a.pdf")["replaced"]))
+    assert "SIGKILL" in reasons
+    assert "was given up" in reasons
+
+
+def test_a_document_that_needed_no_help_is_not_parsed_again_for_a_helper(chained):
+    pdf(chained.folder / "a.pdf", ["<p>one</p>"])
+    pdf(chained.folder / "b.pdf", ["<p>refuse</p>"])
+    chained.list_files()
+    chained.parse()
+    chained.settings["fallback"] = []
+    report = chained.parse()
+    assert (report.contents, report.failed) == (1, 1)
+    assert engines(chained, "a.pdf") == [(1, "stand_in")]
+    (chained.folder / "a.pdf").rename(chained.folder / "c.pdf")
+    chained.list_files()
+    assert chained.parse().contents == 0
+    assert account(chained, "c.pdf")["parsed"] == 1
+    assert len(list(Accounts(chained.store, parser="plain").rows())) == 2
+
+
+def test_a_parser_gets_no_network(chained):
+    pdf(chained.folder / "a.pdf", ["<p>call</p>"])
+    chained.settings["fallback"] = []
+    chained.list_files()
+    (failure,) = chained.parse().failures
+    assert failure.kind == "input"
+    assert "it wanted to look up 'localhost' in the network" in failure.reason
+
+
+def test_one_that_calls_a_server_of_the_config_does(chained, monkeypatch):
+    from dataclasses import replace
+
+    online = replace(stand_in_parser.PARSER, calls_servers=True)
+    monkeypatch.setitem(parsers.PDF_ENGINES, "pymupdf", online)
+    pdf(chained.folder / "a.pdf", ["<p>call</p>"])
+    chained.list_files()
+    assert chained.parse().failed == 0
+    assert engines(chained, "a.pdf") == [(1, "stand_in")]
+
+
+def test_languages_of_elements_on_a_page_of_two_columns(project):
+    pytest.importorskip("pymupdf")
+    from rag_assets_tests.documents.test_ocr import two_columns
+
+    project.settings["engine"] = "pymupdf"
+    two_columns(project.folder / "a.pdf")
+    project.list_files()
+    project.parse()
+    languages = {row["text"][:7]: row["language"] for row in project.elements("a.pdf")}
+    assert (languages["The dec"], languages["Den dek"]) == ("en", "sv")
+
+
+def test_an_account_counts_what_is_there_and_what_is_not():
+    found = measured(
+        Account(4, letters=[10, 6, 4, 0], scanned=[3], engines=dict.fromkeys((1, 2, 3, 4), "x")),
+        [
+            Element(type="text", text="ten lette!", page=1),
+            Element(type="table", text="| a |", page=2, problem="one row"),
+            Element(type="table", text="| bc |", page=2),
+            Element(type="figure", text="", page=3),
+        ],
+    )
+    assert found.layer_letters == 16
+    assert found.lost_letters == 2 + 3
+    assert found.empty == [4]
+    assert (found.sound_tables, found.tables) == (1, 2)
+    assert (found.kept_figures, found.figures) == (0, 1)
+
+
+def test_pages_are_named_in_runs():
+    assert ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
+    assert (named([4]), named([4, 5])) == ("page 4", "pages 4-5")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Ångström, naïve façade: 10 µm, „richtig“ — coöperate", 0),
+        ("fÃ¶r mÃ¥nga", 4),
+        ("\ufffd\ufffd and \uf0b7", 3),
+        ("(cid:12)(cid:3)", 15),
+        ("the wqxzptrb of it", 8),
+    ],
+)
+def test_what_no_reader_makes_sense_of_is_counted(text, count):
+    assert garbled_letters(text) == count
+
+
+def judge(project):
+    config = project.config.model_copy(update={"variants": {"default": Variant(parser="plain")}})
+    return judged(checks.subjects(config), project.store, asset="parsed_documents")
+
+
+def test_checks_name_the_documents_that_lack_pages_and_letters(chained):
+    chained.settings["fallback"] = []
+    pdf(chained.folder / "good.pdf", [f"<p>{SENTENCE}</p>"] * 8)
+    pdf(chained.folder / "bad.pdf", [f"<p>{SENTENCE}</p>", "<p>refuse</p>"])
+    chained.list_files()
+    chained.parse()
+    result = judge(chained)
+    found = failures(result)
+    assert found.keys() >= {"pages_of_each_document"}
+    assert "few_pages_lost" not in found, "one of ten pages"
+    (example,) = found["pages_of_each_document"].examples
+    assert (example["document"], example["lost_pages"]) == ("bad.pdf", 1)
+    assert not result.blocks
+
+
+def test_a_drop_of_the_whole_corpus_blocks(chained):
+    chained.settings["fallback"] = []
+    pdf(chained.folder / "a.pdf", [f"<p>{SENTENCE}</p>", "<p>refuse</p>", "<p>refuse</p>"])
+    chained.list_files()
+    chained.parse()
+    result = judge(chained)
+    assert "few_pages_lost" in failures(result)
+    assert result.blocks
+
+
+def test_status_lists_each_document_with_its_pages(chained):
+    pdf(chained.folder / "a.pdf", ["<p>one</p>", "<p>crash</p>"])
+    chained.write("b.md", f"# Title\n\n{SENTENCE} It is the one that was loaded.")
+    scan(chained.folder / "c.pdf")
+    chained.list_files()
+    chained.parse()
+    answer = documents.answer(chained.store, parsers=["plain"])
+    first, second, third = answer.record["parsers"]["plain"]
+    assert [each["document"] for each in (first, second, third)] == ["a.pdf", "c.pdf", "b.md"]
+    assert (first["pages"], first["parsed"]) == (2, 2)
+    assert first["engines"] == [
+        {"engine": "stand_in", "pages": "1"},
+        {"engine": "pdfium", "pages": "2"},
+    ]
+    assert "no text layer" in second["reason"]
+    assert third["language"] == "en"
+    assert "c.pdf: has no text layer" in answer.text
+    assert "a.pdf: pages 2: the parser stand_in failed (crash" in answer.text
