@@ -7,7 +7,7 @@ precision is a lower bound.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +41,7 @@ class HeadingScore:
     """Bookmarks with a heading of the same words, at most `PAGES_APART` from where they lead."""
     right_page: int
     right_level: int
+    """After the shift that fits most: an outline may begin below a root, a parser with a title."""
 
     @property
     def recall(self) -> float:
@@ -75,17 +76,23 @@ def heading_score(outline: Sequence[Entry], headings: Sequence[Heading]) -> Head
     by_words: defaultdict[str, list[Heading]] = defaultdict(list)
     for heading in headings:
         by_words[words_of(heading.text)].append(heading)
-    matched = right_page = right_level = 0
+    right_page = 0
+    shifts: Counter[int] = Counter()
     for entry in outline:
         candidates = by_words[words_of(entry.title)]
         nearest = min(candidates, key=lambda each: abs(each.page - entry.page), default=None)
         if nearest is None or abs(nearest.page - entry.page) > PAGES_APART:
             continue
         candidates.remove(nearest)
-        matched += 1
         right_page += nearest.page == entry.page
-        right_level += nearest.level == entry.level
-    return HeadingScore(len(outline), len(headings), matched, right_page, right_level)
+        shifts[nearest.level - entry.level] += 1
+    return HeadingScore(
+        entries=len(outline),
+        headings=len(headings),
+        matched=shifts.total(),
+        right_page=right_page,
+        right_level=max(shifts.values(), default=0),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
 from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
 from rag_assets.documents.parsers.page_view import PageView
+from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.sections import with_sections
 from rag_assets.workers import _environment
 from rag_assets_tests.documents import making
@@ -399,12 +400,16 @@ def test_a_damaged_docx_is_the_fault_of_the_file(tmp_path):
     path = tmp_path / "file.docx"
     path.write_bytes(b"PK\x03\x04 and nothing more")
     with pytest.raises(ParseError, match="damaged"):
-        preflight.inspect(str(path), DOCX)
+        inspected(path, DOCX)
     with pytest.raises(ParseError, match="cannot be read"):
         office.parse(str(path), None)
 
 
 # --- before parsing
+
+
+def inspected(path, media_type):
+    return Inspection.of(preflight.inspect(str(path), media_type, 5_000))
 
 
 def test_preflight_counts_pages_and_names_oversized_ones(tmp_path):
@@ -414,7 +419,8 @@ def test_preflight_counts_pages_and_names_oversized_ones(tmp_path):
     document = pymupdf.open(path)
     document.new_page(width=14_000, height=14_000)
     document.saveIncr()
-    assert preflight.inspect(str(path), PDF) == {"pages": 2, "oversized": [2]}
+    found = inspected(path, PDF)
+    assert (found.pages, found.oversized) == (2, [2])
 
 
 def test_preflight_refuses_what_no_parser_can_read(tmp_path):
@@ -429,7 +435,7 @@ def test_preflight_refuses_what_no_parser_can_read(tmp_path):
         path = tmp_path / name
         path.write_bytes(content)
         with pytest.raises(ParseError, match="not a readable PDF"):
-            preflight.inspect(str(path), PDF)
+            inspected(path, PDF)
 
 
 def test_preflight_tells_passwords_apart(tmp_path):
@@ -438,16 +444,17 @@ def test_preflight_tells_passwords_apart(tmp_path):
     strong = {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "owner_pw": "o"}
     locked = pdf(tmp_path / "locked.pdf", [BODY], user_pw="secret", **strong)
     with pytest.raises(ParseError, match="password"):
-        preflight.inspect(str(locked), PDF)
+        inspected(locked, PDF)
     restricted = pdf(tmp_path / "restricted.pdf", [BODY], user_pw="", **strong)
-    assert preflight.inspect(str(restricted), PDF) == {"pages": 1, "oversized": []}
+    assert inspected(restricted, PDF).pages == 1
     assert read(pymupdf_parser, restricted)
 
 
 def test_preflight_estimates_text_by_its_size(tmp_path):
     path = tmp_path / "long.txt"
     path.write_text("word " * 20_000)
-    assert preflight.inspect(str(path), PLAIN) == {"pages": 6, "oversized": []}
+    found = inspected(path, PLAIN)
+    assert (found.pages, found.work) == (0, 6)
 
 
 # --- availability

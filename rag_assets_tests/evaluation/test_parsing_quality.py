@@ -29,7 +29,13 @@ def test_a_heading_far_from_its_bookmark_or_not_in_the_outline_counts_against_th
     found = [Heading("Results", 4, 1), Heading("Creep", 11, 1), Heading("Note", 11, 1)]
     score = heading_score(outline, found)
     assert (score.recall, score.precision) == (1 / 2, 1 / 3)
-    assert (score.right_page, score.right_level) == (0, 0)
+    assert (score.right_page, score.right_level) == (0, 1)
+
+
+def test_levels_are_compared_after_the_shift_that_fits_most():
+    outline = [Entry(title, 1, level) for title, level in zip("abcd", (2, 3, 3, 4), strict=True)]
+    found = [Heading(title, 1, level) for title, level in zip("abcd", (1, 2, 2, 2), strict=True)]
+    assert heading_score(outline, found).right_level == 3
 
 
 def test_equal_headings_are_matched_one_to_one_with_the_nearest():

@@ -312,7 +312,8 @@ def _headings(elements: Mapping[str, pa.Table], entries: Mapping[str, Sequence[E
     return Appendix(
         title="Headings against the outlines of the files",
         about="A bookmark is found when a heading has its words, section number aside, at most a "
-        "page away. Precision is a lower bound: not every heading has a bookmark.",
+        "page away. Precision is a lower bound: not every heading has a bookmark. Levels are "
+        "compared after the shift that fits most, since outlines may begin below a root.",
         rows=rows,
     )
 
