@@ -4,13 +4,16 @@ import os
 from pathlib import Path
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write `text` so that a reader, or a crash, finds the old content or the new one."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` so that a reader, or a crash, finds the old one or the new one.
+
+    Text is written in UTF-8.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with fresh.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)

@@ -17,6 +17,7 @@ from importlib import import_module
 
 import dagster as dg
 
+from rag_assets import images
 from rag_assets.clean_up import clean_up_all
 from rag_assets.config import Config, ConfigError
 from rag_assets.lineage import records_of
@@ -190,14 +191,12 @@ def _nightly_schedule(
 def _clean_up_job(config: Config) -> dg.JobDefinition:
     @dg.op(description="Cleans up table by table; one that is being written is waited for.")
     def clean_up_tables(context: dg.OpExecutionContext) -> None:
-        cleaned = list(
-            clean_up_all(
-                Store.of(config), keep_days=config.clean_up.keep_days, log=context.log.info
-            )
-        )
+        store, log = Store.of(config), context.log.info
+        cleaned = list(clean_up_all(store, keep_days=config.clean_up.keep_days, log=log))
         context.add_output_metadata(
             {
                 "bytes_freed": sum(one.bytes_freed for one in cleaned),
+                "pictures_removed": images.forget_unnamed(store, log=log),
                 "tables": records_of(asdict(one) for one in cleaned),
             }
         )

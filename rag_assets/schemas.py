@@ -134,6 +134,13 @@ IMAGES = pa.schema(
 )
 """Pictures of figures and formulas, each once, whatever documents show it. Key: `image`."""
 
+DESCRIPTIONS = derived(
+    _required("image", pa.string(), "the picture in IMAGES"),
+    _required("model", pa.string(), "the vision model"),
+    _required("description", pa.string(), "what the picture shows, in plain words"),
+)
+"""Figures in words, one table for each parser, if a vision model is configured. Key: `image`."""
+
 UNIT_TYPES = ("text", "table", "figure", "formula")
 
 _MARKS = (
@@ -271,6 +278,7 @@ class VariantTables:
     """
 
     elements: str
+    descriptions: str
     chunks: str
     serialized_rows: str
     documents: str
@@ -281,9 +289,17 @@ class VariantTables:
     """Both domains in one table."""
 
 
+ELEMENTS_PREFIX = "elements__"
+
+
 def elements_table(parser: str) -> str:
     """Name of the table of elements that `parser` (its name in the config) found."""
-    return f"elements__{parser}"
+    return f"{ELEMENTS_PREFIX}{parser}"
+
+
+def descriptions_table(parser: str) -> str:
+    """Name of the table of descriptions of the figures that `parser` found."""
+    return f"descriptions__{parser}"
 
 
 def accounts_table(parser: str) -> str:
@@ -305,6 +321,7 @@ def variant_tables(*, parser: str, chunking: str, serializer: str, model: str) -
     """The tables of the variant with these four parts."""
     return VariantTables(
         elements=elements_table(parser),
+        descriptions=descriptions_table(parser),
         chunks=chunks_table(parser, chunking),
         serialized_rows=serialized_rows_table(serializer),
         documents=f"documents__{parser}__{chunking}__{model}",

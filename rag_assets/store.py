@@ -142,9 +142,13 @@ class Store:
             return finished.rows
         return self.open(name).count_rows(where) if self.exists(name) else 0
 
-    def schema(self, name: str) -> pa.Schema:
+    def versions(self, name: str) -> list[int]:
+        """All versions that can still be read, oldest first."""
+        return sorted(int(each["version"]) for each in self._dataset(name).versions())
+
+    def schema(self, name: str, *, version: int | None = None) -> pa.Schema:
         """The table's schema as it stands on disk."""
-        return self._dataset(name).schema
+        return self._dataset(name, version=version).schema
 
     def widen(self, name: str, schema: pa.Schema) -> bool:
         """Whether the table has the columns of `schema`, those added that may be NULL and are.

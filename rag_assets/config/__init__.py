@@ -25,6 +25,7 @@ from rag_assets.config.experiments import (
     SignalDomainExperiment,
     WeightedRetrieverExperiment,
 )
+from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.places import resolve_package_path
 from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
@@ -82,6 +83,7 @@ __all__ = [
     "Evaluation",
     "Execution",
     "Expansion",
+    "Figures",
     "Fusion",
     "FusionMode",
     "FusionModeExperiment",
@@ -109,6 +111,7 @@ __all__ = [
     "TableSpec",
     "Tables",
     "Variant",
+    "VisionModel",
     "WeightedRetrieverExperiment",
     "find",
     "load",

@@ -17,6 +17,7 @@ from rag_assets.config.base import Section, Slug, over_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
+from rag_assets.config.figures import Figures
 from rag_assets.config.recipes import Variant
 from rag_assets.config.retrieval import Retrieval, RetrieverName
 from rag_assets.schemas import VariantTables, variant_tables
@@ -322,6 +323,7 @@ class Config(Section):
     owner: str = Field("team:data", description="owner shown in Dagster: team:NAME or an e-mail")
     sources: Sources = Sources()
     parsers: dict[Slug, Parser] = Field({}, validate_default=True)
+    figures: Figures = Figures()
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
     tables: Tables = Tables()
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)

@@ -1,4 +1,4 @@
-"""The assets of the room: elements of each document, and chunks of each document."""
+"""The assets of the room: elements, descriptions of figures, and chunks of each document."""
 
 import json
 from collections.abc import Mapping
@@ -6,19 +6,23 @@ from collections.abc import Mapping
 import dagster as dg
 
 from rag_assets import lineage, schemas
-from rag_assets.config import Config
-from rag_assets.documents import chunk, parse
+from rag_assets.config import Config, VisionModel
+from rag_assets.documents import chunk, describe, parse
 from rag_assets.documents.accounts import Accounts
 from rag_assets.documents.parse import ParseReport
 from rag_assets.store import Store
 from rag_assets.sync import Report
 
 GROUP = "documents"
+DESCRIPTIONS = "figure_descriptions"
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The assets `parsed_documents` and `chunks`."""
-    return dg.Definitions(assets=[_parsed_documents(config), _chunks(config)])
+    """The assets `parsed_documents` and `chunks`; `figure_descriptions` with a vision model."""
+    assets = [_parsed_documents(config), _chunks(config)]
+    if model := config.figures.vision_model:
+        assets.append(_figure_descriptions(config, model))
+    return dg.Definitions(assets=assets)
 
 
 def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
@@ -61,6 +65,40 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
     return parsed_documents
 
 
+def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefinition:
+    @dg.asset(
+        name=DESCRIPTIONS,
+        group_name=GROUP,
+        kinds={"lancedb", "ai"},
+        owners=[settings.owner],
+        code_version=str(describe.REVISION),
+        partitions_def=lineage.variants(settings),
+        deps=["parsed_documents"],
+        retry_policy=lineage.CRASH_RETRY,
+    )
+    def figure_descriptions(
+        context: dg.AssetExecutionContext, config: lineage.RefreshConfig
+    ) -> dg.MaterializeResult[None]:
+        """What each figure shows, in the words of a vision model."""
+        store = lineage.store_of(settings)
+        report = describe.refresh_descriptions(
+            store,
+            parser=settings.variant(context.partition_key).parser,
+            figures=settings.figures,
+            model=model,
+            log=lineage.logger_of(context),
+            retry=config.retry_failed,
+        )
+        return lineage.materialized(
+            report,
+            schema=schemas.DESCRIPTIONS,
+            preview=lineage.first_rows(store, report, columns=["image", "description"]),
+            extra={"model": dg.MetadataValue.text(model.model)},
+        )
+
+    return figure_descriptions
+
+
 def _chunks(settings: Config) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
@@ -68,7 +106,7 @@ def _chunks(settings: Config) -> dg.AssetsDefinition:
         owners=[settings.owner],
         code_version=str(chunk.REVISION),
         partitions_def=lineage.variants(settings),
-        deps=["parsed_documents"],
+        deps=["parsed_documents", *([DESCRIPTIONS] if settings.figures.vision_model else [])],
     )
     def chunks(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig

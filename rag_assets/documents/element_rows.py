@@ -1,7 +1,7 @@
 """Elements as rows of their table: here they get the ids of their document."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -55,6 +55,19 @@ def to_arrow(documents: Mapping[str, Sequence[Element]], *, parser: str) -> pa.T
 
 def _json(value: Cells | tuple[Span, ...] | None) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def pictures(elements: Iterable[Element]) -> pa.Table:
+    """The pictures of some elements (`schemas.IMAGES`)."""
+    shown = [element.image for element in elements if element.image]
+    columns = {
+        "image": [image.key for image in shown],
+        "media_type": [image.media_type for image in shown],
+        "width": [image.width for image in shown],
+        "height": [image.height for image in shown],
+        "data": [image.data for image in shown],
+    }
+    return pa.table(columns, schema=schemas.IMAGES)
 
 
 def renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:

@@ -40,7 +40,7 @@ from rag_assets.sync import (
 )
 from rag_assets.workers import Failed, Task
 
-RECIPE = "units:1"
+RECIPE = "units:2"
 OWNERS = ("documents__", "rows__")
 """Prefixes of the tables that own vectors; the joint table copies them."""
 ROWS_AT_ONCE = 65_536

@@ -4,6 +4,7 @@ import argparse
 from dataclasses import asdict
 
 from rag_assets import config as configuration
+from rag_assets import images
 from rag_assets.clean_up import Cleaned, clean_up_all
 from rag_assets.serving import disk, refresh
 from rag_assets.serving.command import Answer, CommandError, say, table
@@ -35,20 +36,24 @@ def run(options: argparse.Namespace) -> Answer:
     store = Store.of(config)
     with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
         cleaned = list(clean_up_all(store, keep_days=keep_days, log=say))
+        pictures = images.forget_unnamed(store, log=say)
     return Answer(
         record={
             "tables": [asdict(one) for one in cleaned],
             "bytes_freed": sum(one.bytes_freed for one in cleaned),
+            "pictures_removed": pictures,
         },
-        text=_text(cleaned),
+        text=_text(cleaned, pictures=pictures),
     )
 
 
-def _text(cleaned: list[Cleaned]) -> str:
+def _text(cleaned: list[Cleaned], *, pictures: int) -> str:
     if not cleaned:
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in cleaned]
     removed = sum(one.removed for one in cleaned)
     freed = sum(one.bytes_freed for one in cleaned) / 1_000_000
     total = f"{removed:,} versions removed, {freed:,.1f} MB freed."
+    if pictures:
+        total += f" {pictures:,} pictures that nothing shows any more removed."
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

@@ -13,13 +13,23 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rag_assets.config import ConfigError
-from rag_assets.serving import clean_up, evaluate, experiment, init, refresh, search, status, ui
+from rag_assets.serving import (
+    clean_up,
+    evaluate,
+    experiment,
+    init,
+    refresh,
+    search,
+    show,
+    status,
+    ui,
+)
 from rag_assets.serving.command import Answer, CommandError
 from rag_assets.store import MissingTableError
 
 OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
 
-COMMANDS = (init, refresh, search, evaluate, experiment, status, clean_up, ui)
+COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, ui)
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
     "GX_ANALYTICS_ENABLED": "false",

@@ -133,7 +133,7 @@ def test_a_header_enters_the_model_and_moves_no_slice(project, cut):
 def test_without_a_header_fingerprints_are_those_of_a_chunking_that_knew_none():
     recipe = chunk._recipe(Chunking(), tokenizer=b"{}")
     sha256 = hashlib.sha256(b"{}").hexdigest()
-    assert recipe == fingerprint("chunks", 2, "fixed", 256, 20, sha256)
+    assert recipe == fingerprint("chunks", chunk.REVISION, "fixed", 256, 20, sha256)
 
 
 def test_elements_that_were_parsed_again_but_say_the_same_leave_the_chunks(

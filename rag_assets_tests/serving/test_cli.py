@@ -21,7 +21,17 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-COMMANDS = ("init", "refresh", "search", "evaluate", "status", "clean-up", "ui")
+COMMANDS = (
+    "init",
+    "refresh",
+    "search",
+    "show",
+    "evaluate",
+    "experiment",
+    "status",
+    "clean-up",
+    "ui",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -44,7 +54,7 @@ def test_help_lists_all_commands_and_imports_nothing_heavy():
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert all(f"    {command} " in done.stdout for command in COMMANDS)
+    assert all(f"\n    {command}" in done.stdout for command in COMMANDS)
 
 
 @pytest.mark.parametrize(

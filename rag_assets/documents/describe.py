@@ -1,0 +1,256 @@
+"""Figures become descriptions: a vision model says in words what the picture shows.
+
+One description for each picture, however many documents show it; what is asked, and of which model,
+is part of its fingerprint. Where no model is configured there is no such table, and a figure is
+found by its caption and its own words. An endpoint that cannot be reached holds nothing up: its
+figures are tried again at the next refresh.
+"""
+
+import os
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, ValidationError
+
+from rag_assets import images, schemas, sync
+from rag_assets.config import Figures, VisionModel
+from rag_assets.identity import fingerprint
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from requests import Session
+
+REVISION = 1
+"""Raised when the same figure is asked for in another way."""
+
+KEY_VARIABLE = "RAG_ASSETS_VISION_KEY"
+FIGURES_A_BATCH = 32
+LONGEST_CAPTION = 500
+"""Characters of a figure's own words that the model is told."""
+
+PASSING = frozenset({408, 409, 425, 429})
+"""Statuses of HTTP below 500 that a later attempt may not meet."""
+
+CONTENT = pa.schema(
+    [field for field in schemas.DESCRIPTIONS if field.name not in schemas.SYSTEM_COLUMNS]
+)
+
+
+class DescriptionError(Exception):
+    """A figure was not described; the message says why."""
+
+    def __init__(self, reason: str, *, kind: Literal["input", "environment"]) -> None:
+        super().__init__(reason)
+        self.kind: Literal["input", "environment"] = kind
+
+
+class UnreachableError(DescriptionError):
+    """The endpoint does not answer at all: the other figures need not be tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A picture, and what the document says of it where it is first shown."""
+
+    image: str
+    words: str
+
+
+def descriptions_target(parser: str) -> sync.Target:
+    """The table of descriptions of the figures that the parser called `parser` found."""
+    return sync.Target(
+        name=schemas.descriptions_table(parser),
+        schema=schemas.DESCRIPTIONS,
+        key="image",
+        group="image",
+    )
+
+
+def refresh_descriptions(
+    store: Store,
+    *,
+    parser: str,
+    figures: Figures,
+    model: VisionModel,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> sync.Report:
+    """Describe the figures that are new and drop the descriptions of those that are gone.
+
+    Args:
+        store: Holds the elements and their pictures.
+        parser: Name of the parser in the config.
+        figures: Which pictures are worth it.
+        model: Who describes them.
+        log: Receives progress, one line at a time.
+        retry: Also try again the figures that the model refused.
+    """
+    elements = schemas.elements_table(parser)
+    recipe = fingerprint("descriptions", REVISION, model.model, model.prompt, model.max_tokens)
+    held: dict[str, _Figure] = {}
+
+    def inputs() -> pa.Table:
+        held.update({figure.image: figure for figure in _figures(store, elements, figures)})
+        table = pa.table({"image": pa.array(sorted(held), pa.string())})
+        return sync.with_recipe(table, key="image", content="image", recipe=recipe)
+
+    def transform(changed: pa.Table) -> Iterator[sync.Batch]:
+        wanted = iter([held[image] for image in changed["key"].to_pylist()])
+        with _session() as session, ThreadPoolExecutor(model.requests_at_once) as threads:
+            describe = _Describer(store, model, session=session)
+            while part := list(islice(wanted, FIGURES_A_BATCH)):
+                yield _batch(part, list(threads.map(describe.attempt, part)), model=model)
+
+    return sync.refresh(
+        store,
+        target=descriptions_target(parser),
+        made_from=fingerprint(
+            sync.current_version(store, elements, key="element_id"), recipe, figures.min_pixels
+        ),
+        inputs=inputs,
+        transform=transform,
+        log=log,
+        retry=retry,
+    )
+
+
+class _Message(BaseModel):
+    content: str
+
+
+class _Choice(BaseModel):
+    message: _Message
+
+
+class _Answer(BaseModel):
+    """What is read of a chat completion."""
+
+    choices: list[_Choice]
+
+
+class _Describer:
+    """Asks the model, picture by picture; gives up on an endpoint that does not answer."""
+
+    def __init__(self, store: Store, model: VisionModel, *, session: "Session") -> None:
+        self._store = store
+        self._model = model
+        self._session = session
+        self._unreachable: UnreachableError | None = None
+
+    def attempt(self, figure: _Figure) -> str | DescriptionError:
+        """The description of `figure`, or why there is none."""
+        if self._unreachable:
+            return self._unreachable
+        try:
+            return self._described(figure)
+        except UnreachableError as error:
+            self._unreachable = error
+            return error
+        except DescriptionError as error:
+            return error
+
+    def _described(self, figure: _Figure) -> str:
+        import requests
+
+        media_type, data = images.picture(self._store, figure.image)
+        try:
+            answer = self._session.post(
+                f"{str(self._model.url).rstrip('/')}/chat/completions",
+                json=self._question(figure, f"data:{media_type};base64,{b64encode(data).decode()}"),
+                timeout=self._model.seconds,
+            )
+        except requests.ConnectionError as error:
+            host = self._model.url.host
+            reason = f"figures.vision_model.url: {host} does not answer ({type(error).__name__})"
+            raise UnreachableError(f"{reason}; tried again next time", kind="environment") from None
+        except requests.RequestException as error:
+            reason = f"the vision model failed ({type(error).__name__}); tried again next time"
+            raise DescriptionError(reason, kind="environment") from None
+        return _text_of(answer.status_code, answer.text)
+
+    def _question(self, figure: _Figure, picture: str) -> dict:
+        words = f"\n\nIts words in the document: {figure.words}" if figure.words else ""
+        return {
+            "model": self._model.model,
+            "max_tokens": self._model.max_tokens,
+            "temperature": 0,
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "text", "text": self._model.prompt + words},
+                        {"type": "image_url", "image_url": {"url": picture}},
+                    ],
+                }
+            ],
+        }
+
+
+def _text_of(status: int, body: str) -> str:
+    """What the model said.
+
+    Raises:
+        DescriptionError: It refused, failed, or said nothing that can be read.
+    """
+    if status >= 400:
+        is_passing = status >= 500 or status in PASSING
+        reason = f"the vision model answered with status {status}: {body[:200]}"
+        raise DescriptionError(reason, kind="environment" if is_passing else "input")
+    try:
+        said = _Answer.model_validate_json(body).choices[0].message.content.strip()
+    except (ValidationError, IndexError):
+        reason = f"the vision model's answer is no chat completion: {body[:200]}"
+        raise DescriptionError(reason, kind="input") from None
+    if not said:
+        raise DescriptionError("the vision model said nothing", kind="input")
+    return said
+
+
+def _batch(
+    figures: Sequence[_Figure],
+    answers: Sequence[str | DescriptionError],
+    *,
+    model: VisionModel,
+) -> sync.Batch:
+    pairs = list(zip(figures, answers, strict=True))
+    said = [(figure.image, answer) for figure, answer in pairs if isinstance(answer, str)]
+    rows = {
+        "image": [image for image, _ in said],
+        "model": [model.model] * len(said),
+        "description": [text for _, text in said],
+    }
+    return sync.Batch(
+        pa.table(rows, schema=CONTENT),
+        [image for image, _ in said],
+        [
+            sync.Failure(figure.image, str(answer), figure.words[:80] or figure.image, answer.kind)
+            for figure, answer in pairs
+            if isinstance(answer, DescriptionError)
+        ],
+    )
+
+
+def _figures(store: Store, elements: str, figures: Figures) -> Iterator[_Figure]:
+    """Pictures of figures that are large enough, with their own words."""
+    rows = store.read(
+        elements, columns=["image", "text"], where="type = 'figure' AND image IS NOT NULL"
+    )
+    words: dict[str, str] = {}
+    for image, text in zip(rows["image"].to_pylist(), rows["text"].to_pylist(), strict=True):
+        words.setdefault(image, text[:LONGEST_CAPTION])
+    large = images.large_ones(store, list(words), min_pixels=figures.min_pixels)
+    return (_Figure(image, words[image]) for image in large)
+
+
+def _session() -> "Session":
+    import requests
+
+    session = requests.Session()
+    if key := os.environ.get(KEY_VARIABLE):
+        session.headers["Authorization"] = f"Bearer {key}"
+    return session

@@ -1,0 +1,202 @@
+"""Pictures of units: the page of a PDF with the unit's blocks marked, or a figure's own picture.
+
+A page is drawn in a worker process, from a copy of the very bytes that were parsed: a file that
+was edited since is refused, since its page may say something else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from rag_assets import images
+from rag_assets.config import Config
+from rag_assets.documents.elements import Box
+from rag_assets.documents.files import FetchError, SourceFile, SourceReader
+from rag_assets.documents.parse import FILE_COLUMNS
+from rag_assets.documents.parsers.media_types import PDF
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.store import Store, quoted
+from rag_assets.workers import Failed, Pool, Task
+
+DPI = 120
+POINTS_AN_INCH = 72
+MARGIN = 2.0
+"""Points between a block and its mark."""
+MARK = (255, 190, 0)
+"""Red, green and blue of the mark."""
+MARK_OPACITY = 70
+"""Of 255."""
+SECONDS = 60.0
+MEMORY = 2 << 30
+"""Bytes that drawing a page may take."""
+
+_PLACE = ["document_id", "uri", "pages", "element_start", "element_end", "image"]
+
+
+class NoPictureError(Exception):
+    """A unit cannot be shown; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A unit, to look at."""
+
+    data: bytes
+    """PNG."""
+    kind: Literal["page", "figure"]
+    uri: str
+    """The document, below its source root."""
+    page: int | None
+    """The page that is shown, from 1."""
+    pages: tuple[int, ...]
+    """All pages that the unit touches."""
+    marks: int
+    """Blocks that are marked on this page; 0 if the parser gives no boxes."""
+
+
+def picture_of(
+    store: Store,
+    config: Config,
+    *,
+    variant: str,
+    unit_id: str,
+    page: int | None = None,
+    dpi: int = DPI,
+) -> Picture:
+    """The page that a chunk stands on, its blocks marked; a slide's figure as it is stored.
+
+    Args:
+        store: Holds chunks, elements and pictures.
+        config: Says where the documents lie.
+        variant: The variant whose parser and chunking made the unit.
+        unit_id: Id of a chunk, as a search returns it.
+        page: One of the pages that the unit touches; the first unless given.
+        dpi: Dots per inch of a drawn page.
+
+    Raises:
+        NoPictureError: There is no such chunk, it is not on that page, or its file cannot be
+            drawn.
+        MissingTableError: The variant was never built.
+    """
+    names = config.tables_of(variant)
+    held = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
+    if not held.num_rows:
+        raise NoPictureError(
+            f"{unit_id} is no chunk of the variant {variant}: a table row has no page; else name "
+            "the variant that found it with --variant"
+        )
+    unit = held.to_pylist()[0]
+    pages = tuple(unit["pages"])
+    file = _file(store, unit["document_id"])
+    if file.media_type != PDF or not pages:
+        return _stored(store, unit["image"], uri=file.uri, pages=pages)
+    shown = pages[0] if page is None else page
+    if shown not in pages:
+        there = ", ".join(map(str, pages))
+        raise NoPictureError(f"{unit_id} is not on page {shown} of {file.uri}: it is on {there}")
+    boxes = _boxes(store, names.elements, unit, page=shown)
+    data = _drawn(store, config, file, page=shown, boxes=boxes, dpi=dpi)
+    return Picture(data, "page", file.uri, shown, pages, len(boxes))
+
+
+def draw(path: str, page: int, boxes: Sequence[Box], dpi: int) -> bytes:
+    """A page with marked boxes as PNG: called in a worker.
+
+    Args:
+        path: A PDF.
+        page: Number of the page, from 1.
+        boxes: What to mark: x0, y0, x1, y1 in points from the top left.
+        dpi: Dots per inch.
+    """
+    import pypdfium2
+    from PIL import Image, ImageDraw
+
+    scale = dpi / POINTS_AN_INCH
+    with pypdfium2.PdfDocument(path) as document:
+        drawn = document[page - 1].render(scale=scale).to_pil().convert("RGBA")
+    marks = Image.new("RGBA", drawn.size)
+    pencil = ImageDraw.Draw(marks)
+    for x0, y0, x1, y1 in boxes:
+        edges = (x0 - MARGIN, y0 - MARGIN, x1 + MARGIN, y1 + MARGIN)
+        pencil.rectangle(
+            [edge * scale for edge in edges],
+            fill=(*MARK, MARK_OPACITY),
+            outline=(*MARK, 255),
+            width=max(1, round(scale)),
+        )
+    png = BytesIO()
+    Image.alpha_composite(drawn, marks).convert("RGB").save(png, "PNG")
+    return png.getvalue()
+
+
+def _file(store: Store, document: str) -> SourceFile:
+    rows = store.read_keys(
+        DOCUMENT_FILES_TABLE, column="document_id", keys=[document], columns=FILE_COLUMNS
+    )
+    if not rows.num_rows:
+        raise NoPictureError("the unit's document is gone from its source: refresh the index")
+    return SourceFile(**rows.to_pylist()[0])
+
+
+def _stored(store: Store, image: str | None, *, uri: str, pages: tuple[int, ...]) -> Picture:
+    """What is kept of a figure of a file whose pages cannot be drawn."""
+    if image is None:
+        raise NoPictureError(f"{uri} is no PDF: only its figures can be shown")
+    try:
+        _, data = images.picture(store, image)
+    except images.MissingImageError as error:
+        raise NoPictureError(f"the picture of {uri} is gone: refresh the index") from error
+    return Picture(_as_png(data), "figure", uri, pages[0] if pages else None, pages, 0)
+
+
+def _as_png(data: bytes) -> bytes:
+    from PIL import Image
+
+    png = BytesIO()
+    with Image.open(BytesIO(data)) as picture:
+        picture.save(png, "PNG")
+    return png.getvalue()
+
+
+def _boxes(store: Store, elements: str, unit: dict, *, page: int) -> list[Box]:
+    first, last = unit["element_start"], unit["element_end"]
+    document = quoted(unit["document_id"])
+    rows = store.read(
+        elements,
+        columns=["box"],
+        where=f"document_id = {document} AND page = {page} AND box IS NOT NULL "
+        f"AND `index` BETWEEN {first} AND {last}",
+    )
+    return [(box[0], box[1], box[2], box[3]) for box in rows["box"].to_pylist()]
+
+
+def _drawn(
+    store: Store,
+    config: Config,
+    file: SourceFile,
+    *,
+    page: int,
+    boxes: Sequence[Box],
+    dpi: int,
+) -> bytes:
+    sources = {source.name: source for source in config.sources.documents}
+    if file.source not in sources:
+        raise NoPictureError(f"{file.uri}: its source {file.source} is no longer in the config")
+    scratch = store.root / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=scratch) as folder, Pool(size=1, memory_bytes=MEMORY) as pool:
+        copy = Path(folder) / "document.pdf"
+        try:
+            SourceReader(sources[file.source]).fetch(file, to=copy)
+        except FetchError as error:
+            raise NoPictureError(f"{file.uri} {error}") from error
+        arguments = {"page": page, "boxes": boxes, "dpi": dpi}
+        pool.submit(Task("page", f"{__name__}:draw", arguments, SECONDS, file=copy))
+        ((_, outcome),) = pool.finished()
+    if isinstance(outcome, Failed):
+        raise NoPictureError(f"page {page} of {file.uri} cannot be drawn: {outcome.reason}")
+    assert isinstance(outcome.value, bytes), "a drawn page is PNG"
+    return outcome.value

@@ -1,0 +1,60 @@
+"""`rag-assets show`: the page that a unit stands on, with the unit marked."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from rag_assets import config as configuration
+from rag_assets.serving.command import Answer, CommandError
+from rag_assets.serving.search import positive
+from rag_assets.store import Store
+
+SUMMARY = "draw the page that a unit stands on, with the unit marked"
+EXAMPLES = """\
+  rag-assets search "heat treatment of the rotor" --json     tells the unit_id of each hit
+  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --out page.png
+  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --page 21 --dpi 200 --out page.png"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("unit_id", help="a unit of a document, as search --json names it")
+    command.add_argument("--out", type=Path, required=True, help="file to write; it is replaced")
+    command.add_argument("--variant", help="the variant that serves unless given")
+    command.add_argument("--page", type=positive, help="of several pages; the first unless given")
+    command.add_argument("--dpi", type=positive, default=120, help="dots per inch; 120")
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Draw the page and write it."""
+    from rag_assets.atomic import write_atomically
+    from rag_assets.documents.page_pictures import NoPictureError, picture_of
+
+    config = configuration.load()
+    variant = options.variant or config.serving_variant
+    config.variant(variant)
+    try:
+        picture = picture_of(
+            Store.of(config),
+            config,
+            variant=variant,
+            unit_id=options.unit_id,
+            page=options.page,
+            dpi=options.dpi,
+        )
+    except NoPictureError as error:
+        raise CommandError(str(error)) from error
+    try:
+        write_atomically(options.out, picture.data)
+    except OSError as error:
+        raise CommandError(f"{options.out} cannot be written: {error.strerror}") from error
+    record = asdict(picture)
+    del record["data"]
+    text = f"{options.out}: {picture.uri}"
+    if picture.page is not None:
+        text += f", page {picture.page}"
+    if picture.kind == "page" and not picture.marks:
+        text += "; the parser of this variant gives no places on a page, so nothing is marked"
+    if others := [str(page) for page in picture.pages if page != picture.page]:
+        text += f"; also on page {', '.join(others)}: see --page"
+    return Answer({"out": str(options.out), **record}, text)

@@ -1,0 +1,151 @@
+"""Figures are described once each; what fails is tried again, and holds nothing up."""
+
+import dagster as dg
+import pytest
+
+from rag_assets import images, schemas
+from rag_assets.config import Config, Figures, VisionModel
+from rag_assets.documents import assets
+from rag_assets.documents.describe import KEY_VARIABLE, refresh_descriptions
+from rag_assets.documents.element_rows import pictures, to_arrow
+from rag_assets.documents.elements import Element, Image
+from rag_assets.identity import fingerprint
+from rag_assets.store import Store
+from rag_assets.sync import Batch, Report, Target, refresh, with_recipe
+from rag_assets_tests.documents.stand_in_vision import serving
+
+PARSER = "layout"
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path)
+
+
+@pytest.fixture
+def vision():
+    with serving() as model:
+        yield model
+
+
+def figure(data: bytes, *, words: str = "Figure 1: A rotor", side: int = 200) -> Element:
+    image = Image.of(data, media_type="image/png", width=side, height=side)
+    return Element(type="figure", text=words, page=1, image=image)
+
+
+def parsed(store: Store, *figures: Element) -> None:
+    """Write elements as a parser would."""
+    import pyarrow as pa
+
+    target = Target(
+        name=schemas.elements_table(PARSER),
+        schema=schemas.ELEMENTS,
+        key="element_id",
+        group="document_id",
+    )
+    content = fingerprint([[each.text, each.image and each.image.key] for each in figures])
+    held = pa.table({"key": ["document"], "content": [content]})
+    inputs = with_recipe(held, key="key", content="content", recipe="1")
+
+    def transform(_):
+        images.keep(store, pictures(figures), log=print)
+        yield Batch(to_arrow({"document": list(figures)}, parser=PARSER), ["document"])
+
+    refresh(
+        store,
+        target=target,
+        made_from=content,
+        inputs=lambda: inputs,
+        transform=transform,
+        log=print,
+    )
+
+
+def described(store: Store, url: str, *, model: str = "vision-1", **settings) -> Report:
+    return refresh_descriptions(
+        store,
+        parser=PARSER,
+        figures=Figures(),
+        model=VisionModel.model_validate({"url": url, "model": model, **settings}),
+        log=print,
+    )
+
+
+def texts(store: Store) -> list[str]:
+    return sorted(store.read(schemas.descriptions_table(PARSER))["description"].to_pylist())
+
+
+def test_each_figure_is_described_once_and_small_ones_are_left_out(store, vision):
+    parsed(store, figure(b"one"), figure(b"three"), figure(b"one"), figure(b"icon", side=20))
+
+    assert described(store, vision.url).added == 2
+    assert texts(store) == ["A picture of 3 bytes.", "A picture of 5 bytes."]
+
+    again = described(store, vision.url)
+    assert (again.added, again.unchanged, len(vision.asked)) == (0, 2, 2)
+
+
+def test_the_model_is_told_what_the_document_says_of_the_figure(store, vision):
+    parsed(store, figure(b"one", words="Figure 7: Strain at 400 °C"))
+    described(store, vision.url, prompt="What is it?", max_tokens=50)
+    (question,) = vision.asked
+    text, _ = question["messages"][0]["content"]
+    assert text["text"] == "What is it?\n\nIts words in the document: Figure 7: Strain at 400 °C"
+    assert (question["model"], question["max_tokens"]) == ("vision-1", 50)
+
+
+def test_a_figure_that_is_new_is_described_and_one_that_is_gone_is_forgotten(store, vision):
+    parsed(store, figure(b"one"))
+    described(store, vision.url)
+    parsed(store, figure(b"seven"))
+    report = described(store, vision.url)
+    assert (report.added, report.removed) == (1, 1)
+    assert texts(store) == ["A picture of 5 bytes."]
+
+
+def test_another_model_describes_everything_anew(store, vision):
+    parsed(store, figure(b"one"))
+    described(store, vision.url)
+    assert described(store, vision.url, model="vision-2").changed == 1
+
+
+def test_what_the_model_refuses_waits_and_what_fails_is_tried_again(store, vision):
+    vision.statuses = {b"refused": 400, b"busy": 503}
+    parsed(store, figure(b"one"), figure(b"refused"), figure(b"busy"))
+
+    report = described(store, vision.url)
+    assert (report.added, report.failed) == (1, 2)
+    kinds = {failure.kind for failure in report.failures}
+    assert kinds == {"input", "environment"}
+
+    vision.statuses = {}
+    asked = len(vision.asked)
+    report = described(store, vision.url)
+    assert (report.added, report.failed, len(vision.asked) - asked) == (1, 1, 1)
+
+
+def test_an_endpoint_that_does_not_answer_is_asked_no_further(store):
+    parsed(store, *(figure(f"figure {number}".encode()) for number in range(20)))
+    report = described(store, "http://127.0.0.1:9/v1", requests_at_once=1)
+    assert report.failed == 20
+    assert {failure.kind for failure in report.failures} == {"environment"}
+    assert "127.0.0.1 does not answer" in report.failures[0].reason
+
+
+def test_the_key_comes_from_the_environment(store, vision, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, "secret")
+    parsed(store, figure(b"one"))
+    described(store, vision.url)
+    assert vision.keys == ["Bearer secret"]
+
+
+def test_the_asset_is_there_only_with_a_vision_model():
+    plain = assets.definitions(Config())
+    config = Config.model_validate(
+        {"figures": {"vision_model": {"url": "http://localhost:1/v1", "model": "m"}}}
+    )
+    described = assets.definitions(config)
+    key = dg.AssetKey("figure_descriptions")
+    assert key not in plain.resolve_asset_graph().get_all_asset_keys()
+    graph = described.resolve_asset_graph()
+    assert key in graph.get(dg.AssetKey("chunks")).parent_keys
