@@ -53,6 +53,24 @@ def soon(seconds=10):
     yield until
 
 
+def test_a_task_that_is_offline_reaches_no_other_machine_and_the_next_one_does():
+    tasks = [
+        replace(
+            call("reach", key="reach", address=["127.0.0.1", 9], family="internet"), offline=True
+        ),
+        replace(call("look_up", key="look up"), offline=True),
+        replace(call("reach", key="file", address="/no/such/socket", family="file"), offline=True),
+        call("look_up", key="online"),
+    ]
+    with Pool(size=1) as pool:
+        found = outcomes(pool, *tasks)
+    for key in ("reach", "look up"):
+        assert (found[key].kind, found[key].error) == ("error", "NetworkRefusedError")
+    assert found["reach"].reason == "it wanted to reach ('127.0.0.1', 9) over the network"
+    assert found["file"].error == "FileNotFoundError", "the name of a file is no other machine"
+    assert found["online"] == Done(True)
+
+
 def test_values_come_back_with_their_task():
     with Pool(size=2) as pool:
         found = outcomes(pool, *(call("echo", key=str(n), value={"å": [n]}) for n in range(20)))

@@ -34,6 +34,21 @@ def fail(message):
     raise ValueError(message)
 
 
+def reach(address, family):
+    import socket
+
+    kinds = {"internet": socket.AF_INET, "file": socket.AF_UNIX}
+    with socket.socket(kinds[family]) as made:
+        made.settimeout(1)
+        made.connect(tuple(address) if family == "internet" else address)
+
+
+def look_up():
+    import socket
+
+    return bool(socket.getaddrinfo("localhost", 80))
+
+
 def leave():
     raise SystemExit(3)
 

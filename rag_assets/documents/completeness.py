@@ -126,8 +126,8 @@ def expectations() -> list[Expectation]:
 
 
 def measure(accounts: Iterable[Row], *, into: Tally, names: Mapping[str, str]) -> None:
-    """Sum the accounts up; `names` tells what a person calls each document."""
-    rows = [_with_counts(row, names) for row in accounts]
+    """Sum the accounts up; `names` tells what a person calls each document that there is."""
+    rows = [_with_counts(row, names) for row in accounts if row["document_id"] in names]
     for share in CORPUS:
         worst = _worst(rows, share, by=partial(_part, share=share))
         whole = sum(_number(row[share.whole]) for row in rows)
@@ -143,7 +143,7 @@ def _with_counts(row: Row, names: Mapping[str, str]) -> Row:
     is_unknown = row["language"] is None and _number(row["letters"]) >= LETTERS_OF_A_LANGUAGE
     return {
         **row,
-        "document": names.get(str(row["document_id"]), row["document_id"]),
+        "document": names[str(row["document_id"])],
         "documents": int(_number(row["letters"]) >= LETTERS_OF_A_LANGUAGE),
         "of_unknown_language": int(is_unknown),
         "doubtful_tables": _number(row["tables"]) - _number(row["sound_tables"]),

@@ -24,6 +24,7 @@ from rag_assets.documents.accounts import Accounts, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
 from rag_assets.documents.files import SourceFile
+from rag_assets.documents.languages import language_of_documents, with_languages
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
@@ -33,7 +34,6 @@ from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.keys import KeyIndex
 from rag_assets.places import remove_folder
-from rag_assets.quality.languages import language_of_each
 from rag_assets.store import Store, is_one_of, parts_of
 
 REVISION = 2
@@ -358,8 +358,8 @@ class _Pass:
             rows.add(item, file)
         found = (element for elements in rows.elements.values() for element in elements)
         images.keep(self._store, pictures(found), log=self._log)
-        table = _with_languages(to_arrow(rows.elements, parser=self._parser))
-        languages = _language_of_documents(table)
+        table = with_languages(to_arrow(rows.elements, parser=self._parser))
+        languages = language_of_documents(table)
         self._accounts.keep(
             [
                 Entry(
@@ -398,26 +398,6 @@ class _Rows:
                     "environment" if passing else "input",
                 )
             )
-
-
-def _with_languages(table: pa.Table) -> pa.Table:
-    """Elements with their languages, where their text tells; what a parser says of them stays."""
-    if not table.num_rows:
-        return table
-    place = table.schema.get_field_index("language")
-    told = language_of_each(table["text"].combine_chunks())
-    return table.set_column(place, CONTENT.field(place), pc.coalesce(table["language"], told))
-
-
-def _language_of_documents(table: pa.Table) -> dict[str, str]:
-    """For each document the language of most of its text."""
-    told = table.select(["document_id", "language"]).append_column(
-        "letters", pc.utf8_length(table["text"])
-    )
-    told = told.filter(pc.is_valid(told["language"]))
-    sums = told.group_by(["document_id", "language"]).aggregate([("letters", "sum")])
-    rows = sums.sort_by([("letters_sum", "ascending"), ("language", "descending")])
-    return dict(zip(rows["document_id"].to_pylist(), rows["language"].to_pylist(), strict=True))
 
 
 def _in_batches(parsed: Iterable[Parsed]) -> Iterator[list[Parsed]]:

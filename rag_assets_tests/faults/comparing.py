@@ -12,6 +12,7 @@ from rag_assets.store import Store
 KEYS = {
     "document_files": "document_id",
     "elements": "element_id",
+    "accounts": "document_id",
     "chunks": "chunk_id",
     "table_rows": "row_id",
     "serialized_rows": "row_id",

@@ -1,0 +1,27 @@
+"""The languages of elements and of documents, told from their words."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.documents.element_rows import CONTENT
+from rag_assets.quality.languages import language_of_each
+
+
+def with_languages(table: pa.Table) -> pa.Table:
+    """Elements with their languages, where their text tells; what a parser says of them stays."""
+    if not table.num_rows:
+        return table
+    place = table.schema.get_field_index("language")
+    told = language_of_each(table["text"].combine_chunks())
+    return table.set_column(place, CONTENT.field(place), pc.coalesce(table["language"], told))
+
+
+def language_of_documents(table: pa.Table) -> dict[str, str]:
+    """For each document the language of most of its text."""
+    told = table.select(["document_id", "language"]).append_column(
+        "letters", pc.utf8_length(table["text"])
+    )
+    told = told.filter(pc.is_valid(told["language"]))
+    sums = told.group_by(["document_id", "language"]).aggregate([("letters", "sum")])
+    rows = sums.sort_by([("letters_sum", "ascending"), ("language", "descending")])
+    return dict(zip(rows["document_id"].to_pylist(), rows["language"].to_pylist(), strict=True))

@@ -1,0 +1,37 @@
+"""The language of a text, told by its words where there are enough of them."""
+
+import pyarrow as pa
+import pytest
+
+from rag_assets.quality.languages import language_of_each, languages_of
+
+TEXTS = {
+    "en": "The tests were done at room temperature, and the results are listed in the table.",
+    "sv": "Proverna gjordes vid rumstemperatur och resultaten anges i tabellen som står nedan.",
+    "de": "Die Proben wurden bei Raumtemperatur geprüft und die Ergebnisse sind in der Tabelle.",
+    "fr": "Les essais sont faits dans le laboratoire et les valeurs sont dans la table.",
+    "es": "Los ensayos se hacen en el laboratorio y los valores son los de la tabla que sigue.",
+    "it": "Le prove sono state fatte nel laboratorio e i valori della tabella sono per gli altri.",
+    "nl": "De proeven zijn bij kamertemperatuur gedaan en het resultaat wordt in een tabel gezet.",
+    "fi": "Kokeet tehtiin huoneessa ja tulokset ovat taulukossa, joka ei ole kuin osa siitä.",
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_sentence_tells_its_language(language):
+    assert language_of_each(pa.array([TEXTS[language]])).to_pylist() == [language]
+
+
+def test_what_has_too_few_words_of_any_language_has_none():
+    texts = pa.array(["12.5 MPa", "", "Steel S355J2", "grammage - unit kg/m^2"])
+    assert language_of_each(texts).to_pylist() == [None] * 4
+    assert languages_of(texts) == {"other": 4}
+
+
+def test_a_draw_is_not_decided():
+    assert language_of_each(pa.array(["the of och att"])).to_pylist() == [None]
+
+
+def test_no_texts_have_no_languages():
+    assert languages_of(pa.array([], pa.string())) == {}
+    assert language_of_each(pa.array([], pa.string())).to_pylist() == []
