@@ -97,8 +97,6 @@ def measure(megabytes: float, *, sample: float, runs: int) -> Iterator[Bound]:
     print(f"LangChain, recursive splitter: {theirs:.3f} MB/s")
     yield at_least("fixed: MB/s", rates["fixed"], 8)
     yield at_least("fixed: times LangChain's recursive splitter", rates["fixed"] / theirs, 10)
-    for strategy in ("headers", "content"):
-        yield at_least(f"{strategy}: times LangChain's", rates[strategy] / theirs, 10)
 
 
 def main() -> None:
