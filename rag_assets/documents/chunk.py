@@ -89,10 +89,14 @@ def refresh_chunks(
     settings = config.chunkings[chunking]
     tokenizer = tokenizer_file(settings.tokenizer)
     rules = config.documents.header_fields
-    work = _Pass(store, parser=parser, name=chunking, settings=settings, rules=rules)
+    described = schemas.descriptions_table(parser) if config.figures.vision_model else None
+    work = _Pass(
+        store, parser=parser, name=chunking, settings=settings, rules=rules, described=described
+    )
     recipe = _recipe(settings, tokenizer=tokenizer.read_bytes(), rules=rules)
     elements = sync.current_version(store, work.elements, key="element_id")
     manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
+    descriptions = sync.current_version(store, described, key="image") if described else ""
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
@@ -100,7 +104,7 @@ def refresh_chunks(
     report = sync.refresh(
         store,
         target=chunks_target(parser, chunking),
-        made_from=fingerprint(elements, manifest, recipe),
+        made_from=fingerprint(elements, manifest, recipe, descriptions),
         inputs=lambda: work.inputs(recipe),
         transform=transform,
         log=log,
@@ -141,7 +145,14 @@ class _Pass:
     """One pass over the documents that have elements."""
 
     def __init__(
-        self, store: Store, *, parser: str, name: str, settings: Chunking, rules: HeaderRules
+        self,
+        store: Store,
+        *,
+        parser: str,
+        name: str,
+        settings: Chunking,
+        rules: HeaderRules,
+        described: str | None,
     ) -> None:
         self.elements = schemas.elements_table(parser)
         self.texts_kept = 0
@@ -149,6 +160,9 @@ class _Pass:
         self._target = schemas.chunks_table(parser, name)
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
+        self._described = described
+        self._descriptions: dict[str, str] = {}
+        """By picture."""
         self._store = store
         self._name = name
         self._settings = settings
@@ -164,6 +178,10 @@ class _Pass:
         """One input for each document of the manifest that has elements: what they say."""
         self._files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
         self._version = self._store.version(self.elements)
+        if self._described and self._store.exists(self._described):
+            held = self._store.read(self._described, columns=["image", "description"])
+            pairs = (held[name].to_pylist() for name in ("image", "description"))
+            self._descriptions = dict(zip(*pairs, strict=True))
         self._index = KeyIndex(self._files["document_id"])
         contents = self._contents(self._files["document_id"])
         return sync.with_recipe(contents, key="document_id", content="content", recipe=recipe)
@@ -229,7 +247,7 @@ class _Pass:
         owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
         batches = self._store.batches(
             self.elements,
-            columns=["document_id", "row_fingerprint"],
+            columns=["document_id", "row_fingerprint", *(["image"] if self._descriptions else [])],
             version=self._version,
             rows=ELEMENTS_AT_ONCE,
             with_row_ids=True,
@@ -241,13 +259,23 @@ class _Pass:
             owners.append(np.repeat(owner, lengths).astype(np.int32))
             row_ids.append(part[ROW_ID].to_numpy())
             is_known = owner != ABSENT
-            of_runs = np.add.reduceat(_words(part["row_fingerprint"]), starts)
+            said = _words(part["row_fingerprint"])
+            if self._descriptions:
+                self._add_descriptions(said, part["image"])
+            of_runs = np.add.reduceat(said, starts)
             np.add.at(sums, owner[is_known], of_runs[is_known])
             np.add.at(counts, owner[is_known], lengths[is_known])
         self._owners, self._row_ids = np.concatenate(owners), np.concatenate(row_ids)
         held = np.flatnonzero(counts)
         contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in held]
         return pa.table({"document_id": documents.take(held), "content": contents})
+
+    def _add_descriptions(self, said: np.ndarray, pictures: pa.ChunkedArray) -> None:
+        """Count what is said of the picture of an element as said by the element."""
+        for place, picture in enumerate(pictures.to_pylist()):
+            if description := self._descriptions.get(picture):
+                digest = hashlib.sha256(description.encode()).digest()
+                said[place] += np.frombuffer(digest, "<u8")
 
     def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
         table = self._store.take(
@@ -260,8 +288,10 @@ class _Pass:
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
         owners = ordered["document_id"].to_pylist()
         columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
-        for document, index, type_, text, page, path, *rest in zip(owners, *columns, strict=True):
-            block = Block(index, type_, text, page, tuple(path), *rest)
+        rows = zip(owners, *columns, strict=True)
+        for document, index, type_, text, page, path, language, image in rows:
+            described = self._descriptions.get(image)
+            block = Block(index, type_, text, page, tuple(path), language, image, described)
             blocks.setdefault(document, []).append(block)
         return blocks
 
@@ -315,4 +345,5 @@ def _words(fingerprints: pa.ChunkedArray) -> np.ndarray:
     whole = fingerprints.combine_chunks()
     rows = pa.array([0, len(whole)], pa.int32())
     joined = pc.binary_join(pa.ListArray.from_arrays(rows, whole), "")[0].as_py()
-    return np.frombuffer(bytes.fromhex(joined), "<u8").reshape(-1, WORDS_OF_SHA256)
+    numbers = np.frombuffer(bytearray.fromhex(joined), "<u8")
+    return numbers.reshape(-1, WORDS_OF_SHA256)

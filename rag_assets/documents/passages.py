@@ -35,6 +35,8 @@ class Block:
     language: str | None = None
     image: str | None = None
     """Under which its picture is stored."""
+    description: str | None = None
+    """What a vision model says of its picture."""
     without_words: int | None = None
     """Index of the figure that this caption stands for."""
 
@@ -231,8 +233,15 @@ def _shown_by_captions(blocks: Sequence[Block]) -> list[Block]:
     for place, block in enumerate(blocks):
         figure = blocks[belongs[place]] if place in belongs else None
         if figure and figure.type == "figure" and not figure.text:
-            picture = {"type": "figure", "image": figure.image, "without_words": figure.index}
-            shown.append(replace(block, **picture))
+            shown.append(
+                replace(
+                    block,
+                    type="figure",
+                    image=figure.image,
+                    description=figure.description,
+                    without_words=figure.index,
+                )
+            )
         else:
             shown.append(block)
     return shown

@@ -2,10 +2,11 @@
 
 import hashlib
 
+import pyarrow as pa
 import pytest
 
 from rag_assets import schemas
-from rag_assets.config import Chunking, Documents, HeaderRules
+from rag_assets.config import Chunking, Documents, Figures, HeaderRules, VisionModel
 from rag_assets.documents import chunk
 from rag_assets.documents.tokens import TokenCounter
 from rag_assets.identity import chunk_id, fingerprint, text_hash
@@ -147,6 +148,33 @@ def test_header_fields_are_a_column_and_may_stand_before_each_chunk(project, cut
         assert row["text"].startswith("number: ISO 527-2:2012; client: Steel Works\n")
     assert project.chunks("b.md", chunking="fields")[0]["text"] == "b\nNothing."
     assert project.chunk().changed == 2
+
+
+def test_a_description_cuts_the_documents_that_show_its_picture_again(project, cut):
+    for name in "ab":
+        project.write(f"{name}.md", f"Figure {name}. Grip.")
+    project.list_files()
+    project.parse()
+    table = project.store.open(schemas.elements_table("plain"))
+    project_id = project.id_of("a.md")
+    table.update(
+        where=f"document_id = '{project_id}'", values={"type": "figure", "image": "aa" * 32}
+    )
+    vision = VisionModel(url="http://127.0.0.1:9/v1", model="none")
+    config = project.config.model_copy(update={"figures": Figures(vision_model=vision)})
+    assert project.chunk(config=config).added == 2
+    described = {"image": ["aa" * 32], "model": ["none"], "description": ["Two wedges."]}
+    marks = {"fingerprint": ["1"], "row_fingerprint": ["1"]}
+    project.store.append(
+        schemas.descriptions_table("plain"),
+        pa.table(described | marks, schema=schemas.DESCRIPTIONS),
+        schema=schemas.DESCRIPTIONS,
+    )
+    cut.clear()
+    assert project.chunk(config=config).changed == 1
+    (row,) = project.chunks("a.md")
+    assert (row["type"], row["image"]) == ("figure", "aa" * 32)
+    assert row["text"] == "Two wedges.\nFigure a. Grip."
 
 
 def test_a_report_says_how_many_texts_of_edited_documents_are_new(project):
