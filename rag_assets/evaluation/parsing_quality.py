@@ -1,0 +1,131 @@
+"""How well documents were parsed: headings against outlines, quotes against pages, tables.
+
+What is compared is words: letters and digits after NFKC in lower case, section numbers left out,
+since parsers differ in both. An outline names the headings that its author thought worth a
+bookmark; a heading that it does not name is not always wrong (a title, a label in bold), so that
+precision is a lower bound.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag_assets.documents.outlines import Entry
+from rag_assets.evaluation.quotes import normalized
+
+PAGES_APART = 1
+"""A bookmark may lead to the page before: the one that its section's number stands on."""
+
+_NUMBER = re.compile(r"^\s*(?:[A-Z]|\d+)(?:\.\d+)*[.):]?\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading as a parser found it."""
+
+    text: str
+    page: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingScore:
+    """Headings of some documents held against their outlines."""
+
+    entries: int
+    """Bookmarks."""
+    headings: int
+    """Headings that the parser found."""
+    matched: int
+    """Bookmarks with a heading of the same words, at most `PAGES_APART` from where they lead."""
+    right_page: int
+    right_level: int
+
+    @property
+    def recall(self) -> float:
+        """Share of the bookmarks that were found as headings."""
+        return self.matched / self.entries if self.entries else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Share of the headings that the outline names."""
+        return self.matched / self.headings if self.headings else 0.0
+
+    def __add__(self, other: "HeadingScore") -> "HeadingScore":
+        return HeadingScore(
+            self.entries + other.entries,
+            self.headings + other.headings,
+            self.matched + other.matched,
+            self.right_page + other.right_page,
+            self.right_level + other.right_level,
+        )
+
+
+NO_HEADINGS = HeadingScore(0, 0, 0, 0, 0)
+
+
+def words_of(heading: str) -> str:
+    """The words of a heading, to compare: its section number is left out."""
+    return normalized(_NUMBER.sub("", heading)) or normalized(heading)
+
+
+def heading_score(outline: Sequence[Entry], headings: Sequence[Heading]) -> HeadingScore:
+    """Match each bookmark with one heading of the same words, the nearest one by page."""
+    by_words: defaultdict[str, list[Heading]] = defaultdict(list)
+    for heading in headings:
+        by_words[words_of(heading.text)].append(heading)
+    matched = right_page = right_level = 0
+    for entry in outline:
+        candidates = by_words[words_of(entry.title)]
+        nearest = min(candidates, key=lambda each: abs(each.page - entry.page), default=None)
+        if nearest is None or abs(nearest.page - entry.page) > PAGES_APART:
+            continue
+        candidates.remove(nearest)
+        matched += 1
+        right_page += nearest.page == entry.page
+        right_level += nearest.level == entry.level
+    return HeadingScore(len(outline), len(headings), matched, right_page, right_level)
+
+
+@dataclass(frozen=True, slots=True)
+class PageScore:
+    """Quotes of the questions' evidence held against the parsed pages."""
+
+    quotes: int
+    found: int
+    """Quotes that stand somewhere in their document."""
+    right_page: int
+    """Of these, how many stand on the page that the evidence names."""
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the found quotes that are on the right page."""
+        return self.right_page / self.found if self.found else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A text and the page that it stands on."""
+
+    text: str
+    page: int
+
+
+def page_score(quotes: Iterable[Quote], pages: Mapping[int, str]) -> PageScore:
+    """Look for each quote on its page, then anywhere.
+
+    Args:
+        quotes: Quotes of one document.
+        pages: The text of its elements, by page.
+    """
+    texts = {page: normalized(text) for page, text in pages.items()}
+    whole = "".join(texts[page] for page in sorted(texts))
+    total = found = right = 0
+    for quote in quotes:
+        wanted = normalized(quote.text)
+        total += 1
+        is_right = wanted in texts.get(quote.page, "")
+        right += is_right
+        found += is_right or wanted in whole
+    return PageScore(total, found, right)

@@ -1,0 +1,80 @@
+"""Parsed documents are held against what their authors say of them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets.documents import outlines
+from rag_assets.documents.outlines import Entry
+from rag_assets.evaluation.parsing_quality import (
+    NO_HEADINGS,
+    Heading,
+    Quote,
+    heading_score,
+    page_score,
+    words_of,
+)
+
+
+def test_headings_match_by_words_whatever_their_number_and_case():
+    outline = [Entry("Samples and Methods", 3, 1), Entry("Creep at 700 °C", 4, 2)]
+    found = [Heading("2 SAMPLES AND METHODS", 3, 1), Heading("2.1. Creep at 700°C", 4, 2)]
+    score = heading_score(outline, found)
+    assert (score.recall, score.precision) == (1.0, 1.0)
+    assert (score.right_page, score.right_level) == (2, 2)
+
+
+def test_a_heading_far_from_its_bookmark_or_not_in_the_outline_counts_against_the_parser():
+    outline = [Entry("Results", 9, 1), Entry("Creep", 10, 2)]
+    found = [Heading("Results", 4, 1), Heading("Creep", 11, 1), Heading("Note", 11, 1)]
+    score = heading_score(outline, found)
+    assert (score.recall, score.precision) == (1 / 2, 1 / 3)
+    assert (score.right_page, score.right_level) == (0, 0)
+
+
+def test_equal_headings_are_matched_one_to_one_with_the_nearest():
+    outline = [Entry("Summary", 2, 1), Entry("Summary", 8, 1)]
+    assert heading_score(outline, [Heading("Summary", 8, 1)]).matched == 1
+    both = [Heading("Summary", 8, 1), Heading("Summary", 2, 1)]
+    assert heading_score(outline, both).right_page == 2
+
+
+def test_a_heading_that_is_only_a_number_is_compared_as_it_is():
+    assert words_of("A.1 ") == words_of("a 1")
+    assert words_of("304") == "304"
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4)), max_size=8))
+def test_an_outline_matches_itself(pairs):
+    outline = [Entry(title, page, 1) for title, page in pairs]
+    score = heading_score(outline, [Heading(title, page, 1) for title, page in pairs])
+    assert score.matched == score.right_page == len(pairs)
+    assert score + NO_HEADINGS == score
+
+
+def test_quotes_are_looked_for_on_their_page_first():
+    pages = {1: "The rotor was forged.", 2: "Its hard-\nness is 220 HB."}
+    quotes = [
+        Quote("rotor was FORGED", 1),
+        Quote("hardness is 220 HB", 1),
+        Quote("forged. Its hardness", 1),
+        Quote("cast", 2),
+    ]
+    score = page_score(quotes, pages)
+    assert (score.quotes, score.found, score.right_page) == (4, 3, 1)
+    assert score.accuracy == pytest.approx(1 / 3)
+
+
+def test_the_outline_of_a_pdf_is_read_with_pages_and_levels(tmp_path):
+    pymupdf = pytest.importorskip("pymupdf")
+    document = pymupdf.open()
+    for _ in range(3):
+        document.new_page()
+    document.set_toc([[1, "Scope", 1], [2, "Test  pieces", 2], [1, "Results", 3]])
+    document.save(tmp_path / "report.pdf")
+    read = outlines.read(str(tmp_path / "report.pdf"))
+    assert [Entry(**entry) for entry in read] == [
+        Entry("Scope", 1, 1),
+        Entry("Test pieces", 2, 2),
+        Entry("Results", 3, 1),
+    ]
