@@ -5,12 +5,18 @@ order of their paths.
 """
 
 import ast
+import random
 import re
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
+from bounds import SHARED_DATA
+
 LEAST_CHARACTERS = 120
+SECTIONS = 10
+PARAGRAPH = 500
+"""Characters from which on a paragraph of Markdown ends."""
 SKIPPED = {"test", "tests", "idlelib", "lib2to3"}
 
 
@@ -30,6 +36,43 @@ def documents(count: int, *, characters: int = 2_850) -> list[str]:
             if len(found) == count:
                 return found
     raise RuntimeError(f"the installed packages give {len(found)} documents only, not {count}")
+
+
+def markdown(characters: int, *, longest_section: int = 6_000) -> list[str]:
+    """Markdown documents of ten sections each, of `characters` together.
+
+    The texts are the articles of materials_demo where they are, else docstrings: a seed whose
+    paragraphs come again in another order until there are enough.
+    """
+    drawn = random.Random(1)
+    paragraphs = _paragraphs()
+    found: list[str] = []
+    held = 0
+    while held < characters:
+        parts = [f"# Document {len(found) + 1}"]
+        for number in range(1, SECTIONS + 1):
+            parts.append(f"## {number} {' '.join(drawn.choice(paragraphs).split()[:5])}")
+            wanted = drawn.randint(500, longest_section)
+            while wanted > 0:
+                parts.append(drawn.choice(paragraphs))
+                wanted -= len(parts[-1])
+        found.append("\n\n".join(parts))
+        held += len(found[-1])
+    return found
+
+
+def _paragraphs() -> list[str]:
+    articles = sorted((SHARED_DATA / "materials_demo" / "docs" / "articles").glob("*.md"))
+    texts = [path.read_text("utf-8") for path in articles] or documents(800)
+    found: list[str] = []
+    for text in texts:
+        sentences: list[str] = []
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", text):
+            sentences.append(" ".join(sentence.split()))
+            if sum(map(len, sentences)) > PARAGRAPH:
+                found.append(" ".join(sentences))
+                sentences = []
+    return [part for part in found if part[0] not in "#|-" and len(part) < 3 * PARAGRAPH]
 
 
 def write(folder: Path, texts: list[str]) -> None:

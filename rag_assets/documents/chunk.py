@@ -19,7 +19,6 @@ from rag_assets import schemas, sync
 from rag_assets.config import Chunking, Config, HeaderRules
 from rag_assets.difference import gathered
 from rag_assets.documents.chunking import chunks_of
-from rag_assets.documents.describe import Descriptions
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
@@ -90,13 +89,14 @@ def refresh_chunks(
     settings = config.chunkings[chunking]
     tokenizer = tokenizer_file(settings.tokenizer)
     rules = config.documents.header_fields
-    described = Descriptions(store, parser) if config.figures.vision_model else None
+    described = schemas.descriptions_table(parser) if config.figures.vision_model else None
     work = _Pass(
         store, parser=parser, name=chunking, settings=settings, rules=rules, described=described
     )
     recipe = _recipe(settings, tokenizer=tokenizer.read_bytes(), rules=rules)
     elements = sync.current_version(store, work.elements, key="element_id")
     manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
+    descriptions = sync.current_version(store, described, key="image") if described else ""
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
@@ -104,9 +104,7 @@ def refresh_chunks(
     report = sync.refresh(
         store,
         target=chunks_target(parser, chunking),
-        made_from=fingerprint(
-            elements, manifest, recipe, *([described.version] if described else [])
-        ),
+        made_from=fingerprint(elements, manifest, recipe, descriptions),
         inputs=lambda: work.inputs(recipe),
         transform=transform,
         log=log,
@@ -154,7 +152,7 @@ class _Pass:
         name: str,
         settings: Chunking,
         rules: HeaderRules,
-        described: Descriptions | None,
+        described: str | None,
     ) -> None:
         self.elements = schemas.elements_table(parser)
         self.texts_kept = 0
@@ -162,8 +160,10 @@ class _Pass:
         self._target = schemas.chunks_table(parser, name)
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
-        self._store = store
         self._described = described
+        self._descriptions: dict[str, str] = {}
+        """By picture."""
+        self._store = store
         self._name = name
         self._settings = settings
         self._version = 0
@@ -178,6 +178,10 @@ class _Pass:
         """One input for each document of the manifest that has elements: what they say."""
         self._files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
         self._version = self._store.version(self.elements)
+        if self._described and self._store.exists(self._described):
+            held = self._store.read(self._described, columns=["image", "description"])
+            pairs = (held[name].to_pylist() for name in ("image", "description"))
+            self._descriptions = dict(zip(*pairs, strict=True))
         self._index = KeyIndex(self._files["document_id"])
         contents = self._contents(self._files["document_id"])
         return sync.with_recipe(contents, key="document_id", content="content", recipe=recipe)
@@ -243,7 +247,7 @@ class _Pass:
         owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
         batches = self._store.batches(
             self.elements,
-            columns=["document_id", "row_fingerprint"],
+            columns=["document_id", "row_fingerprint", *(["image"] if self._descriptions else [])],
             version=self._version,
             rows=ELEMENTS_AT_ONCE,
             with_row_ids=True,
@@ -255,19 +259,23 @@ class _Pass:
             owners.append(np.repeat(owner, lengths).astype(np.int32))
             row_ids.append(part[ROW_ID].to_numpy())
             is_known = owner != ABSENT
-            of_runs = np.add.reduceat(_words(part["row_fingerprint"]), starts)
+            said = _words(part["row_fingerprint"])
+            if self._descriptions:
+                self._add_descriptions(said, part["image"])
+            of_runs = np.add.reduceat(said, starts)
             np.add.at(sums, owner[is_known], of_runs[is_known])
             np.add.at(counts, owner[is_known], lengths[is_known])
         self._owners, self._row_ids = np.concatenate(owners), np.concatenate(row_ids)
         held = np.flatnonzero(counts)
         contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in held]
-        keys = documents.take(held)
-        if self._described and (said := self._described.by_document()):
-            contents = [
-                f"{content}:{said[document]}" if document in said else content
-                for document, content in zip(keys.to_pylist(), contents, strict=True)
-            ]
-        return pa.table({"document_id": keys, "content": contents})
+        return pa.table({"document_id": documents.take(held), "content": contents})
+
+    def _add_descriptions(self, said: np.ndarray, pictures: pa.ChunkedArray) -> None:
+        """Count what is said of the picture of an element as said by the element."""
+        for place, picture in enumerate(pictures.to_pylist()):
+            if description := self._descriptions.get(picture):
+                digest = hashlib.sha256(description.encode()).digest()
+                said[place] += np.frombuffer(digest, "<u8")
 
     def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
         table = self._store.take(
@@ -278,12 +286,12 @@ class _Pass:
         )
         blocks: dict[str, list[Block]] = {}
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
-        if self._described:
-            ordered = _with_descriptions(ordered, self._described)
         owners = ordered["document_id"].to_pylist()
         columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
-        for document, index, type_, text, page, path, *rest in zip(owners, *columns, strict=True):
-            block = Block(index, type_, text, page, tuple(path), *rest)
+        rows = zip(owners, *columns, strict=True)
+        for document, index, type_, text, page, path, language, image in rows:
+            described = self._descriptions.get(image)
+            block = Block(index, type_, text, page, tuple(path), language, image, described)
             blocks.setdefault(document, []).append(block)
         return blocks
 
@@ -327,22 +335,6 @@ class _Pass:
         return pa.table(columns, schema=CONTENT)
 
 
-def _with_descriptions(elements: pa.Table, described: Descriptions) -> pa.Table:
-    """Elements with what a vision model said of a figure below the figure's own words."""
-    is_figure = pc.fill_null(pc.equal(elements["type"], "figure"), fill_value=False)
-    shown = elements["image"].filter(is_figure).drop_null()
-    said = described.texts(pc.unique(shown).to_pylist()) if len(shown) else {}
-    if not said:
-        return elements
-    columns = (elements[name].to_pylist() for name in ("type", "text", "image"))
-    texts = [
-        "\n".join(filter(None, [text, said.get(image or "")])) if type_ == "figure" else text
-        for type_, text, image in zip(*columns, strict=True)
-    ]
-    place = elements.column_names.index("text")
-    return elements.set_column(place, "text", pa.array(texts, pa.string()))
-
-
 def _empty(document: str, place: _Place) -> sync.Failure:
     reason = f"{place.uri} holds no text besides page headers and footers: check how it was parsed"
     return sync.Failure(document, reason, place.uri)
@@ -353,4 +345,5 @@ def _words(fingerprints: pa.ChunkedArray) -> np.ndarray:
     whole = fingerprints.combine_chunks()
     rows = pa.array([0, len(whole)], pa.int32())
     joined = pc.binary_join(pa.ListArray.from_arrays(rows, whole), "")[0].as_py()
-    return np.frombuffer(bytes.fromhex(joined), "<u8").reshape(-1, WORDS_OF_SHA256)
+    numbers = np.frombuffer(bytearray.fromhex(joined), "<u8")
+    return numbers.reshape(-1, WORDS_OF_SHA256)

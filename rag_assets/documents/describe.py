@@ -119,50 +119,6 @@ def refresh_descriptions(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptions:
-    """The descriptions of the figures that one parser found, as the chunks need them."""
-
-    store: Store
-    parser: str
-
-    @property
-    def version(self) -> str:
-        """Data version of the descriptions as they stand."""
-        name = schemas.descriptions_table(self.parser)
-        return sync.current_version(self.store, name, key="image")
-
-    def by_document(self) -> dict[str, str]:
-        """For each document with described figures a fingerprint of what is said of them."""
-        said = self._rows(["image", "row_fingerprint"])
-        if not said:
-            return {}
-        figures = self.store.read(
-            schemas.elements_table(self.parser),
-            columns=["document_id", "image"],
-            where="type = 'figure' AND image IS NOT NULL",
-        )
-        of_images = {row["image"]: row["row_fingerprint"] for row in said}
-        found: dict[str, set[str]] = {}
-        for row in figures.to_pylist():
-            if row["image"] in of_images:
-                found.setdefault(row["document_id"], set()).add(of_images[row["image"]])
-        return {document: fingerprint(sorted(held)) for document, held in found.items()}
-
-    def texts(self, keys: Sequence[str]) -> dict[str, str]:
-        """What is said of each of these pictures that is described."""
-        rows = self._rows(["image", "description"], keys=keys)
-        return {row["image"]: row["description"] for row in rows}
-
-    def _rows(self, columns: Sequence[str], *, keys: Sequence[str] | None = None) -> list[dict]:
-        name = schemas.descriptions_table(self.parser)
-        if not self.store.exists(name):
-            return []
-        if keys is None:
-            return self.store.read(name, columns=columns).to_pylist()
-        return self.store.read_keys(name, column="image", keys=keys, columns=columns).to_pylist()
-
-
 class _Message(BaseModel):
     content: str
 

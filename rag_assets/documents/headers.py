@@ -2,7 +2,8 @@
 
 The chunking's header names the document, its section or its header fields; a region adds what its
 chunks cannot be understood without: the rest of a long table its caption and header row, a figure
-the paragraph that refers to it, or else the heading of its section.
+the paragraph that refers to it, or else the heading of its section, and what a vision model says of
+it.
 """
 
 import re
@@ -110,19 +111,21 @@ class Headers:
         return "", 0
 
     def _of_figure(self, region: Region) -> tuple[str, int]:
+        """What is said of a figure around it, and by a vision model: a line each."""
+        block = self._document.blocks[region.subject or 0]
+        lines = [self._around(region), " ".join((block.description or "").split())]
+        fitted = [self._shortened(line, most=self._size // SHARE) for line in lines if line]
+        return "".join(text for text, _ in fitted), sum(tokens for _, tokens in fitted)
+
+    def _around(self, region: Region) -> str:
         """The first paragraph of the section that refers to a figure, else the section's name."""
-        subject = region.subject or 0
-        path = self._document.blocks[subject].section_path
+        path = self._document.blocks[region.subject or 0].section_path
         own = self._document.text[region.start : region.end]
         label = _REFERENCE.search(own)
         place = self._references.get((path, label["number"])) if label else None
         if place is not None:
-            line = self._document.blocks[place].text
-        elif path and self._header != "section" and path[-1] not in own:
-            line = path[-1]
-        else:
-            return "", 0
-        return self._shortened(" ".join(line.split()), most=self._size // SHARE)
+            return " ".join(self._document.blocks[place].text.split())
+        return path[-1] if path and self._header != "section" and path[-1] not in own else ""
 
     @cached_property
     def _references(self) -> dict[tuple[tuple[str, ...], str], int]:

@@ -35,6 +35,8 @@ class Block:
     language: str | None = None
     image: str | None = None
     """Under which its picture is stored."""
+    description: str | None = None
+    """What a vision model says of its picture."""
     without_words: int | None = None
     """Index of the figure that this caption stands for."""
 
@@ -113,27 +115,36 @@ class DocumentText:
         """The slice from `start` to `end` as a chunk; `header` includes its line break."""
         first, last = self.place(start), self.place(end - 1)
         touched = self.blocks[first : last + 1]
-        if type_ == "text" and all(block.type == "formula" for block in touched):
+        pages, languages, types, image = set(), set(), set(), None
+        for block in touched:
+            pages.add(block.page)
+            languages.add(block.language)
+            types.add(block.type)
+            image = image or block.image
+        if types == {"formula"}:
             type_ = "formula"
+        pages.discard(None)
+        languages.discard(None)
+        language = languages.pop() if languages else None
+        if languages:
+            language = self._language(start, end, first=first, last=last)
+        of_figures = [block.without_words for block in touched if block.without_words is not None]
         return Chunk(
             text=header + self.text[start:end],
             tokens=tokens,
             char_start=start,
             char_end=end,
-            element_start=min(touched[0].index, *_indexes(touched[0])),
-            element_end=max(touched[-1].index, *_indexes(touched[-1])),
-            pages=tuple(sorted({block.page for block in touched if block.page is not None})),
+            element_start=min(touched[0].index, *of_figures, touched[-1].index),
+            element_end=max(touched[-1].index, *of_figures, touched[0].index),
+            pages=tuple(sorted(pages)),
             section_path=touched[0].section_path,
             type=type_,
-            language=self._language(start, end, first=first, last=last),
-            image=next((block.image for block in touched if block.image), None),
+            language=language,
+            image=image,
         )
 
-    def _language(self, start: int, end: int, *, first: int, last: int) -> str | None:
-        """The language of most characters between `start` and `end`, as far as it is known."""
-        known = {block.language for block in self.blocks[first : last + 1]} - {None}
-        if len(known) < 2:
-            return next(iter(known), None)
+    def _language(self, start: int, end: int, *, first: int, last: int) -> str:
+        """The language of most characters between `start` and `end`; there are several."""
         characters: Counter[str] = Counter()
         for place in range(first, last + 1):
             language = self.blocks[place].language
@@ -141,10 +152,6 @@ class DocumentText:
                 held = min(end, self.end(place)) - max(start, self.starts[place])
                 characters[language] += held
         return characters.most_common(1)[0][0]
-
-
-def _indexes(block: Block) -> tuple[int, ...]:
-    return (block.index,) if block.without_words is None else (block.index, block.without_words)
 
 
 def whole(document: DocumentText) -> list[Region]:
@@ -231,8 +238,15 @@ def _shown_by_captions(blocks: Sequence[Block]) -> list[Block]:
     for place, block in enumerate(blocks):
         figure = blocks[belongs[place]] if place in belongs else None
         if figure and figure.type == "figure" and not figure.text:
-            picture = {"type": "figure", "image": figure.image, "without_words": figure.index}
-            shown.append(replace(block, **picture))
+            shown.append(
+                replace(
+                    block,
+                    type="figure",
+                    image=figure.image,
+                    description=figure.description,
+                    without_words=figure.index,
+                )
+            )
         else:
             shown.append(block)
     return shown

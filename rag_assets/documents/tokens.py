@@ -30,6 +30,8 @@ MOST_WORDS = 1_000_000
 CHARACTERS_AT_ONCE = 4_000_000
 PUNCTUATION = string.punctuation
 LAST_BLANK = 0x3000
+FIRST_WIDE = 0x80
+"""The first code point that takes more than a byte in UTF-8."""
 
 
 def tokenizer_file(reference: str) -> Path:
@@ -203,7 +205,7 @@ def _distinct(text: str, codes: np.ndarray, edges: np.ndarray) -> tuple[list[str
     if not len(edges):
         return [], edges
     content = text.encode()
-    offsets = edges if len(content) == len(text) else _bytes_before(codes)[edges]
+    offsets = edges if len(content) == len(text) else edges + _bytes_added(codes, edges)
     words_and_gaps = pa.LargeStringArray.from_buffers(
         len(edges) - 1, pa.py_buffer(offsets), pa.py_buffer(content)
     )
@@ -211,12 +213,12 @@ def _distinct(text: str, codes: np.ndarray, edges: np.ndarray) -> tuple[list[str
     return words.dictionary.to_pylist(), words.indices.to_numpy()
 
 
-def _bytes_before(codes: np.ndarray) -> np.ndarray:
-    """Bytes of UTF-8 (int64) before each code point, and before the end."""
-    widths = np.ones(len(codes), np.uint8)
-    for first in (0x80, 0x800, 0x10000):
-        widths += codes >= first
-    return np.concatenate(([0], np.cumsum(widths, dtype=np.int64)))
+def _bytes_added(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Bytes (int64) before each of `places` that UTF-8 has more than there are code points."""
+    wide = np.flatnonzero(codes >= FIRST_WIDE)
+    widths = np.zeros(len(wide) + 1, np.int64)
+    np.cumsum(1 + (codes[wide] >= 0x800) + (codes[wide] >= 0x10000), out=widths[1:])
+    return widths[wide.searchsorted(places)]
 
 
 @cache

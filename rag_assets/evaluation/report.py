@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import product
 
+from rag_assets.evaluation.languages import by_language
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS
@@ -54,6 +55,7 @@ def render(result: EvaluationResult) -> str:
         *section("At other levels", *_levels(result)),
         *section("All metrics", *_all_metrics(result)),
         *section("Dev and test", *_splits(result)),
+        *_languages(result),
         *section("Time for a question", *_latency(result)),
         *section("Worst questions", *_worst(result)),
         *section("Gold that is not in the index", *_missing(result)),
@@ -224,6 +226,21 @@ def _splits(result: EvaluationResult) -> Iterator[str]:
             rows.append(about | shown)
     yield note("Settings are to be chosen on dev and reported on test.")
     yield table(list(rows[0]), rows)
+
+
+def _languages(result: EvaluationResult) -> Iterator[str]:
+    """Left out where all questions are in one language."""
+    cutoff = main_cutoff(result)
+    shown: dict[tuple, dict[str, str | int | float]] = {}
+    for row in by_language(result.scores.questions, cutoff=cutoff):
+        about = (row["language"], row["domain"], row["questions"], row["retriever"])
+        cells = shown.setdefault(
+            about, dict(zip(("language", "questions", "n", "retriever"), about, strict=True))
+        )
+        cells[f"{row['metric']}@{cutoff}"] = with_interval({"low": None} | row)
+    if shown:
+        rows = list(shown.values())
+        yield from section("By language of the question", table(list(rows[0]), rows))
 
 
 def _latency(result: EvaluationResult) -> Iterator[str]:

@@ -116,7 +116,7 @@ def summarize(
         about = {"level": level, "domain": domain, "split": split, **group.about}
         for place, retriever in enumerate(group.retrievers):
             bounds = intervals_of(means[0, place], drawn[:, place], clusters=group.clusters.count)
-            summary += [about | {"retriever": retriever} | cell for cell in _cells(bounds, named)]
+            summary += [about | {"retriever": retriever} | cell for cell in cells_of(bounds, named)]
         tested = _tested(group, columns, samples=samples)
         for place, retriever in enumerate(group.retrievers[1:], start=1):
             bounds = intervals_of(
@@ -127,7 +127,7 @@ def summarize(
             compared = about | {"retriever": retriever, "reference": group.retrievers[0]}
             differences += [
                 compared | cell | tested.get((retriever, name), {})
-                for name, cell in zip(named, _cells(bounds, named), strict=True)
+                for name, cell in zip(named, cells_of(bounds, named), strict=True)
             ]
     return (
         pa.Table.from_pylist(summary, schema=SUMMARY),
@@ -242,8 +242,8 @@ def _filtered(scores: pa.Table, *, level: Level, domain: str, split: str) -> pa.
     return scores.filter(mask)
 
 
-def _cells(bounds: Intervals, columns: Sequence[str]) -> Iterator[dict[str, str | int | float]]:
-    """Metric, cutoff, value and interval of each column."""
+def cells_of(bounds: Intervals, columns: Sequence[str]) -> Iterator[dict[str, str | int | float]]:
+    """Metric, cutoff, value and interval of each column; no interval where nothing can be said."""
     for column, value, low, high in zip(
         columns, bounds.means, bounds.low, bounds.high, strict=True
     ):

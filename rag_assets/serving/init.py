@@ -32,7 +32,7 @@ sources:
 variants:
   default:
     parser: pymupdf            # or docling or pdfium, without the AGPL licence
-    chunking: fixed_256        # or fixed_256_header, fixed_512, headers_800
+    chunking: fixed_256        # or fixed_256_header, fixed_512, headers_800, content_256
     serializer: full_semantic  # {serializers}
     model: minilm
 #  long_chunks:

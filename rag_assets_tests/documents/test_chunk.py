@@ -2,10 +2,11 @@
 
 import hashlib
 
+import pyarrow as pa
 import pytest
 
 from rag_assets import schemas
-from rag_assets.config import Chunking, HeaderRules
+from rag_assets.config import Chunking, Documents, Figures, HeaderRules, VisionModel
 from rag_assets.documents import chunk
 from rag_assets.documents.tokens import TokenCounter
 from rag_assets.identity import chunk_id, fingerprint, text_hash
@@ -128,6 +129,63 @@ def test_a_header_enters_the_model_and_moves_no_slice(project, cut):
     other = Chunking(header="title")
     config = project.config.model_copy(update={"chunkings": {"fixed_256": other}})
     assert project.chunk(config=config).changed == 1
+
+
+def test_header_fields_are_a_column_and_may_stand_before_each_chunk(project, cut):
+    rules = HeaderRules(presets=["standard"], fields={"client": "for (.+)$"})
+    chunkings = {"fixed_256": Chunking(), "fields": Chunking(header="fields")}
+    config = project.config.model_copy(
+        update={"documents": Documents(header_fields=rules), "chunkings": chunkings}
+    )
+    project.write("a.md", f"ISO 527-2:2012\n\nfor Steel Works\n\n{SENTENCE * 40}")
+    project.write("b.md", "Nothing.")
+    refresh(project, config=config)
+    expected = ["number: ISO 527-2:2012", "client: Steel Works"]
+    assert {tuple(row["fields"]) for row in project.chunks("a.md")} == {tuple(expected)}
+    assert [row["fields"] for row in project.chunks("b.md")] == [None]
+    refresh(project, chunking="fields", config=config)
+    for row in project.chunks("a.md", chunking="fields"):
+        assert row["text"].startswith("number: ISO 527-2:2012; client: Steel Works\n")
+    assert project.chunks("b.md", chunking="fields")[0]["text"] == "b\nNothing."
+    assert project.chunk().changed == 2
+
+
+def test_a_description_cuts_the_documents_that_show_its_picture_again(project, cut):
+    for name in "ab":
+        project.write(f"{name}.md", f"Figure {name}. Grip.")
+    project.list_files()
+    project.parse()
+    table = project.store.open(schemas.elements_table("plain"))
+    project_id = project.id_of("a.md")
+    table.update(
+        where=f"document_id = '{project_id}'", values={"type": "figure", "image": "aa" * 32}
+    )
+    vision = VisionModel(url="http://127.0.0.1:9/v1", model="none")
+    config = project.config.model_copy(update={"figures": Figures(vision_model=vision)})
+    assert project.chunk(config=config).added == 2
+    described = {"image": ["aa" * 32], "model": ["none"], "description": ["Two wedges."]}
+    marks = {"fingerprint": ["1"], "row_fingerprint": ["1"]}
+    project.store.append(
+        schemas.descriptions_table("plain"),
+        pa.table(described | marks, schema=schemas.DESCRIPTIONS),
+        schema=schemas.DESCRIPTIONS,
+    )
+    cut.clear()
+    assert project.chunk(config=config).changed == 1
+    (row,) = project.chunks("a.md")
+    assert (row["type"], row["image"]) == ("figure", "aa" * 32)
+    assert row["text"] == "Two wedges.\nFigure a. Grip."
+
+
+def test_a_report_says_how_many_texts_of_edited_documents_are_new(project):
+    for name in "ab":
+        project.write(f"{name}.md", f"# One\n\n{name} one.\n\n# Two\n\n{name} two.\n")
+    first = refresh(project, chunking="headers_800")
+    assert (first.texts_new, first.texts_kept, first.share_new) == (0, 0, None)
+    project.write("a.md", "# One\n\na one.\n\n# Two\n\nEdited.\n")
+    project.write("c.md", "New.")
+    second = refresh(project, chunking="headers_800")
+    assert (second.texts_new, second.texts_kept, second.share_new) == (1, 1, 0.5)
 
 
 def test_without_a_header_fingerprints_are_those_of_a_chunking_that_knew_none():

@@ -84,6 +84,13 @@ def test_a_figure_stands_below_the_paragraph_that_refers_to_it_or_its_section():
     assert cut([head, text[0], figure])[-1].text == "2 Tests\nFig. 2. Grip."
 
 
+def test_a_figure_is_found_by_what_a_vision_model_says_of_it():
+    figure = block(0, "", kind="figure", image="aa", description="A curve that  falls.")
+    caption = block(1, "Figure 1. Hardness.", kind="caption", path=("Tests",))
+    (chunk,) = cut([figure, caption])
+    assert chunk.text == "Tests\nA curve that falls.\nFigure 1. Hardness."
+
+
 @ALL
 def test_a_long_table_is_cut_between_rows_below_its_caption_and_header_row(strategy):
     blocks = [

@@ -1,0 +1,57 @@
+"""What each retriever finds of the questions in each language."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS, cells_of
+
+SAMPLES = 1_000
+
+
+def by_language(questions: pa.Table, *, cutoff: int) -> list[dict[str, str | int | float]]:
+    """Means of the main metrics with their intervals, one row for each metric.
+
+    Args:
+        questions: The per-question table (`Scores.questions`).
+        cutoff: The k of metric@k.
+
+    Returns:
+        Language, domain, retriever, number of questions and the cells of `summary.SUMMARY`, at the
+        gold's own level; nothing if all questions are in one language.
+    """
+    gold = questions.filter(pc.equal(questions["level"], "gold"))
+    if pc.count_distinct(gold["language"]).as_py() < 2:
+        return []
+    return list(_rows(gold, cutoff=cutoff))
+
+
+def _rows(gold: pa.Table, *, cutoff: int) -> Iterator[dict[str, str | int | float]]:
+    names = [f"{metric}@{cutoff}" for metric in MAIN_METRICS]
+    languages, retrievers = (
+        pc.unique(gold[name]).to_pylist() for name in ("language", "retriever")
+    )
+    for language in sorted(languages):
+        for domain in DOMAINS:
+            for retriever in retrievers:
+                asked = (pc.field("language") == language) & (pc.field("retriever") == retriever)
+                if domain != ALL_QUESTIONS:
+                    asked &= pc.field("domain") == domain
+                rows = gold.filter(asked)
+                if not rows.num_rows:
+                    continue
+                values = np.stack([rows[name].to_numpy() for name in names], axis=1).astype(float)
+                sources, pieces = (
+                    rows[name].to_pylist() for name in ("source_cluster", "gold_cluster")
+                )
+                bounds = cluster_bootstrap(values, clusters_of(sources, pieces), samples=SAMPLES)
+                about = {
+                    "language": language,
+                    "domain": domain,
+                    "retriever": retriever,
+                    "questions": rows.num_rows,
+                }
+                yield from (about | cell for cell in cells_of(bounds, names))

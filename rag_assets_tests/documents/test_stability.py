@@ -1,0 +1,92 @@
+"""What an edit changes: the chunks at its place, and none elsewhere."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets.documents.passages import DocumentText
+from rag_assets_tests.documents.test_chunking import PARTS, block, cut
+
+SECTIONS = st.lists(st.lists(PARTS, max_size=4), min_size=1, max_size=5)
+VOCABULARY = ("steel", "plate", "was", "bent", "until", "it", "broke", "at", "the", "weld", "grain")
+
+
+def blocks_of(sections):
+    """A heading for each section, and its parts below: no section is without text."""
+    blocks = []
+    for number, parts in enumerate(sections):
+        path = (f"{number} Head",)
+        blocks.append(block(len(blocks), path[0], kind="heading", path=path))
+        for text, kind in [("Words.", "text"), *parts]:
+            kept = "text" if kind == "heading" else kind
+            blocks.append(block(len(blocks), text, kind=kept, path=path))
+    return blocks
+
+
+@given(
+    sections=SECTIONS,
+    edit=st.lists(PARTS, max_size=4),
+    data=st.data(),
+    size=st.integers(16, 60),
+    header=st.sampled_from(["none", "section"]),
+)
+def test_headers_leave_the_chunks_of_other_sections(sections, edit, data, size, header):
+    place = data.draw(st.integers(0, len(sections) - 1))
+    edited = [*sections[:place], edit, *sections[place + 1 :]]
+
+    def elsewhere(held):
+        chunks = cut(blocks_of(held), strategy="headers", size=size, header=header)
+        return [chunk.text for chunk in chunks if chunk.section_path != (f"{place} Head",)]
+
+    assert elsewhere(edited) == elsewhere(sections)
+
+
+def paragraphs(count, *, seed):
+    drawn = random.Random(seed)
+    return [
+        " ".join(
+            " ".join([*drawn.choices(VOCABULARY, k=drawn.randint(5, 20)), f"{drawn.random():.4f}."])
+            for _ in range(drawn.randint(2, 5))
+        )
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("overlap", [0, 12])
+@pytest.mark.parametrize("seed", range(20))
+def test_content_leaves_all_chunks_but_those_at_the_edit(seed, overlap):
+    before = paragraphs(60, seed=seed)
+    drawn = random.Random(seed)
+    place = drawn.randrange(60)
+    words = before[place].split()
+    at = drawn.randrange(len(words))
+    edit = [[], ["newly", "put", "in", "here."], words[at : at + 3] * 2][seed % 3]
+    after = [*before]
+    after[place] = " ".join([*words[:at], *edit, *words[at + 3 :]]) or "Gone."
+
+    def texts(held):
+        blocks = [block(index, text) for index, text in enumerate(held)]
+        return [chunk.text for chunk in cut(blocks, strategy="content", size=64, overlap=overlap)]
+
+    held = set(texts(before))
+    changed = [text for text in texts(after) if text not in held]
+    assert len(held) > 40
+    assert len(changed) <= 4
+
+
+def test_text_that_repeats_itself_is_cut_in_few_steps():
+    blocks = [block(0, "the same sentence again. " * 20_000)]
+    chunks = cut(blocks, strategy="content", size=64, overlap=8)
+    assert min(chunk.tokens for chunk in chunks[:-1]) >= 16
+    assert chunks[-1].char_end == len(DocumentText.of(blocks).text.rstrip())
+
+
+def test_cuts_by_content_are_at_paragraphs_and_sentences_where_they_can_be():
+    text = paragraphs(80, seed=1)
+    blocks = [block(index, part) for index, part in enumerate(text)]
+    chunks = cut(blocks, strategy="content", size=128, overlap=0)
+    begins = {DocumentText.of(blocks).starts[index] for index in range(len(blocks))}
+    assert sum(chunk.char_start in begins for chunk in chunks) > 0.8 * len(chunks)
+    assert all(chunk.text.endswith(".") for chunk in chunks)
