@@ -72,9 +72,14 @@ def embedded_again(
     pairs: Sequence[tuple[str, str]], cutting: Cutting, *, counter: TokenCounter
 ) -> tuple[np.ndarray, float]:
     """Texts that are new after each edit, and the share that they are of all."""
-    settings = {"size": cutting.size, "overlap": cutting.overlap, "counter": counter}
     before, after = (
-        chunks_of([blocks_of(text) for text in texts], strategy=cutting.strategy, **settings)
+        chunks_of(
+            [blocks_of(text) for text in texts],
+            strategy=cutting.strategy,
+            size=cutting.size,
+            overlap=cutting.overlap,
+            counter=counter,
+        )
         for texts in zip(*pairs, strict=True)
     )
     new = [

@@ -29,6 +29,7 @@ from rag_assets.config.experiments import (
 )
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
+from rag_assets.config.parsers import Docling, Marker, MarkerModel, Parser
 from rag_assets.config.places import resolve_package_path
 from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
 from rag_assets.config.retrieval import (
@@ -47,15 +48,11 @@ from rag_assets.config.retrieval import (
 from rag_assets.config.sections import (
     CleanUp,
     Config,
-    Docling,
     DocumentSource,
     EmbeddingModel,
     Evaluation,
     Execution,
     Index,
-    Marker,
-    MarkerModel,
-    Parser,
     QuestionSet,
     Schedule,
     Serving,

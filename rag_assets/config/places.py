@@ -11,8 +11,9 @@ from rag_assets.config.experiments import (
     IndexSizeExperiment,
     QueryFusionExperiment,
 )
+from rag_assets.config.parsers import Parser
 from rag_assets.config.retrieval import Retrieval
-from rag_assets.config.sections import Config, Parser, Sources
+from rag_assets.config.sections import Config, Sources
 
 
 def anchored(config: Config, *, root: Path) -> Config:
