@@ -240,6 +240,22 @@ def test_code_keeps_its_lines_and_its_indentation():
     assert pymupdf_parser._code(lines) == "if x:\n    y = 1"
 
 
+def test_both_say_where_text_stands_even_on_a_turned_page(tmp_path):
+    import pymupdf
+
+    path = pdf(tmp_path / "turned.pdf", [f"<p>{SENTENCE * 3}</p>", f"<p>{SENTENCE * 3}</p>"])
+    document = pymupdf.open(path)
+    document[1].set_rotation(90)
+    document.saveIncr()
+    for page in (1, 2):
+        plain, laid_out = (
+            [*zip(*(item.box for item in read(parser, path, page)), strict=True)]
+            for parser in (pdfium, pymupdf_parser)
+        )
+        for edge, outermost in enumerate((min, min, max, max)):
+            assert outermost(plain[edge]) == pytest.approx(outermost(laid_out[edge]), abs=2.0)
+
+
 def test_pdfium_splits_paragraphs_and_joins_their_lines(report):
     texts = [item.text for item in read(pdfium, report, 1)]
     assert texts[:2] == ["1 Scope", (SENTENCE * 4).strip()]

@@ -70,12 +70,12 @@ class PageView:
         import pypdfium2.raw as pdfium
 
         page = self._page(number)
-        shown = _shown_by(page)
+        shown = shown_by(page)
         for item in page.get_objects(max_depth=1):
             if item.type == pdfium.FPDF_PAGEOBJ_TEXT:
                 continue
             left, bottom, right, top = item.get_bounds()
-            place = _box_of(shown(left, top), shown(right, bottom))
+            place = box_of(shown(left, top), shown(right, bottom))
             if not _is_inside(place, box):
                 continue
             if item.type != pdfium.FPDF_PAGEOBJ_PATH:
@@ -115,19 +115,19 @@ class PageView:
         """Characters with their boxes, in the order of the page's content."""
         import pypdfium2.raw as pdfium
 
-        shown = _shown_by(page)
+        shown = shown_by(page)
         text = page.get_textpage()
         edges = pdfium.FS_RECTF()
         for place in range(text.count_chars()):
             code = pdfium.FPDFText_GetUnicode(text, place)
             if not pdfium.FPDFText_GetLooseCharBox(text, place, byref(edges)):
                 continue
-            box = _box_of(shown(edges.left, edges.top), shown(edges.right, edges.bottom))
+            box = box_of(shown(edges.left, edges.top), shown(edges.right, edges.bottom))
             yield chr(code) if code else " ", box
         text.close()
 
 
-def _shown_by(page: "PdfPage") -> Callable[[float, float], tuple[float, float]]:
+def shown_by(page: "PdfPage") -> Callable[[float, float], tuple[float, float]]:
     """Turns a place in the page's own coordinates into points from the top left as it is shown."""
     import pypdfium2.raw as pdfium
 
@@ -142,7 +142,8 @@ def _shown_by(page: "PdfPage") -> Callable[[float, float], tuple[float, float]]:
     return shown
 
 
-def _box_of(corner: tuple[float, float], other: tuple[float, float]) -> Box:
+def box_of(corner: tuple[float, float], other: tuple[float, float]) -> Box:
+    """The box between two corners."""
     (x0, x1), (y0, y1) = (sorted(values) for values in zip(corner, other, strict=True))
     return x0, y0, x1, y1
 
