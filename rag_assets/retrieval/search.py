@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 SHOWN_COLUMNS = ("domain", "source", "uri", "title", "section", "table", "row_key", "text")
 """Columns that a hit takes over from its unit as they are."""
+MARKS = ("type", "language", "image", "fields")
+"""Columns of what a unit shows, which the tables of an earlier release lack."""
 
 
 class EmptyQueryError(ValueError):
@@ -64,6 +66,14 @@ class Hit:
     pages: tuple[int, ...]
     table: str | None
     row_key: str | None
+    type: str | None
+    """One of `schemas.UNIT_TYPES`: what a chunk shows; None for rows."""
+    language: str | None
+    """ISO 639-1 code, where it is known."""
+    image: str | None
+    """The picture of a figure or formula: see `images.picture`."""
+    fields: tuple[str, ...]
+    """`name: value` of each header field of its document."""
     text: str
     context: str
     """The text and what the retriever reads around it; the text alone unless it expands."""
@@ -327,14 +337,16 @@ class Index:
         left, parts = set(unit_ids), []
         for table in list(self._tables.values()):
             here = table.held(left)
-            parts.append(table.read(here, columns=columns))
+            lacking = {*MARKS}.difference(table.dataset.schema.names)
+            known = [column for column in columns if column not in lacking]
+            parts.append(table.read(here, columns=known))
             left -= here
             if not left:
                 break
-        return pa.concat_tables(parts)
+        return pa.concat_tables(parts, promote_options="default")
 
     def _units(self, ranking: Ranking) -> list[dict]:
-        columns = dict.fromkeys((*SHOWN_COLUMNS, "pages", *context.COLUMNS))
+        columns = dict.fromkeys((*SHOWN_COLUMNS, *MARKS, "pages", *context.COLUMNS))
         found = self._read(ranking.unit_ids, list(columns)).to_pylist()
         named = {unit["unit_id"]: unit for unit in found}
         return [named[unit] for unit in ranking.unit_ids]
@@ -359,6 +371,10 @@ def _hits(
             pages=tuple(unit["pages"]),
             context=around.get(unit_id, unit["text"]),
             arms={name: held[unit_id] for name, held in stages.items() if unit_id in held},
+            type=unit.get("type"),
+            language=unit.get("language"),
+            image=unit.get("image"),
+            fields=tuple(unit.get("fields") or ()),
             **{name: unit[name] for name in SHOWN_COLUMNS},
         )
         for unit, (unit_id, place) in zip(units, ranking.places().items(), strict=True)

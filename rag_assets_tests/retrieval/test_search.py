@@ -117,6 +117,17 @@ def test_a_hit_shows_where_its_unit_comes_from(index):
     assert (hit.uri, hit.title) == ("testing.pdf", "testing.pdf")
     assert (hit.section, hit.pages) == ("2 Methods > 2.1 Tensile test", (3, 4))
     assert (hit.table, hit.row_key) == (None, None)
+    assert (hit.type, hit.language, hit.image) == ("table", "en", None)
+    assert hit.fields == ("number: EN 10002-1:2001", "title: Tensile testing")
+
+
+def test_tables_of_an_earlier_release_are_searched_too(tmp_path, minilm):
+    store, config = build(tmp_path, minilm)
+    names = config.tables_of(VARIANT)
+    for name in (names.joint, names.documents, names.rows):
+        store.open(name).to_lance().drop_columns(["type", "language", "fields", "image"])
+    hit = open_index(Store(tmp_path), config, VARIANT).search("tensile test of metals")[0]
+    assert (hit.unit_id, hit.type, hit.fields) == ("tensile", None, ())
 
 
 def test_dense_search_finds_what_shares_no_word_and_bm25_does_not(index):
