@@ -8,11 +8,12 @@ cut.
 Three strategies:
 
 - `fixed`: as long as the limit allows, from the first word on.
-- `headers`: the same, and no chunk crosses into the next section.
 - `content`: within the limit as well, but cut at places that the text itself names
   (`places.ranks`), so that an edit leaves the cuts before and after it alone. The overlap is taken
   from what stands before a cut and has no say in where the cut is: an edit in it changes one chunk
   more, and moves nothing.
+- `headers`: no chunk crosses into the next section; one that is too long is cut by content. (P4,
+  3.3, cuts it at a fixed length, which has the rest of the section embedded again after an edit.)
 
 A header, if there is one, stands on lines of its own before the slice: it enters the model with it
 and counts towards the limit. One that takes more than its share (`headers`) is shortened at a
@@ -85,7 +86,7 @@ def chunks_of(
             fields=fields[place] if fields else (),
         )
         cutter = _Cutter(document, words, counter, size=size, overlap=overlap, headers=headers)
-        chunks.append(list(cutter.cut(regions(document), by_content=strategy == "content")))
+        chunks.append(list(cutter.cut(regions(document), by_content=strategy != "fixed")))
     return chunks
 
 
