@@ -27,11 +27,13 @@ from rag_assets.documents.parsers import pdf_parser, unavailable
 from rag_assets.documents.parsers.media_types import PDF
 from rag_assets.evaluation.experiments.design import (
     ALL_FIVE,
+    HIT_AND_MRR,
+    METRIC,
     Appendix,
     Arm,
     Design,
+    Figure,
     Layout,
-    bars_by_questions,
 )
 from rag_assets.evaluation.experiments.thesis import retrieved
 from rag_assets.evaluation.gold import DocumentGold, Places
@@ -106,7 +108,16 @@ def parser_comparison(
                 domains=("document",),
             )
         ],
-        figures=[bars_by_questions("Parsers", series="parser")],
+        figures=[
+            Figure(
+                title="Parsers",
+                kind="bars",
+                x=METRIC,
+                series=["parser"],
+                measures=HIT_AND_MRR,
+                domains=("document",),
+            )
+        ],
         notes=[
             "The corpus is documents alone: no row is searched or asked for.",
             "Formats other than PDF have one parser, whatever the variant: they are in every index "
