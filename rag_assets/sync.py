@@ -123,6 +123,7 @@ def refresh(
     transform: Transform,
     log: Callable[[str], None],
     retry: bool = False,
+    settle: Callable[[], None] | None = None,
 ) -> Report:
     """Bring `target` up to its inputs and report what changed.
 
@@ -137,6 +138,8 @@ def refresh(
             old rows go only when their replacement is committed.
         log: Receives progress, one line at a time.
         retry: Also try again what failed on its own content.
+        settle: Brings what is kept beside the target in line with it, once all is committed. Until
+            it has returned, the pass does not count as finished.
     """
     started = time.monotonic()
     with store.lock(target.name, log=log):
@@ -152,7 +155,7 @@ def refresh(
                 seconds=time.monotonic() - started,
                 failures=failures,
             )
-        return _pass(store, target, made_from, inputs, transform, log, retry, started)
+        return _pass(store, target, made_from, inputs, transform, log, retry, settle, started)
 
 
 def _pass(
@@ -163,6 +166,7 @@ def _pass(
     transform: Transform,
     log: Callable[[str], None],
     retry: bool,
+    settle: Callable[[], None] | None,
     started: float,
 ) -> Report:
     inputs = Watched(read(), keys=entries(store, target.name)["key"])
@@ -198,6 +202,8 @@ def _pass(
     store.delete(target.name, column=target.group, keys=removed + lost)
     record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
 
+    if settle:
+        settle()
     remaining = quarantined(store, target.name)
     rows = store.count(target.name)
     data_version = data_version_of(_Identities.of(store, target.name, key=target.key).reader())

@@ -7,7 +7,7 @@ of the helpers (text recognition, the next parser of the chain) changes.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow as pa
 from rag_assets import schemas
 from rag_assets.documents.account import Account, grouped, measured, ranges
 from rag_assets.documents.elements import Element
-from rag_assets.store import Store
+from rag_assets.store import Store, is_one_of, parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,16 @@ class Entry:
     account: Account
     elements: Sequence[Element]
     language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A document whose elements are those of another one, or its own under another fingerprint."""
+
+    document_id: str
+    fingerprint: str
+    before: str
+    """What the account that it takes over was made from."""
 
 
 class Accounts:
@@ -43,13 +53,25 @@ class Accounts:
         if entries:
             self._put(pa.Table.from_pylist(list(map(_row, entries)), schema=schemas.ACCOUNTS))
 
-    def copy(self, copies: Sequence[tuple[str, str]], *, fingerprints: Mapping[str, str]) -> None:
-        """Take over the accounts of documents: pairs of a document and the one it is equal to."""
-        held = self._of([origin for _, origin in copies])
+    @property
+    def version(self) -> int | None:
+        """The newest version of the table; None where there is none yet."""
+        return self._store.version(self.table) if self._store.exists(self.table) else None
+
+    def known(self, fingerprints: Iterable[str], *, version: int | None) -> set[str]:
+        """Those of `fingerprints` of which `version` holds an account."""
+        return set(self._made_from(list(fingerprints), version=version))
+
+    def copy(self, copies: Sequence[Copy], *, version: int | None) -> None:
+        """Take over accounts as they stood at `version`.
+
+        What counts is what they were made from, not whose they were: a killed pass may have given
+        them to other documents already.
+        """
+        held = self._made_from([copy.before for copy in copies], version=version)
         rows = [
-            held[origin] | {"document_id": document, "fingerprint": fingerprints[document]}
-            for document, origin in copies
-            if origin in held
+            held[copy.before] | {"document_id": copy.document_id, "fingerprint": copy.fingerprint}
+            for copy in copies
         ]
         if rows:
             self._put(pa.Table.from_pylist(rows, schema=schemas.ACCOUNTS))
@@ -91,6 +113,16 @@ class Accounts:
         if self._store.exists(self.table):
             for batch in self._store.batches(self.table):
                 yield from batch.to_pylist()
+
+    def _made_from(
+        self, fingerprints: Sequence[str], *, version: int | None
+    ) -> dict[str, dict[str, object]]:
+        found: dict[str, dict[str, object]] = {}
+        for part in parts_of(fingerprints) if version is not None else ():
+            where = is_one_of("fingerprint", part)
+            rows = self._store.read(self.table, where=where, version=version).to_pylist()
+            found |= {row["fingerprint"]: row for row in rows}
+        return found
 
     def _of(self, documents: Sequence[str]) -> dict[str, dict]:
         if not documents or not self._store.exists(self.table):

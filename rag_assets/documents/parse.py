@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from rag_assets import images, schemas, sync
 from rag_assets.config import Config
-from rag_assets.documents.accounts import Accounts, Entry
+from rag_assets.documents.accounts import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
 from rag_assets.documents.files import SourceFile
@@ -126,10 +126,8 @@ def refresh_elements(
             transform=transform,
             log=log,
             retry=retry,
+            settle=Accounts(store, parser=parser).forget,
         )
-    if work.has_looked:
-        with store.lock(target.name, log=log):
-            Accounts(store, parser=parser).forget()
     counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
 
@@ -149,8 +147,6 @@ class _Pass:
     ) -> None:
         self.contents = 0
         self.pages = 0
-        self.has_looked = False
-        """Whether the manifest was read: it may lack documents that it had."""
         self._store = store
         self._target = target
         self._parser = parser
@@ -170,7 +166,6 @@ class _Pass:
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""
         self._manifest = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
-        self.has_looked = True
         return sync.with_recipe(
             self._manifest.select(["document_id"]).append_column("content", self._contents()),
             key="document_id",
@@ -197,14 +192,12 @@ class _Pass:
 
         version = self._store.version(self._target.name)
         held = self._held(list(by_content), version=version)
-        copies = [(file, held[key]) for key in held for file in by_content.pop(key)]
+        copies = [
+            _Copied(file, key, origin, key)
+            for key, origin in held.items()
+            for file in by_content.pop(key)
+        ]
         copies += self._unaffected(by_content, version=version)
-        self._accounts.copy(
-            [(file.document_id, origin) for file, origin in copies],
-            fingerprints=dict(
-                zip(changed["key"].to_pylist(), changed["fingerprint"].to_pylist(), strict=True)
-            ),
-        )
         yield from self._copied(copies, version=version)
         yield from self._parsed(by_content, parsing)
 
@@ -230,7 +223,7 @@ class _Pass:
 
     def _unaffected(
         self, by_content: dict[str, list[SourceFile]], *, version: int
-    ) -> list[tuple[SourceFile, str]]:
+    ) -> list["_Copied"]:
         """Documents that only a helper they did not need has changed for: taken out, as copies."""
         files = {
             file.document_id: (content, file)
@@ -249,7 +242,7 @@ class _Pass:
                 by_content[content].remove(file)
                 if not by_content[content]:
                     del by_content[content]
-                unaffected.append((file, document))
+                unaffected.append(_Copied(file, content, document, fingerprint_then))
         return unaffected
 
     def _content_alone(self, file: SourceFile) -> str:
@@ -281,11 +274,12 @@ class _Pass:
         return None
 
     def _held(self, contents: Sequence[str], *, version: int) -> dict[str, str]:
-        """For each content that some document holds already, one such document."""
+        """For each content that some document holds already, with its account, one document."""
         if not self._store.count(self._target.name):
             return {}
         held: dict[str, str] = {}
-        for part in parts_of(contents):
+        accounted = self._accounts.known(contents, version=self._accounts.version)
+        for part in parts_of(sorted(accounted)):
             rows = self._store.read(
                 self._target.name,
                 columns=["document_id", "fingerprint"],
@@ -297,37 +291,40 @@ class _Pass:
             )
         return held
 
-    def _copied(
-        self, copies: Sequence[tuple[SourceFile, str]], *, version: int
-    ) -> Iterator[sync.Batch]:
+    def _copied(self, copies: Sequence["_Copied"], *, version: int) -> Iterator[sync.Batch]:
         """The elements of documents whose content another document has already.
 
         They are read from the `version` at the start of the pass: files that have swapped their
         contents replace each other's rows while it runs.
         """
         failures = {item.key: item for item in sync.quarantined(self._store, self._target.name)}
+        of_accounts = self._accounts.version
         for start in range(0, len(copies), DOCUMENTS_A_BATCH):
             part = copies[start : start + DOCUMENTS_A_BATCH]
             rows = self._store.read(
                 self._target.name,
                 columns=CONTENT.names,
-                where=is_one_of("document_id", sorted({origin for _, origin in part})),
+                where=is_one_of("document_id", sorted({each.origin for each in part})),
                 version=version,
+            )
+            self._accounts.copy(
+                [Copy(each.file.document_id, each.content, each.before) for each in part],
+                version=of_accounts,
             )
             yield sync.Batch(
                 pa.concat_tables(
                     renamed(
-                        rows.filter(pc.equal(rows["document_id"], origin)),
-                        document=file.document_id,
+                        rows.filter(pc.equal(rows["document_id"], each.origin)),
+                        document=each.file.document_id,
                         parser=self._parser,
                     )
-                    for file, origin in part
+                    for each in part
                 ),
-                done=[file.document_id for file, _ in part],
+                done=[each.file.document_id for each in part],
                 failed=[
-                    replace(failures[origin], key=file.document_id, label=file.uri)
-                    for file, origin in part
-                    if origin in failures
+                    replace(failures[each.origin], key=each.file.document_id, label=each.file.uri)
+                    for each in part
+                    if each.origin in failures
                 ],
             )
 
@@ -374,6 +371,19 @@ class _Pass:
             ]
         )
         return sync.Batch(table, list(rows.elements), rows.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """A document that takes over elements."""
+
+    file: SourceFile
+    content: str
+    """What its elements are made of now."""
+    origin: str
+    """The document that holds them."""
+    before: str
+    """What they were made of there."""
 
 
 @dataclass(slots=True)

@@ -40,7 +40,8 @@ def test_a_reader_sees_whole_commits_and_keeps_its_version(killing, runs):
     def read() -> None:
         while not ended.wait(0.05):
             index = open_index(made.store, made.config, "default", encoder=HashEncoder(None))
-            rows = made.store.read(joint).to_pylist()
+            table = made.store.read(joint)
+            rows = table.select(sorted(table.column_names)).to_pylist()
             found = [row["unit_id"] for row in rows if (row["unit_id"], repr(row)) not in known]
             strange.extend(found)
             seen.append(len(index.search("steel tested")))
