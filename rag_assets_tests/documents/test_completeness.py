@@ -12,7 +12,7 @@ from rag_assets.documents.elements import Element
 from rag_assets.quality.decoding import garbled_letters
 from rag_assets.serving import documents
 from rag_assets_tests.documents import stand_in_parser
-from rag_assets_tests.documents.making import SENTENCE, pdf, scan
+from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan
 from rag_assets_tests.quality.judging import failures, judged
 
 
@@ -214,3 +214,47 @@ def test_status_lists_each_document_with_its_pages(chained):
     assert third["language"] == "en"
     assert "c.pdf: has no text layer" in answer.text
     assert "a.pdf: pages 2: the parser stand_in failed (crash" in answer.text
+
+
+def fingerprints(project: Project) -> dict[str, str]:
+    """What each document's account says that its elements were made from."""
+    rows = Accounts(project.store, parser="plain").rows()
+    return {row["document_id"]: row["fingerprint"] for row in rows}
+
+
+def of_elements(project: Project) -> dict[str, str]:
+    rows = project.store.read("elements__plain", columns=["document_id", "fingerprint"])
+    return {row["document_id"]: row["fingerprint"] for row in rows.to_pylist()}
+
+
+def test_a_run_killed_before_it_forgot_an_account_forgets_it_later(project, monkeypatch):
+    project.write("a.md", "One.")
+    path = project.write("b.md", "Two.")
+    project.list_files()
+    project.parse()
+    path.unlink()
+    project.list_files()
+    with monkeypatch.context() as killed:
+        killed.setattr(Accounts, "forget", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            project.parse()
+    project.parse()
+    assert fingerprints(project) == of_elements(project)
+
+
+def test_documents_that_swap_their_contents_swap_their_accounts_even_when_killed_halfway(
+    project, monkeypatch
+):
+    project.write("a.md", "One.")
+    project.write("b.md", "Two.")
+    project.list_files()
+    project.parse()
+    project.write("a.md", "Two.")
+    project.write("b.md", "One.")
+    project.list_files()
+    with monkeypatch.context() as killed:
+        killed.setattr("rag_assets.documents.parse.renamed", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            project.parse()
+    assert project.parse().contents == 0
+    assert fingerprints(project) == of_elements(project)
