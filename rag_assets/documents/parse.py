@@ -234,7 +234,7 @@ class _Pass:
         plain = self._accounts.plain(
             {document: self._content_alone(file) for document, (_, file) in files.items()}
         )
-        stored = self._fingerprints(list(plain), version=version)
+        stored = dict(self._stored("document_id", list(plain), version=version))
         unaffected = []
         for document, fingerprint_then in plain.items():
             if stored.get(document) == fingerprint_then:
@@ -250,21 +250,6 @@ class _Pass:
         version = self._parsers[str(file.media_type)].version
         return fingerprint(file.sha256, file.media_type, version, REVISION)
 
-    def _fingerprints(self, documents: Sequence[str], *, version: int) -> dict[str, str]:
-        """What the stored elements of documents were made from."""
-        found: dict[str, str] = {}
-        for part in parts_of(documents):
-            rows = self._store.read(
-                self._target.name,
-                columns=["document_id", "fingerprint"],
-                where=is_one_of("document_id", part),
-                version=version,
-            )
-            found |= dict(
-                zip(rows["document_id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True)
-            )
-        return found
-
     def _refusal(self, file: SourceFile) -> str | None:
         """Why a file is not even opened."""
         if file.status != "ok":
@@ -277,19 +262,24 @@ class _Pass:
         """For each content that some document holds already, with its account, one document."""
         if not self._store.count(self._target.name):
             return {}
-        held: dict[str, str] = {}
         accounted = self._accounts.known(contents, version=self._accounts.version)
-        for part in parts_of(sorted(accounted)):
+        held = self._stored("fingerprint", sorted(accounted), version=version)
+        return {content: document for document, content in held}
+
+    def _stored(
+        self, column: str, values: Sequence[str], *, version: int
+    ) -> Iterator[tuple[str, str]]:
+        """Each document with elements, and what these were made from, where `column` says so."""
+        for part in parts_of(values):
             rows = self._store.read(
                 self._target.name,
                 columns=["document_id", "fingerprint"],
-                where=is_one_of("fingerprint", part),
+                where=is_one_of(column, part),
                 version=version,
             )
-            held |= dict(
-                zip(rows["fingerprint"].to_pylist(), rows["document_id"].to_pylist(), strict=True)
+            yield from zip(
+                rows["document_id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True
             )
-        return held
 
     def _copied(self, copies: Sequence["_Copied"], *, version: int) -> Iterator[sync.Batch]:
         """The elements of documents whose content another document has already.
