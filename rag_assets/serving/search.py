@@ -157,5 +157,6 @@ def _place(hit: "Hit") -> str:
     if hit.domain == "table":
         return f"{hit.uri}, row {hit.row_key}: {hit.title}"
     pages = ", ".join(map(str, hit.pages))
-    parts = [hit.uri, f"page {pages}" if pages else "", hit.section]
+    shown = hit.type if hit.type not in (None, "text") else ""
+    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown]
     return ", ".join(part for part in parts if part)
