@@ -15,7 +15,7 @@ from rag_assets.schemas import HEADINGS
 
 _NUMBER = re.compile(
     r"(?:(?:chapter|section|appendix|kapitel|avsnitt|bilaga)\s+)?"
-    r"(?P<number>\d{1,2}(?:\.\d{1,2})*|[A-Z](?:\.\d{1,2})+)[.:)]?\s+\S",
+    r"(?P<number>\d{1,2}(?:\.\d{1,2})*|[A-Z](?:\.\d{1,2})+)[.:)]?\s+[\"'(\[\u201c\u2018]?[^\W\d_]",
     re.IGNORECASE,
 )
 
@@ -78,16 +78,24 @@ def _levels(elements: Sequence[Element]) -> dict[int, int]:
 
 
 def _levels_by_size(headings: Sequence[Element]) -> dict[float, int]:
-    """Level of each type size: that of its numbered headings, else one below the next larger."""
+    """Level of each type size: that of its numbered headings, else one below the next larger.
+
+    Numbers that begin anew in smaller type, such as those of clauses in an appendix, say nothing
+    of the level: smaller type is never above larger type that is numbered.
+    """
     sizes = sorted({heading.font_size or 0.0 for heading in headings}, reverse=True)
     levels: dict[float, int] = {}
-    above = 0
+    above = numbered = 0
     for size in sizes:
         depths = Counter(
             depth
             for heading in headings
             if (heading.font_size or 0.0) == size and (depth := section_depth(heading.text))
         )
-        above = depths.most_common(1)[0][0] if depths else above + 1
+        depth = depths.most_common(1)[0][0] if depths else 0
+        if depth and depth >= numbered:
+            above = numbered = depth
+        else:
+            above = max(above, numbered) + 1
         levels[size] = above
     return levels

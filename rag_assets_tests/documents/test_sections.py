@@ -31,6 +31,9 @@ def levels(*elements):
         ("2024 results", None),
         ("Summary", None),
         ("7", None),
+        ("22 // ****", None),
+        ("17 18 simulationType RASModel;", None),
+        ("3 (Informative) examples", 1),
     ],
 )
 def test_a_section_number_says_how_deep_a_heading_is(title, depth):
@@ -52,6 +55,17 @@ def test_headings_without_number_take_the_level_of_their_size():
         heading("Remark", size=10),
     )
     assert found == [1, 1, 1, 2, 2, 3]
+
+
+def test_clauses_numbered_anew_in_small_type_lift_no_other_heading_of_that_size():
+    found = levels(
+        heading("1. Applicability", size=12),
+        heading("2. Copying", size=12),
+        heading("2.1 Cavity", size=17),
+        heading("2.1.1 Mesh", size=14),
+        heading("Boundary conditions", size=12),
+    )
+    assert found == [1, 1, 2, 3, 4]
 
 
 def test_without_numbers_larger_type_stands_above_smaller():
