@@ -194,7 +194,8 @@ def _drawn(
         except FetchError as error:
             raise NoPictureError(f"{file.uri} {error}") from error
         arguments = {"page": page, "boxes": boxes, "dpi": dpi}
-        pool.submit(Task("page", f"{__name__}:draw", arguments, SECONDS, file=copy))
+        function = f"{__name__}:draw"
+        pool.submit(Task("page", function, arguments, SECONDS, file=copy, offline=True))
         ((_, outcome),) = pool.finished()
     if isinstance(outcome, Failed):
         raise NoPictureError(f"page {page} of {file.uri} cannot be drawn: {outcome.reason}")

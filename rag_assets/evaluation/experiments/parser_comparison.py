@@ -285,6 +285,7 @@ class _Comparison:
                         seconds,
                         file=file,
                         python=parser.python,
+                        offline=not parser.calls_servers,
                     )
                 )
                 ((_, outcome),) = pool.finished()
@@ -355,7 +356,8 @@ def _outlines(copies: Mapping[str, Path]) -> dict[str, list[Entry]]:
     found: dict[str, list[Entry]] = {}
     with Pool(memory_bytes=MEMORY_A_WORKER) as pool:
         for document, path in copies.items():
-            pool.submit(Task(document, outlines.FUNCTION, {}, outlines.SECONDS, file=path))
+            task = Task(document, outlines.FUNCTION, {}, outlines.SECONDS, file=path, offline=True)
+            pool.submit(task)
         for task, outcome in pool.finished():
             if isinstance(outcome, Done) and isinstance(outcome.value, list):
                 found[task.key] = list(_entries(outcome.value))
