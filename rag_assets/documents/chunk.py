@@ -291,6 +291,8 @@ class _Pass:
         rows = zip(owners, *columns, strict=True)
         for document, index, type_, text, page, path, language, image in rows:
             described = self._descriptions.get(image)
+            if not text and described and type_ == "figure":
+                text, described = described, None
             block = Block(index, type_, text, page, tuple(path), language, image, described)
             blocks.setdefault(document, []).append(block)
         return blocks
