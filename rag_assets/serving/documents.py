@@ -71,6 +71,8 @@ def _documents(store: Store, *, parser: str) -> list[Document]:
     failures = sync.quarantined(store, schemas.elements_table(parser))
     reasons = {failure.key: failure for failure in failures}
     accounts = {row["document_id"]: row for row in Accounts(store, parser=parser).rows()}
+    if not accounts and not failures:
+        return []
     files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])
     documents = [
         _document(
@@ -106,6 +108,9 @@ def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> Do
 
 
 def _text(parser: str, documents: Sequence[Document]) -> Iterator[str]:
+    if not documents:
+        yield f"Nothing was parsed by the parser {parser} yet: refresh a variant that uses it"
+        return
     lines = table([document.line for document in documents], columns=COLUMNS)
     yield f"Documents under the parser {parser} (tables and figures: sound of those seen)\n{lines}"
     failed = [
