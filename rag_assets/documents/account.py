@@ -65,27 +65,22 @@ class Measures:
 def measured(account: Account, elements: Sequence[Element]) -> Measures:
     """Hold the `elements` of a document against the account of its pages."""
     by_page: Counter[int] = Counter()
-    shown: set[int] = set()
-    letters = garbled = 0
     for element in elements:
-        count = letters_of(element.text)
-        letters += count
-        garbled += garbled_letters(element.text)
         if element.page is not None:
-            by_page[element.page] += count
-            shown.add(element.page)
+            by_page[element.page] += letters_of(element.text)
+    whole = "\n".join(element.text for element in elements)
     read = account.engines.keys() if account.engines else range(1, account.pages + 1)
     scanned = set(account.scanned)
     return Measures(
-        empty=[page for page in sorted(read) if page not in shown],
+        empty=[page for page in sorted(read) if page not in by_page],
         layer_letters=account.layer_letters,
         lost_letters=sum(
             max(count - by_page[page], 0)
             for page, count in enumerate(account.letters, 1)
             if page not in scanned
         ),
-        letters=letters,
-        garbled=garbled,
+        letters=letters_of(whole),
+        garbled=garbled_letters(whole),
         tables=sum(_is_table(element) for element in elements),
         sound_tables=sum(element.type == "table" and not element.problem for element in elements),
         figures=sum(element.type == "figure" for element in elements),
