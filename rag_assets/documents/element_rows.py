@@ -1,7 +1,7 @@
 """Elements as rows of their table: here they get the ids of their document."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -15,12 +15,18 @@ CONTENT = pa.schema(
 """Columns of the table of elements, without those that `sync` keeps."""
 
 
-def to_arrow(documents: Mapping[str, Sequence[Element]], *, parser: str) -> pa.Table:
-    """The content columns of `schemas.ELEMENTS` for some documents.
+def to_arrow(
+    documents: Mapping[str, Sequence[Element]],
+    *,
+    parser: str,
+    engine_of: Callable[[str, int | None], str],
+) -> pa.Table:
+    """The content columns of `schemas.ELEMENTS` for some documents; languages are not told yet.
 
     Args:
         documents: For the id of each document its elements in reading order.
         parser: Name of the parser in the config; with the position it gives the element's id.
+        engine_of: Says who read a page of a document.
     """
     places = [
         (document, index)
@@ -45,9 +51,13 @@ def to_arrow(documents: Mapping[str, Sequence[Element]], *, parser: str) -> pa.T
         "cells": [_json(element.cells) for element in elements],
         "spans": [_json(element.spans) for element in elements],
         "image": [element.image.key if element.image else None for element in elements],
-        "language": [element.language for element in elements],
+        "language": [None] * len(elements),
         "confidence": [element.confidence for element in elements],
-        "engine": [element.engine for element in elements],
+        "engine": [
+            engine_of(document, element.page)
+            for document, held in documents.items()
+            for element in held
+        ],
         "problem": [element.problem for element in elements],
     }
     return pa.table(columns, schema=CONTENT)

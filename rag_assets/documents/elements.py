@@ -84,12 +84,8 @@ class Element:
     """Cells of a table that reach over several rows or columns."""
     image: Image | None = None
     """Picture of a figure, or of a formula that the parser cannot write as LaTeX."""
-    language: str | None = None
-    """ISO 639-1 code, where the text is long enough to tell."""
     confidence: float | None = None
     """Of the text recognition, 0 to 1; None for text that the file itself holds."""
-    engine: str | None = None
-    """The parser that found it."""
     problem: str | None = None
     """Why a table is not taken for a sound one; its text is kept."""
 

@@ -8,12 +8,12 @@ from rag_assets.quality.languages import language_of_each
 
 
 def with_languages(table: pa.Table) -> pa.Table:
-    """Elements with their languages, where their text tells; what a parser says of them stays."""
+    """Elements with their languages, where their text tells."""
     if not table.num_rows:
         return table
     place = table.schema.get_field_index("language")
     told = language_of_each(table["text"].combine_chunks())
-    return table.set_column(place, CONTENT.field(place), pc.coalesce(table["language"], told))
+    return table.set_column(place, CONTENT.field(place), told)
 
 
 def language_of_documents(table: pa.Table) -> dict[str, str]:

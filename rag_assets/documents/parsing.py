@@ -62,6 +62,10 @@ class Parsed:
     problems: list[Problem]
     account: Account
 
+    def engine_of(self, page: int | None) -> str:
+        """Who read a page, or the whole of a file without pages."""
+        return self.account.engines.get(page or 0, self.content.parser.name)
+
 
 @dataclass(slots=True)
 class _Open:
@@ -212,7 +216,7 @@ class Parsing:
         try:
             found = self._reader(content.file).read(content.file)
             elements = content.parser.elements(found, media_type)
-            return self._parsed(content, _by(content.parser, elements))
+            return self._parsed(content, elements)
         except FetchError as error:
             problem = Problem(str(error), error.kind)
         except Exception as error:  # whatever a parser raises concerns its file alone
@@ -296,7 +300,7 @@ class Parsing:
 
     def _take(self, part: _Range, outcome: Outcome) -> None:
         if isinstance(outcome, Done):
-            self._keep(part, _by(part.parser, from_json(outcome.value)))
+            self._keep(part, from_json(outcome.value))
             return
         problem = _problem(outcome, part.parser)
         if part.pages is None:
@@ -378,10 +382,6 @@ class Parsing:
             f"has no text layer (scanned pages?), and {self._chain.no_ocr}: set it to rapidocr or "
             "tesseract"
         )
-
-
-def _by(parser: Parser, elements: Iterable[Element]) -> list[Element]:
-    return [replace(element, engine=parser.name) for element in elements]
 
 
 def _cut(pages: Sequence[int], length: int) -> Iterator[list[int]]:

@@ -5,15 +5,26 @@ gives, glyph numbers that stand for letters, and words of six consonants or more
 """
 
 import re
+from collections.abc import Iterator
 
-_GARBLED = re.compile(
+_MISREAD = re.compile(
     "[\ufffd\ue000-\uf8ff\x80-\x9f\U000f0000-\U0010fffd]"
     "|[\u00c2\u00c3][\u0080-\u00bf\u201a-\u203a\u20ac\u0152\u0153\u0160\u0161\u0178\u017d\u017e]"
-    r"|\(cid:\d+\)"
-    r"|(?<![^\W\d_])[bcdfghjklmnpqrstvwxz]{6,}(?![^\W\d_])"
 )
+_GLYPHS = re.compile(r"\(cid:\d+\)")
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}")
 
 
 def garbled_letters(text: str) -> int:
     """Characters of `text` that nobody can make sense of."""
-    return sum(len(found) for found in _GARBLED.findall(text))
+    found = [*_GLYPHS.findall(text), *_words_of_consonants(text)]
+    if not text.isascii():
+        found += _MISREAD.findall(text)
+    return sum(map(len, found))
+
+
+def _words_of_consonants(text: str) -> Iterator[str]:
+    for run in _CONSONANTS.finditer(text):
+        around = text[max(run.start() - 1, 0) : run.start()] + text[run.end() : run.end() + 1]
+        if not any(map(str.isalpha, around)):
+            yield run[0]

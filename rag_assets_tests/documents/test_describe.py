@@ -50,7 +50,10 @@ def parsed(store: Store, *figures: Element) -> None:
 
     def transform(_):
         images.keep(store, pictures(figures), log=print)
-        yield Batch(to_arrow({"document": list(figures)}, parser=PARSER), ["document"])
+        yield Batch(
+            to_arrow({"document": list(figures)}, parser=PARSER, engine_of=lambda *_: "e"),
+            ["document"],
+        )
 
     refresh(
         store,

@@ -301,7 +301,6 @@ def configuration(settings: Mapping[str, Json]) -> dict[str, object]:
         "mode": settings.get("mode") or "fast",
         "disable_ocr": not reads_images,
         "ocr_inline_math": bool(settings.get("ocr_inline_math")),
-        "paginate_output": True,
         "extract_images": False,
         "keep_pageheader_in_output": True,
         "keep_pagefooter_in_output": True,
@@ -386,7 +385,7 @@ class _AllSound:
 
     disable_tqdm = True
 
-    def __call__(self, texts: Sequence[str], batch_size: int | None = None) -> object:  # noqa: ARG002
+    def __call__(self, texts: Sequence[str], **_: Any) -> object:
         from surya.ocr_error.schema import OCRErrorDetectionResult
 
         labels = ["good"] * len(texts)

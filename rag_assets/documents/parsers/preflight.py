@@ -34,6 +34,7 @@ STROKES = 60
 """Drawn shapes from which they may be letters turned into outlines."""
 
 _NO_LETTER = re.compile(r"[\W_]+")
+_NO_ASCII_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 _IMAGE, _PATH = 3, 2
 """PDFium's numbers of these objects of a page."""
 _DEEPEST = 4
@@ -69,6 +70,8 @@ def _validator() -> "TypeAdapter[Inspection]":
 
 def letters_of(text: str) -> int:
     """Letters and digits: what two readings of a page can be compared by."""
+    if text.isascii():
+        return len(text.encode().translate(None, _NO_ASCII_LETTERS))
     return len(_NO_LETTER.sub("", text))
 
 

@@ -7,6 +7,7 @@ enter the index and whose heading levels depend on which pages are parsed togeth
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from rag_assets.documents.elements import Box, Element, clean, to_json
@@ -95,7 +96,7 @@ def parse(path: str, pages: list[int] | None) -> Json:
 
 
 @cache
-def _library():  # noqa: ANN202 - the library has no types
+def _library() -> ModuleType:
     """PyMuPDF, silent and with one thread: a pool of workers shares the cores."""
     import onnxruntime
 
