@@ -11,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets import workers
-from rag_assets.workers import Done, Failed, Pool, Task
+from rag_assets.workers import Done, Failed, Pool, Task, pool
 
 TASKS = "rag_assets_tests.worker_tasks"
 
 
 @pytest.fixture(autouse=True)
 def _no_warm_up(monkeypatch):
-    monkeypatch.setattr(workers, "WARM_UP_SECONDS", 0.0)
+    monkeypatch.setattr(pool, "WARM_UP_SECONDS", 0.0)
 
 
 def call(function, *, key="task", seconds=30.0, **arguments):
@@ -300,12 +299,12 @@ def test_workers_of_a_killed_parent_end(function, within, tmp_path):
             sys.executable,
             "-c",
             "import sys\n"
-            "from rag_assets import workers\n"
-            "workers.WARM_UP_SECONDS = 0\n"
-            "pool = workers.Pool(size=1)\n"
-            f"pool.submit(workers.Task('t', '{TASKS}:process_id', {{}}, 30))\n"
+            "from rag_assets.workers import Pool, Task, pool\n"
+            "pool.WARM_UP_SECONDS = 0\n"
+            "pool = Pool(size=1)\n"
+            f"pool.submit(Task('t', '{TASKS}:process_id', {{}}, 30))\n"
             "print(next(pool.finished())[1].value, flush=True)\n"
-            f"pool.submit(workers.Task('t', '{TASKS}:{function}', {{}}, 3))\n"
+            f"pool.submit(Task('t', '{TASKS}:{function}', {{}}, 3))\n"
             "list(pool.finished())\n",
         ],
         stdout=subprocess.PIPE,

@@ -29,9 +29,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from rag_assets.documents.cuts import in_formula, lowest, ranks
 from rag_assets.documents.headers import Headers, header_row
 from rag_assets.documents.passages import Block, Chunk, DocumentText, Region, sections, whole
-from rag_assets.documents.places import in_formula, lowest, ranks
 from rag_assets.documents.tokens import TokenCounter, Words
 
 Strategy: TypeAlias = Callable[[DocumentText], list[Region]]

@@ -23,6 +23,9 @@ Box: TypeAlias = tuple[float, float, float, float]
 Span: TypeAlias = tuple[int, int, int, int]
 """Row and column of a cell, from 0, and over how many rows and columns it reaches."""
 
+POINTS_AN_INCH = 72
+
+_HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u00ad\u2010]$")
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\ufffe\uffff\ud800-\udfff]"
 )
@@ -100,6 +103,17 @@ def clean(text: str) -> str:
     if not printable.isascii():
         printable = unicodedata.normalize("NFC", printable.translate(_LIGATURES))
     return printable.strip()
+
+
+def prose_of(lines: Iterable[str]) -> str:
+    """Lines as one paragraph; words divided at the end of a line are joined again."""
+    text = ""
+    for line in lines:
+        if _HYPHENATED.search(text) and line[:1].islower():
+            text = text[:-1] + line
+        else:
+            text = f"{text} {line}" if text else line
+    return text
 
 
 def cleaned_cells(rows: Iterable[Iterable[str | None]]) -> Cells:

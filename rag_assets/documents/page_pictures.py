@@ -13,7 +13,7 @@ from typing import Literal
 
 from rag_assets import images
 from rag_assets.config import Config
-from rag_assets.documents.elements import Box
+from rag_assets.documents.elements import POINTS_AN_INCH, Box
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.documents.parse import FILE_COLUMNS
 from rag_assets.documents.parsers.media_types import PDF
@@ -22,7 +22,6 @@ from rag_assets.store import Store, quoted
 from rag_assets.workers import Failed, Pool, Task
 
 DPI = 120
-POINTS_AN_INCH = 72
 MARGIN = 2.0
 """Points between a block and its mark."""
 MARK = (255, 190, 0)

@@ -20,7 +20,7 @@ from rag_assets_tests.quality.judging import failures, judged
 def chained(project, monkeypatch):
     """A project whose engine is the stand-in and whose next parser is pdfium."""
     monkeypatch.setitem(parsers.PDF_ENGINES, "pymupdf", stand_in_parser.PARSER)
-    monkeypatch.setattr("rag_assets.workers.WARM_UP_SECONDS", 3.0)
+    monkeypatch.setattr("rag_assets.workers.pool.WARM_UP_SECONDS", 3.0)
     project.settings |= {"engine": "pymupdf", "seconds_per_task": 1, "seconds_per_page": 1}
     return project
 
@@ -71,7 +71,7 @@ def test_a_page_that_nobody_can_read_is_named_with_what_each_said(chained, monke
 
 def test_a_parser_that_hangs_again_and_again_is_given_no_more_of_the_file(chained, monkeypatch):
     monkeypatch.setattr("rag_assets.documents.parsing.MOST_FAILURES", 1)
-    monkeypatch.setattr("rag_assets.workers.MOST_PROCESSES", 1)
+    monkeypatch.setattr("rag_assets.workers.pool.MOST_PROCESSES", 1)
     pdf(chained.folder / "a.pdf", ["<p>crash</p>"] + ["<p>fine</p>"] * 11)
     chained.list_files()
     assert chained.parse().failed == 0

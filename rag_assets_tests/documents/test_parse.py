@@ -2,11 +2,11 @@
 
 import pytest
 
-from rag_assets import sync, workers
+from rag_assets import sync
 from rag_assets.documents import parse, parsers
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.store import Store
-from rag_assets.workers import Pool
+from rag_assets.workers import Pool, pool
 from rag_assets_tests.documents import stand_in_parser
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan, without_pages
 
@@ -15,7 +15,7 @@ from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan, with
 def stand_in(monkeypatch):
     """Let the stand-in read the PDFs, and let time limits count from the start."""
     monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", stand_in_parser.PARSER)
-    monkeypatch.setattr("rag_assets.workers.WARM_UP_SECONDS", 3.0)
+    monkeypatch.setattr("rag_assets.workers.pool.WARM_UP_SECONDS", 3.0)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_documents_become_elements_in_order(project):
 
 
 def test_small_texts_start_no_process_and_large_ones_do(project, monkeypatch):
-    monkeypatch.setattr(workers.subprocess, "Popen", lambda *_, **__: pytest.fail("a process"))
+    monkeypatch.setattr(pool.subprocess, "Popen", lambda *_, **__: pytest.fail("a process"))
     project.write("small.md", "# A heading\n\nAnd a text.")
     project.list_files()
     assert project.parse().added == 1
@@ -409,13 +409,13 @@ def test_another_parser_version_parses_again(project, submitted, monkeypatch):
 
 def test_one_document_starts_one_worker(project, monkeypatch):
     started = []
-    begin = workers._Worker.__init__
+    begin = pool._Worker.__init__
 
     def spy(self, **options):
         started.append(self)
         begin(self, **options)
 
-    monkeypatch.setattr(workers._Worker, "__init__", spy)
+    monkeypatch.setattr(pool._Worker, "__init__", spy)
     pdf(project.folder / "a.pdf", ["<p>one</p>"])
     project.list_files()
     project.parse()

@@ -18,7 +18,7 @@ from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.sections import with_sections
-from rag_assets.workers import _environment
+from rag_assets.workers.pool import _environment
 from rag_assets_tests.documents import making
 from rag_assets_tests.documents.making import SENTENCE, pdf, scan, without_pages
 

@@ -5,21 +5,19 @@ both. A page that was laid down slightly turned is turned back before its lines 
 """
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Box, Element, clean
+from rag_assets.documents.elements import POINTS_AN_INCH, Box, Element, clean, prose_of
 
 if TYPE_CHECKING:
     import numpy as np
     from pypdfium2 import PdfPage
 
 DOTS_AN_INCH = 200
-POINTS_AN_INCH = 72
 MOST_PIXELS = 5_000
 """Of the longer side of a picture: a plan is drawn smaller, so that it fits into memory."""
 
@@ -40,8 +38,6 @@ COLUMN_WIDTH = 0.2
 """Of the text, that the lines of a column reach over: the cells of a table are narrower."""
 STEPS = 200
 BULLETS = ("•", "◦", "▪", "\u2013 ", "- ")
-
-_HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u2010]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +117,7 @@ def elements(lines: Sequence[Line], page: Page) -> Iterator[Element]:
             letters = sum(len(line.text) for line in found)
             yield Element(
                 type="text",
-                text=clean(_prose(paragraph)),
+                text=clean(prose_of(map(_row_text, paragraph))),
                 page=page.number,
                 box=_around(found, scale=page.scale),
                 confidence=round(
@@ -245,16 +241,8 @@ def _paragraphs(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     yield paragraph
 
 
-def _prose(rows: Sequence[_Row]) -> str:
-    """Rows as one paragraph; words divided at the end of a row are joined again."""
-    text = ""
-    for row in rows:
-        part = " ".join(line.text.strip() for line in row.lines)
-        if _HYPHENATED.search(text) and part[:1].islower():
-            text = text[:-1] + part
-        else:
-            text = f"{text} {part}" if text else part
-    return text
+def _row_text(row: _Row) -> str:
+    return " ".join(line.text.strip() for line in row.lines)
 
 
 def _around(lines: Sequence[Line], *, scale: float) -> Box:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
-from rag_assets.documents.elements import Box, Element, Image, clean
+from rag_assets.documents.elements import POINTS_AN_INCH, Box, Element, Image, clean
 from rag_assets.documents.parsers.pictures import LONGEST_SIDE, image_of
 from rag_assets.documents.parsers.tables import Word, grid_of, table_of
 
@@ -61,7 +61,7 @@ class PageView:
         right, bottom = min(width, box[2] + MARGIN), min(height, box[3] + MARGIN)
         if right - left <= 2 * MARGIN or bottom - top <= 2 * MARGIN:
             return None
-        scale = min(DPI / 72, LONGEST_SIDE / max(right - left, bottom - top))
+        scale = min(DPI / POINTS_AN_INCH, LONGEST_SIDE / max(right - left, bottom - top))
         bitmap = page.render(scale=scale, crop=(left, height - bottom, width - right, top))
         return image_of(bitmap.to_pil())
 

@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from rag_assets.documents.elements import Box, Element, clean, to_json
+from rag_assets.documents.elements import Box, Element, clean, prose_of, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.tables import table_of
@@ -54,7 +54,6 @@ SUPERSCRIPT, MONOSPACED = 1, 8
 _BULLET = re.compile(r"[•◦▪‣∙·●○■□\u2013\u2014*\ue000-\uf8ff-](?:\s+|$)")
 _NUMBERED = re.compile(r"(?:\d{1,3}|[a-zA-Z])[.)]\s")
 _EXPONENT = re.compile(r"[-+\u2212\u2013]?\d{1,3}")
-_HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u00ad\u2010]$")
 
 
 class Span(TypedDict):
@@ -202,15 +201,7 @@ def _font_size(lines: Sequence[Line]) -> float:
 
 
 def _prose(lines: Sequence[Line]) -> str:
-    """Lines as one paragraph; words divided at the end of a line are joined again."""
-    text = ""
-    for line in lines:
-        part = _line_text(line)
-        if _HYPHENATED.search(text) and part[:1].islower():
-            text = text[:-1] + part
-        else:
-            text = f"{text} {part}" if text else part
-    return text
+    return prose_of(map(_line_text, lines))
 
 
 def _item(lines: Sequence[Line]) -> str:

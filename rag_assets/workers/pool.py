@@ -1,47 +1,30 @@
-"""Work in isolated processes: a task that hangs, crashes or eats all memory costs only itself.
+"""A pool of worker processes, and each of them as its owner sees it."""
 
-A `Pool` keeps a few long-lived interpreters. A task names a function and JSON arguments, never
-code or pickles; its outcome is a value, `Done` or `Failed`, never an exception of the pool. Each
-worker leads its own session, so that a timeout kills whatever it started too. Workers end when
-the pool is closed and also when the process that owns it is killed: their input ends then, and
-a kernel timer ends those that do not listen.
-
-A task may name another interpreter, whose packages need not agree with those here: its worker
-finds this package and nothing else of ours, so that what the function imports from this package
-must need the standard library alone.
-"""
-
-import importlib
 import json
 import os
-import queue
-import resource
 import selectors
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Literal, Self, TypeAlias
+from typing import IO, Self
 
-Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
-FailureKind: TypeAlias = Literal["timeout", "crash", "memory", "system", "error"]
+import rag_assets
+from rag_assets.workers.process import BEGUN, HEADER
+from rag_assets.workers.tasks import Failed, Outcome, Task, outcome_of
 
 WARM_UP_SECONDS = 60.0
 """Added to the time limit of the first call of a function in a process: heavy imports."""
-GRACE_SECONDS = 5.0
-"""How much longer than its limit a task of a dead pool may live."""
 MOST_PROCESSES = 4
 LAST_WORDS = 300
 """Characters of a crashed worker's error output that are kept."""
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(rag_assets.__file__).parent
 FOREIGN = (
     "import sys;"
     "from importlib.util import module_from_spec, spec_from_file_location;"
@@ -50,70 +33,10 @@ FOREIGN = (
     f" submodule_search_locations=[{str(PACKAGE)!r}]);"
     f"sys.modules[{PACKAGE.name!r}] = package = module_from_spec(spec);"
     "spec.loader.exec_module(package);"
-    "from rag_assets.workers import main;"
+    "from rag_assets.workers.process import main;"
     "main()"
 )
 """What another interpreter runs: this package alone is made known to it, wherever it lies."""
-
-_BEGUN, _VALUE, _BYTES, _ERROR = b"t", b"v", b"b", b"e"
-_HEADER = 9
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A call of `function` with `arguments` in another process."""
-
-    key: str
-    """Names the task to whoever submitted it."""
-    function: str
-    """`package.module:function`; it takes the arguments by name and returns JSON or bytes."""
-    arguments: Mapping[str, Json]
-    seconds: float
-    """Time limit; the worker is killed when it is over."""
-    file: Path | None = None
-    """What the function reads, as its argument `path`: a copy where the worker is elsewhere."""
-    python: Path | None = None
-    """The interpreter that runs it; this one if None."""
-    offline: bool = False
-    """Whether a worker process refuses it the network."""
-
-    @property
-    def call(self) -> dict[str, Json]:
-        """What is called, and with what."""
-        path = {"path": str(self.file)} if self.file else {}
-        arguments = {**self.arguments, **path}
-        return {"function": self.function, "arguments": arguments, "offline": self.offline}
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What the function returned."""
-
-    value: Json | bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Why there is no value."""
-
-    kind: FailureKind
-    """`error`: the function raised; `system`: it could not read, write or import something."""
-    reason: str
-    error: str = ""
-    """Name of the exception's class, if there was one."""
-
-
-Outcome: TypeAlias = Done | Failed
-
-
-class NetworkRefusedError(RuntimeError):
-    """A task that has no need of the network wanted to use it."""
-
-
-def run_here(task: Task) -> Outcome:
-    """What a worker would make of `task`, in this process: without a limit of time or memory."""
-    kind, payload = _answer(task.call)
-    return _outcome(kind, payload)
 
 
 class Pool:
@@ -316,20 +239,20 @@ class _Worker:
             return self._crashed() if self.task else None
         while (reply := self._next_reply()) is not None:
             kind, payload = reply
-            if kind == _BEGUN:
+            if kind == BEGUN:
                 self.has_begun = True
                 continue
             self.task = None
-            return _outcome(kind, payload)
+            return outcome_of(kind, payload)
         return None
 
     def _next_reply(self) -> tuple[bytes, bytes] | None:
-        if len(self._buffer) < _HEADER:
+        if len(self._buffer) < HEADER:
             return None
-        end = _HEADER + int.from_bytes(self._buffer[1:_HEADER], "little")
+        end = HEADER + int.from_bytes(self._buffer[1:HEADER], "little")
         if len(self._buffer) < end:
             return None
-        kind, payload = bytes(self._buffer[:1]), bytes(self._buffer[_HEADER:end])
+        kind, payload = bytes(self._buffer[:1]), bytes(self._buffer[HEADER:end])
         del self._buffer[:end]
         return kind, payload
 
@@ -351,13 +274,6 @@ class _Worker:
         return Failed("crash", f"its process ended with {how}: {words[-LAST_WORDS:]}".rstrip(": "))
 
 
-def _outcome(kind: bytes, payload: bytes) -> Outcome:
-    if kind == _BYTES:
-        return Done(payload)
-    value = json.loads(payload)
-    return Failed(**value) if kind == _ERROR else Done(value)
-
-
 def cores() -> int:
     """Cores that this process may use."""
     if sys.platform == "linux":
@@ -375,89 +291,3 @@ def _environment(
     )
     path = "" if python else os.pathsep.join(filter(None, sys.path))
     return {**os.environ, **share, **(given or {}), "PYTHONPATH": path}
-
-
-def main() -> None:
-    """Serve tasks from standard input until it ends."""
-    if memory := int(sys.argv[1]):
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    network = _Network()
-    sys.addaudithook(network.watch)
-    calls, replies = _private_pipes()
-    tasks: queue.SimpleQueue[dict[str, Json]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(calls, tasks), daemon=True).start()
-    while True:
-        call = tasks.get()
-        signal.setitimer(signal.ITIMER_REAL, float(str(call["seconds"])) + GRACE_SECONDS)
-        _reply(replies, _BEGUN, b"")
-        network.is_refused = bool(call.get("offline"))
-        kind, payload = _answer(call)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        _reply(replies, kind, payload)
-
-
-class _Network:
-    """Refuses what Python code of a task does to reach another machine, while it is told to."""
-
-    def __init__(self) -> None:
-        self.is_refused = False
-
-    def watch(self, event: str, arguments: tuple[object, ...]) -> None:
-        """The audit hook: what runs here cannot take it away again."""
-        if not self.is_refused or not event.startswith("socket."):
-            return
-        if event in ("socket.getaddrinfo", "socket.gethostbyname"):
-            raise NetworkRefusedError(f"it wanted to look up {arguments[0]!r} in the network")
-        if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
-            address = arguments[1]
-            if not isinstance(address, (str, bytes)):  # the name of a file is no other machine
-                raise NetworkRefusedError(f"it wanted to reach {address} over the network")
-
-
-def _reply(replies: IO[bytes], kind: bytes, payload: bytes) -> None:
-    replies.write(kind + len(payload).to_bytes(_HEADER - 1, "little") + payload)
-    replies.flush()
-
-
-def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """The pipes to the pool; what tasks read or print on 0 and 1 never touches them."""
-    calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
-    return calls, replies
-
-
-def _listen(calls: IO[bytes], tasks: "queue.SimpleQueue[dict[str, Json]]") -> None:
-    for line in calls:
-        tasks.put(json.loads(line))
-    os.killpg(0, signal.SIGKILL)  # the pool is gone: end, with all that was started here
-
-
-def _answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:
-    try:
-        arguments = call["arguments"]
-        assert isinstance(arguments, Mapping)
-        value = _function(str(call["function"]))(**arguments)
-        if isinstance(value, bytes):
-            return _BYTES, value
-        return _VALUE, json.dumps(value).encode()
-    except BaseException as error:  # whatever a parser raises is an answer, not the worker's end
-        return _ERROR, json.dumps(asdict(failure_of(error))).encode()
-
-
-def failure_of(error: BaseException) -> Failed:
-    """What the outcome of a task is that raised `error`."""
-    name = type(error).__name__
-    if isinstance(error, MemoryError):
-        return Failed("memory", "ran out of memory", name)
-    kind = "system" if isinstance(error, (OSError, ImportError)) else "error"
-    return Failed(kind, str(error)[:2_000], name)
-
-
-def _function(name: str) -> Callable[..., Json | bytes]:
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,101 @@
+"""What is asked of a worker, and what comes back: JSON or bytes, never code or pickles."""
+
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
+FailureKind: TypeAlias = Literal["timeout", "crash", "memory", "system", "error"]
+
+_VALUE, _BYTES, _ERROR = b"v", b"b", b"e"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call of `function` with `arguments` in another process."""
+
+    key: str
+    """Names the task to whoever submitted it."""
+    function: str
+    """`package.module:function`; it takes the arguments by name and returns JSON or bytes."""
+    arguments: Mapping[str, Json]
+    seconds: float
+    """Time limit; the worker is killed when it is over."""
+    file: Path | None = None
+    """What the function reads, as its argument `path`: a copy where the worker is elsewhere."""
+    python: Path | None = None
+    """The interpreter that runs it; this one if None."""
+    offline: bool = False
+    """Whether a worker process refuses it the network."""
+
+    @property
+    def call(self) -> dict[str, Json]:
+        """What is called, and with what."""
+        path = {"path": str(self.file)} if self.file else {}
+        arguments = {**self.arguments, **path}
+        return {"function": self.function, "arguments": arguments, "offline": self.offline}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the function returned."""
+
+    value: Json | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why there is no value."""
+
+    kind: FailureKind
+    """`error`: the function raised; `system`: it could not read, write or import something."""
+    reason: str
+    error: str = ""
+    """Name of the exception's class, if there was one."""
+
+
+Outcome: TypeAlias = Done | Failed
+
+
+def run_here(task: Task) -> Outcome:
+    """What a worker would make of `task`, in this process: without a limit of time or memory."""
+    kind, payload = answer(task.call)
+    return outcome_of(kind, payload)
+
+
+def answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:
+    """Do what `Task.call` says: the outcome as one letter and its bytes, for `outcome_of`."""
+    try:
+        arguments = call["arguments"]
+        assert isinstance(arguments, Mapping)
+        value = _function(str(call["function"]))(**arguments)
+        if isinstance(value, bytes):
+            return _BYTES, value
+        return _VALUE, json.dumps(value).encode()
+    except BaseException as error:  # whatever a parser raises is an answer, not the worker's end
+        return _ERROR, json.dumps(asdict(failure_of(error))).encode()
+
+
+def failure_of(error: BaseException) -> Failed:
+    """What the outcome of a task is that raised `error`."""
+    name = type(error).__name__
+    if isinstance(error, MemoryError):
+        return Failed("memory", "ran out of memory", name)
+    kind = "system" if isinstance(error, (OSError, ImportError)) else "error"
+    return Failed(kind, str(error)[:2_000], name)
+
+
+def _function(name: str) -> Callable[..., Json | bytes]:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def outcome_of(kind: bytes, payload: bytes) -> Outcome:
+    """What `answer` gave, wherever it ran."""
+    if kind == _BYTES:
+        return Done(payload)
+    value = json.loads(payload)
+    return Failed(**value) if kind == _ERROR else Done(value)
