@@ -68,6 +68,8 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
     for element in elements:
         if element.page is not None:
             by_page[element.page] += letters_of(element.text)
+    tables = [element for element in elements if element.type == "table" or element.problem]
+    figures = [element for element in elements if element.type == "figure"]
     whole = "\n".join(element.text for element in elements)
     read = account.engines.keys() if account.engines else range(1, account.pages + 1)
     scanned = set(account.scanned)
@@ -81,17 +83,11 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
         ),
         letters=letters_of(whole),
         garbled=garbled_letters(whole),
-        tables=sum(_is_table(element) for element in elements),
-        sound_tables=sum(element.type == "table" and not element.problem for element in elements),
-        figures=sum(element.type == "figure" for element in elements),
-        kept_figures=sum(
-            element.type == "figure" and bool(element.text or element.image) for element in elements
-        ),
+        tables=len(tables),
+        sound_tables=sum(not table.problem for table in tables),
+        figures=len(figures),
+        kept_figures=sum(bool(figure.text or figure.image) for figure in figures),
     )
-
-
-def _is_table(element: Element) -> bool:
-    return element.type == "table" or element.problem is not None
 
 
 def grouped(reasons: Mapping[int, str]) -> list[tuple[list[int], str]]:

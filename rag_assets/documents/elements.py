@@ -29,6 +29,7 @@ _HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u00ad\u2010]$")
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\ufffe\uffff\ud800-\udfff]"
 )
+_CONTROLS = bytes({*range(32), 0x7F} - set(b"\t\n"))
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 )
@@ -99,10 +100,10 @@ _NAMES = tuple(item.name for item in fields(Element))
 def clean(text: str) -> str:
     """`text` in NFC, without control characters, soft hyphens and typographic ligatures."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    if lines.isascii():
+        return lines.encode().translate(None, _CONTROLS).decode().strip()
     printable = _UNPRINTABLE.sub("", lines)
-    if not printable.isascii():
-        printable = unicodedata.normalize("NFC", printable.translate(_LIGATURES))
-    return printable.strip()
+    return unicodedata.normalize("NFC", printable.translate(_LIGATURES)).strip()
 
 
 def prose_of(lines: Iterable[str]) -> str:

@@ -10,8 +10,9 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from rag_assets.schemas import HEADINGS
 
@@ -23,9 +24,8 @@ SHOWN_ALONE = ("table", "figure")
 _LABEL = re.compile(r"\W*(?:(?P<table>tab)|(?P<figure>fig|abb|bild))", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """An element, as far as chunks need to know it."""
+class Block(NamedTuple):
+    """An element, as far as chunks need to know it: made for each, so it has to be cheap."""
 
     index: int
     type: str
@@ -239,8 +239,7 @@ def _shown_by_captions(blocks: Sequence[Block]) -> list[Block]:
         figure = blocks[belongs[place]] if place in belongs else None
         if figure and figure.type == "figure" and not figure.text:
             shown.append(
-                replace(
-                    block,
+                block._replace(
                     type="figure",
                     image=figure.image,
                     description=figure.description,

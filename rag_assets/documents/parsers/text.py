@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
-    revision=1,
+    revision=2,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
@@ -70,8 +70,8 @@ def _decoded_western(content: bytes) -> str:
 
 
 def _paragraphs(source: str) -> Iterator[Element]:
-    for paragraph in _BLANK_LINES.split(source):
-        yield Element(type="text", text=clean(paragraph))
+    for paragraph in _BLANK_LINES.split(clean(source)):
+        yield Element(type="text", text=paragraph.strip())
 
 
 def _markdown(source: str) -> Iterator[Element]:
