@@ -2,9 +2,9 @@
 
 Every word has a rank: a hash of the words from it on, and before that how good a place it is. Cut
 in two at the word of the lowest rank, and each part again until all fit, a text falls into the
-same parts wherever it stands: the rank of a word depends on nothing but what follows it, so that
-an edit leaves all cuts but those at its own place. What stands before a word has no say: an edited
-sentence gives its own beginning another rank, and not that of the next sentence as well.
+same parts wherever it stands: the rank of a word depends on nothing but what is around it, so that
+an edit leaves all cuts but those at its own place. The words before it have no say in its hash: an
+edited sentence gives its own beginning another rank, and not that of the next sentence as well.
 Tree-structured, this is how a treap (Seidel and Aragon 1996) keeps its shape; a fixed length has no
 such memory, and every cut after an edit moves.
 """

@@ -34,7 +34,7 @@ class Table:
     """See `plain_text`."""
 
 
-def table_of(store: Store, config: Config, *, variant: str, unit_id: str) -> Table:
+def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -> Table:
     """The table that the chunk `unit_id` of `variant` shows.
 
     Raises:

@@ -43,10 +43,10 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
-    from rag_assets.documents.renditions import NoTableError, table_of
+    from rag_assets.documents.renditions import NoTableError, table_of_unit
 
     try:
-        table = table_of(Store.of(config), config, variant=variant, unit_id=unit_id)
+        table = table_of_unit(Store.of(config), config, variant=variant, unit_id=unit_id)
     except NoTableError as error:
         raise CommandError(str(error)) from error
     return Answer(asdict(table), table.text)
