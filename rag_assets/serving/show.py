@@ -37,6 +37,8 @@ def run(options: argparse.Namespace) -> Answer:
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
+    if options.out is None and options.page is not None:
+        raise CommandError("--page is of a picture: name the file to write with --out")
     if options.out is None:
         return _table(config, variant=variant, unit_id=options.unit_id)
     return _picture(config, options, variant=variant)

@@ -85,3 +85,5 @@ def test_a_table_that_was_found_is_written_out(project, capsys, monkeypatch, tmp
     assert capsys.readouterr().out.strip() == IN_WORDS
     assert cli.main(["show", note]) == 1
     assert "shows no table" in capsys.readouterr().err
+    assert cli.main(["show", units["table"], "--page", "1"]) == 1
+    assert "with --out" in capsys.readouterr().err
