@@ -26,7 +26,7 @@ from bounds import Bound, at_least, dataset, equal, finish
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.documents import parse
-from rag_assets.documents.accounts import Accounts
+from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.parsers.description import ParserUnavailableError
 from rag_assets.retrieval.search import open_index
 from rag_assets.sources.files import refresh_document_files

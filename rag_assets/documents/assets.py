@@ -8,7 +8,7 @@ import dagster as dg
 from rag_assets import lineage, schemas
 from rag_assets.config import Config, VisionModel
 from rag_assets.documents import chunk, describe, parse
-from rag_assets.documents.accounts import Accounts
+from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.chunk import ChunkReport
 from rag_assets.documents.parse import ParseReport
 from rag_assets.store import Store

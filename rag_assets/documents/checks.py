@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from rag_assets import gates, quality, sync
 from rag_assets.config import Config
 from rag_assets.documents import completeness
-from rag_assets.documents.accounts import Accounts
+from rag_assets.documents.account_rows import Accounts
 from rag_assets.quality import Example, Measures, Profiler, Subject, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
 from rag_assets.store import Store

@@ -9,7 +9,7 @@ Three strategies:
 
 - `fixed`: as long as the limit allows, from the first word on.
 - `content`: within the limit as well, but cut at places that the text itself names
-  (`places.ranks`), so that an edit leaves the cuts before and after it alone. The overlap is taken
+  (`cuts.ranks`), so that an edit leaves the cuts before and after it alone. The overlap is taken
   from what stands before a cut and has no say in where the cut is: an edit in it changes one chunk
   more, and moves nothing.
 - `headers`: no chunk crosses into the next section; one that is too long is cut by content. (P4,
@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rag_assets.documents.cuts import in_formula, lowest, ranks
+from rag_assets.documents.cuts import IN_FORMULA, class_of, lowest, ranks
 from rag_assets.documents.headers import Headers, header_row
 from rag_assets.documents.passages import Block, Chunk, DocumentText, Region, sections, whole
 from rag_assets.documents.tokens import TokenCounter, Words
@@ -134,6 +134,11 @@ class _Cutter:
         """Tokens that are left beside the longest header of the region."""
         return self._budget - self._headers.most - self._headers.added(self._region)[1]
 
+    @property
+    def _room(self) -> int:
+        """Tokens that are left beside header and overlap."""
+        return self._least - self._overlap
+
     def _windows(self, first: int, end: int) -> Iterator[Chunk]:
         """Chunks of the words from `first` up to `end`, as long as the limit allows."""
         while first < end:
@@ -188,16 +193,30 @@ class _Cutter:
         return self._tokens(first, last) <= self._budget
 
     def _middle(self, first: int, last: int) -> int:
-        """Where the words from `first` up to `last`, which do not fit, are cut in two."""
-        before = self._words.before
+        """Where the words from `first` up to `last`, which do not fit, are cut in two.
+
+        If two chunks can hold them, both parts fit, unless that takes a worse place: a third chunk
+        would be one more that an edit changes.
+        """
         least = self._budget // LEAST_SHARE
+        place = self._lowest(first, last, least=least)
+        if place is None:
+            return first + 1 + lowest(self._ranks[first + 1 : last])
+        too_many = self._words.before[last] - self._words.before[first] - self._room
+        fitting = self._lowest(first, last, least=max(least, too_many))
+        if fitting and class_of(self._ranks[fitting]) == class_of(self._ranks[place]):
+            return fitting
+        return place
+
+    def _lowest(self, first: int, last: int, *, least: int) -> int | None:
+        """The best place that leaves so many tokens on both sides, if it parts no formula."""
+        before = self._words.before
         low = bisect_left(before, before[first] + least)
         high = bisect_right(before, before[last] - least)
-        if first < low < high:
-            place = low + lowest(self._ranks[low:high])
-            if not in_formula(self._ranks[place]):
-                return place
-        return first + 1 + lowest(self._ranks[first + 1 : last])
+        if not first < low < high:
+            return None
+        place = low + lowest(self._ranks[low:high])
+        return None if class_of(self._ranks[place]) == IN_FORMULA else place
 
     @cached_property
     def _ranks(self) -> np.ndarray:

@@ -1,10 +1,12 @@
 """Where a text may be cut so that an edit moves few cuts: places ranked by what stands there.
 
-Every word has a rank: a hash of the words around it, and before that how good a place it is. Cut
+Every word has a rank: a hash of the words from it on, and before that how good a place it is. Cut
 in two at the word of the lowest rank, and each part again until all fit, a text falls into the
-same parts wherever it stands: the rank of a word depends on nothing but its neighbours, so that an
-edit leaves all cuts but those at its own place. Tree-structured, this is how a treap (Seidel and
-Aragon 1996) keeps its shape; a fixed length has no such memory, and every cut after an edit moves.
+same parts wherever it stands: the rank of a word depends on nothing but what is around it, so that
+an edit leaves all cuts but those at its own place. The words before it have no say in its hash: an
+edited sentence gives its own beginning another rank, and not that of the next sentence as well.
+Tree-structured, this is how a treap (Seidel and Aragon 1996) keeps its shape; a fixed length has no
+such memory, and every cut after an edit moves.
 """
 
 import numpy as np
@@ -13,8 +15,8 @@ from rag_assets.documents.passages import DocumentText
 from rag_assets.documents.tokens import Words
 from rag_assets.schemas import HEADINGS
 
-BEFORE, AFTER = 2, 3
-"""Words on both sides of a place that its hash is made of; the word itself is one of them."""
+WORDS_HASHED = 5
+"""Words from a place on that its hash is made of."""
 ENDS_SENTENCE = ".!?:;"
 BLOCK, SENTENCE, WORD, IN_FORMULA = range(4)
 """How good a place is: a paragraph, a sentence or a word begins there, or a formula goes on."""
@@ -36,21 +38,21 @@ def lowest(rank: np.ndarray) -> int:
     return int(equal[len(equal) // 2])
 
 
-def in_formula(rank: np.uint64) -> bool:
-    """Whether a cut there would part a formula."""
-    return int(rank) >> 64 - CLASS_BITS == IN_FORMULA
+def class_of(rank: np.uint64) -> int:
+    """How good a place of that rank is: `BLOCK`, `SENTENCE`, `WORD` or `IN_FORMULA`."""
+    return int(rank) >> 64 - CLASS_BITS
 
 
 def _hashes(text: str, words: Words) -> np.ndarray:
-    """Polynomial hash of the characters around each word (Karp and Rabin 1987), well mixed."""
+    """Polynomial hash of the characters from each word on (Karp and Rabin 1987), well mixed."""
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.uint64)
     powers = _powers(BASE, len(codes))
     sums = np.zeros(len(codes) + 1, np.uint64)
     np.cumsum((codes + np.uint64(1)) * powers[:-1], out=sums[1:])
     count = len(words.starts)
     places = np.arange(count)
-    firsts = np.asarray(words.starts)[np.maximum(places - BEFORE, 0)]
-    ends = np.asarray(words.ends)[np.minimum(places + AFTER, count) - 1]
+    firsts = np.asarray(words.starts)
+    ends = np.asarray(words.ends)[np.minimum(places + WORDS_HASHED, count) - 1]
     inverses = _powers(pow(BASE, -1, 1 << 64), len(codes))
     return _mixed((sums[ends] - sums[firsts]) * inverses[firsts])
 

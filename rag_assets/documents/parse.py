@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from rag_assets import images, schemas, sync
 from rag_assets.config import Config
-from rag_assets.documents.accounts import Accounts, Copy, Entry
+from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
 from rag_assets.documents.files import SourceFile

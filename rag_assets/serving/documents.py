@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from rag_assets import schemas, sync
-from rag_assets.documents.accounts import Accounts
+from rag_assets.documents.account_rows import Accounts
 from rag_assets.serving.command import Answer, table
 from rag_assets.store import Store
 

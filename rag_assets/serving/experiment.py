@@ -43,7 +43,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Run, list or replay."""
-    from rag_assets.evaluation.experiments.designs import ExperimentError, experiment_of
+    from rag_assets.evaluation.experiments.design import ExperimentError
+    from rag_assets.evaluation.experiments.designs import experiment_of
 
     config = configuration.load()
     store = Store.of(config)

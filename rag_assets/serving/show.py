@@ -1,38 +1,63 @@
-"""`rag-assets show`: the page that a unit stands on, with the unit marked."""
+"""`rag-assets show`: the page that a unit stands on, with the unit marked; or its table."""
 
 import argparse
 from dataclasses import asdict
 from pathlib import Path
 
 from rag_assets import config as configuration
+from rag_assets.config import Config
 from rag_assets.serving.command import Answer, CommandError
 from rag_assets.serving.search import positive
 from rag_assets.store import Store
 
-SUMMARY = "draw the page that a unit stands on, with the unit marked"
+SUMMARY = "draw the page that a unit stands on, with the unit marked, or write out its table"
 EXAMPLES = """\
   rag-assets search "heat treatment of the rotor" --json     tells the unit_id of each hit
   rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --out page.png
-  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --page 21 --dpi 200 --out page.png"""
+  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --page 21 --dpi 200 --out page.png
+  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d       a table, a line for each row
+  rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --json      its cells and Markdown as well"""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("unit_id", help="a unit of a document, as search --json names it")
-    command.add_argument("--out", type=Path, required=True, help="file to write; it is replaced")
+    command.add_argument(
+        "--out",
+        type=Path,
+        help="PNG to write, replaced if it is there; a table's text unless given",
+    )
     command.add_argument("--variant", help="the variant that serves unless given")
     command.add_argument("--page", type=positive, help="of several pages; the first unless given")
     command.add_argument("--dpi", type=positive, default=120, help="dots per inch; 120")
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Draw the page and write it."""
-    from rag_assets.atomic import write_atomically
-    from rag_assets.documents.page_pictures import NoPictureError, picture_of
-
+    """Draw the page and write it, or write out the table."""
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
+    if options.out is None and options.page is not None:
+        raise CommandError("--page is of a picture: name the file to write with --out")
+    if options.out is None:
+        return _table(config, variant=variant, unit_id=options.unit_id)
+    return _picture(config, options, variant=variant)
+
+
+def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
+    from rag_assets.documents.renditions import NoTableError, table_of_unit
+
+    try:
+        table = table_of_unit(Store.of(config), config, variant=variant, unit_id=unit_id)
+    except NoTableError as error:
+        raise CommandError(str(error)) from error
+    return Answer(asdict(table), table.text)
+
+
+def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> Answer:
+    from rag_assets.atomic import write_atomically
+    from rag_assets.documents.page_pictures import NoPictureError, picture_of
+
     try:
         picture = picture_of(
             Store.of(config),

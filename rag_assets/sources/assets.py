@@ -39,6 +39,7 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
         report = files.refresh_document_files(
             store,
             project.sources.documents,
+            tables=project.sources.tables,
             allow_shrink=config.allow_shrink,
             log=lineage.logger_of(context),
             retry=config.retry_failed,

@@ -26,12 +26,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
-from rag_assets.config import DocumentSource
+from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import document_id, document_ids, fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.sources import media_types
 from rag_assets.sources.landing import land, landing
 from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look, look_of
+from rag_assets.sources.overlaps import without_rows
 from rag_assets.sources.places import SourceError
 from rag_assets.store import Store
 
@@ -310,6 +311,7 @@ def refresh_document_files(
     store: Store,
     sources: Sequence[DocumentSource],
     *,
+    tables: Sequence[TableSource] = (),
     allow_shrink: bool,
     log: Callable[[str], None],
     retry: bool = False,
@@ -319,6 +321,7 @@ def refresh_document_files(
     Args:
         store: Where `document_files` lies.
         sources: All document sources of the config; documents of others leave the manifest.
+        tables: All table sources of the config; the workbooks that they take are no documents.
         allow_shrink: Accept that a source lost more than half of its documents.
         log: Receives progress, one line at a time.
         retry: Also try again what failed on its own content.
@@ -334,6 +337,8 @@ def refresh_document_files(
             failures.append(_source_failure(source.name, str(error)))
             continue
         listings.append(listing)
+    listings = without_rows(listings, tables)
+    for listing in listings:
         failures.extend(_failures_of(listing))
     manifest = _Manifest(store, listings, failures, unreached, allow_shrink, log)
     seen = [[item.source.model_dump_json(), item.fingerprint] for item in listings]

@@ -79,7 +79,8 @@ class FileTables(Origin):
         """Workbooks whose sheets cannot be told, by the name of their tables."""
 
     @cached_property
-    def _tables(self) -> dict[str, TabularFile]:
+    def tables(self) -> dict[str, TabularFile]:
+        """By name; of a workbook no more is read than the names of its sheets."""
         stems = [Path(entry.uri).stem for entry in self.listing.entries]
         tables: dict[str, TabularFile] = {}
         for found, stem in zip(self.listing.entries, stems, strict=True):
@@ -96,7 +97,7 @@ class FileTables(Origin):
 
     @override
     def names(self) -> list[str]:
-        return sorted(self._tables)
+        return sorted(self.tables)
 
     @override
     def may_hold(self, table: str) -> bool:
@@ -108,19 +109,19 @@ class FileTables(Origin):
 
     @override
     def observed(self, table: str, *, increment: Increment | None) -> str | None:
-        settled = self.listing.is_settled(self._tables[table].entry)
+        settled = self.listing.is_settled(self.tables[table].entry)
         return self.glance(table, increment=increment) if settled else None
 
     @override
     def glance(self, table: str, *, increment: Increment | None) -> str:
-        return fingerprint(*self._tables[table].entry.look)
+        return fingerprint(*self.tables[table].entry.look)
 
     @override
     def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
         import dlt
         from dlt.sources.filesystem import filesystem
 
-        found = self._tables[table]
+        found = self.tables[table]
         if found.entry.problem:
             raise SourceError(found.entry.problem)
         schemas: list[pa.Schema] = []

@@ -7,7 +7,7 @@ import pytest
 from rag_assets.config import Variant
 from rag_assets.documents import checks, parsers
 from rag_assets.documents.account import Account, measured, named, ranges
-from rag_assets.documents.accounts import Accounts
+from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.elements import Element
 from rag_assets.quality.decoding import garbled_letters
 from rag_assets.serving import documents

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.documents.accounts import Accounts
+from rag_assets.documents.account_rows import Accounts
 from rag_assets_tests.documents.making import Project
 
 DATA = Path(

@@ -1,7 +1,10 @@
 """Pages without a text layer: found page by page, read in order, with what is known of each."""
 
+import csv
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +22,23 @@ SWEDISH = (
     "<p>Den deklarerade enheten för materialet är ett kilogram, och faktorn anges för var och en "
     "av de egenskaper som står nedan.</p><p>Ett stycke är en helhet som kan räknas.</p>"
 )
+STAND_IN = """\
+#!{python}
+import sys
+if "--version" in sys.argv:
+    sys.exit(print("tesseract 5.3.0\\n leptonica-1.82.0"))
+if "--list-langs" in sys.argv:
+    sys.exit(print('List of available languages in "/usr/share/tessdata/" (2):\\neng\\nswe'))
+*_, languages, _, dots, table = sys.argv[1:]
+head = sys.stdin.buffer.read(15)
+if not {{*languages.split("+")}} <= {{"eng", "swe"}}:
+    sys.exit("Failed loading language 'xxx'\\nTesseract couldn't load any languages!")
+assert head.startswith(b"P6\\n1653 2339\\n"), head
+assert (dots, table) == ("200", "tsv"), sys.argv
+sys.stdout.write(open({table!r}, encoding="utf-8").read())
+"""
+"""What Tesseract 5.3 said of `two_columns`, scanned; like it, the program takes PPM from stdin."""
+RECORDED = Path(__file__).parent / "recorded" / "tesseract.tsv"
 TESSERACT = os.environ.get("RAG_ASSETS_TESSERACT") or shutil.which("tesseract")
 
 
@@ -176,6 +196,47 @@ def test_another_engine_reads_only_the_scans_again(project):
     after = project.elements("plain.pdf")
     assert [row["row_fingerprint"] for row in after] == [row["row_fingerprint"] for row in before]
     assert project.parse().contents == 0
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """A program that answers as Tesseract did."""
+    program = tmp_path / "stand_in_tesseract"
+    program.write_text(STAND_IN.format(python=sys.executable, table=str(RECORDED)))
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_what_tesseract_says_of_itself_is_understood(stand_in):
+    parser = tesseract.parser(command=stand_in, languages=["en", "sv"])
+    assert parser.missing() is None
+    assert parser.version == "tesseract r1 tesseract 5.3.0 eng+swe"
+    finnish = tesseract.parser(command=stand_in, languages=["en", "fi"])
+    assert finnish.missing() == "it has no data of the language fin"
+
+
+def test_the_table_of_tesseract_becomes_paragraphs_column_by_column(tmp_path, stand_in):
+    path = scanned(tmp_path / "scan.pdf", two_columns(tmp_path / "source.pdf"))
+    elements = from_json(tesseract.parse(str(path), None, command=stand_in, languages=["en", "sv"]))
+    title, first, *_ = elements
+    assert title.text == "Material properties / Materialegenskaper"
+    assert title.box == pytest.approx((61.2, 57.6, 414.4, 75.2), abs=0.1)
+    assert first.text.startswith("The declared unit of the material is one kilogram, and")
+    text = " ".join(element.text for element in elements)
+    assert text.index("can be counted") < text.index("Den deklarerade enheten för materialet")
+    with RECORDED.open(encoding="utf-8") as table:
+        rows = csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE)
+        words = [row for row in rows if row["text"]]
+    assert sorted(text.split()) == sorted(row["text"] for row in words)
+    of_title = [(float(row["conf"]), len(row["text"])) for row in words[:4]]
+    mean = sum(conf * letters for conf, letters in of_title) / sum(n for _, n in of_title)
+    assert title.confidence == pytest.approx(mean / 100, abs=1e-4)
+
+
+def test_tesseract_that_fails_is_quoted(tmp_path, stand_in):
+    path = scanned(tmp_path / "scan.pdf", pdf(tmp_path / "source.pdf", ["<p>Seen.</p>"]))
+    with pytest.raises(RuntimeError, match=r"ended with 1: Failed loading language 'xxx' Tess"):
+        tesseract.parse(str(path), None, command=stand_in, languages=["xxx"])
 
 
 @pytest.mark.skipif(not TESSERACT, reason="there is no tesseract: name it in RAG_ASSETS_TESSERACT")

@@ -197,7 +197,7 @@ def test_pymupdf_keeps_a_formula_as_text_and_picture():
     page = SimpleNamespace(page_number=1, boxes=[box], fulltext=[])
     picture = Image.of(b"png", media_type="image/png", width=2, height=1)
     view = SimpleNamespace(picture=lambda number, place: picture)
-    (formula,) = pymupdf_parser._elements(page, view)
+    (formula,) = pymupdf_parser._elements(page, view, [])
     assert (formula.type, formula.text, formula.image) == ("formula", "E = mc²", picture)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.documents.passages import DocumentText
-from rag_assets_tests.documents.test_chunking import PARTS, block, cut
+from rag_assets_tests.documents.test_chunking import PARTS, block, cut, word_piece
 
 SECTIONS = st.lists(st.lists(PARTS, max_size=4), min_size=1, max_size=5)
 VOCABULARY = ("steel", "plate", "was", "bent", "until", "it", "broke", "at", "the", "weld", "grain")
@@ -74,6 +74,29 @@ def test_content_leaves_all_chunks_but_those_at_the_edit(seed, overlap):
     changed = [text for text in texts(after) if text not in held]
     assert len(held) > 40
     assert len(changed) <= 4
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_section_that_two_chunks_hold_is_cut_in_two_and_an_edit_changes_no_third(seed):
+    counter = word_piece()
+    size, overlap = 400, 20
+    room = size - counter.special - overlap
+    texts = paragraphs(40, seed=seed)
+    before = texts[:1]
+    while counter.count(" ".join([*before, texts[len(before)]])) < 1.5 * room:
+        before.append(texts[len(before)])
+    drawn = random.Random(seed)
+    place = drawn.randrange(len(before))
+    sentences = before[place].split(". ")
+    sentences[drawn.randrange(len(sentences))] = "It was bent once more at the weld"
+    after = [*before[:place], ". ".join(sentences), *before[place + 1 :]]
+
+    def chunks_of_section(parts):
+        sections = [[(part, "text") for part in parts], [("Rolled.", "text")]]
+        chunks = cut(blocks_of(sections), strategy="headers", size=size, overlap=overlap)
+        return [chunk.text for chunk in chunks if chunk.section_path == ("0 Head",)]
+
+    assert len(chunks_of_section(before)) == len(chunks_of_section(after)) == 2
 
 
 def test_text_that_repeats_itself_is_cut_in_few_steps():

@@ -1,10 +1,18 @@
 """What counts as a table, and cells from words alone."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.documents.parsers.tables import Word, grid_of, spanned_grid, table_of
+from rag_assets.documents.parsers.tables import (
+    Word,
+    grid_of,
+    made_whole,
+    spanned_grid,
+    table_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +79,54 @@ def test_a_grid_of_words_is_found_again(rows):
     grid, spans = grid_of(words(rows, columns=columns))
     assert [tuple(row) for row in grid] == rows
     assert spans == []
+
+
+BOXES = [
+    [(100 * column, 20 * row, 100 * column + 100, 20 * row + 20) for column in range(3)]
+    for row in range(3)
+]
+"""Three rows of three cells, 100 points wide and 20 high."""
+
+
+def words_at(*placed):
+    return [Word(text, (x0, y0, x1, y0 + 10)) for text, x0, y0, x1 in placed]
+
+
+def test_words_over_a_line_with_nothing_beside_them_are_a_wide_cell():
+    words = words_at(
+        ("Mechanical", 60, 5, 97),
+        ("strength", 98, 5, 150),
+        ("Steel", 5, 25, 40),
+        ("Yield", 105, 25, 140),
+    )
+    texts = [["Mechanical s", "trength", ""], ["Steel", "Yield", None], ["", "", ""]]
+    assert made_whole(texts, BOXES, words) == (
+        [["Mechanical strength", "", ""], ["Steel", "Yield", ""], ["", "", ""]],
+        [(0, 0, 1, 2)],
+    )
+
+
+def test_a_word_that_hangs_over_into_a_filled_cell_stays_where_most_of_it_is():
+    words = words_at(("inhomogeneous", 5, 5, 110), ("Fuel", 130, 5, 160), ("x", 205, 5, 210))
+    texts = [["inhomogeneo", "us Fuel", "x"], *[["", "", ""]] * 2]
+    cells, spans = made_whole(texts, BOXES, words)
+    assert cells[0] == ["inhomogeneous", "Fuel", "x"]
+    assert spans == []
+
+
+def test_lines_of_one_wide_cell_are_read_one_after_the_other():
+    words = words_at(
+        ("A", 105, 1, 115), ("heading", 116, 1, 230), ("of", 150, 9, 160), ("two", 161, 9, 240)
+    )
+    texts = [["", "A head", "ing"], *[["", "", ""]] * 2]
+    words = [replace(word, box=(*word.box[:3], word.box[1] + 8)) for word in words]
+    cells, spans = made_whole(texts, BOXES, words)
+    assert cells[0] == ["", "A heading of two", ""]
+    assert spans == [(0, 1, 1, 2)]
+
+
+def test_a_grid_that_cuts_no_word_is_left_alone():
+    words = words_at(("Steel", 5, 5, 101), ("Yield", 105, 5, 140))
+    texts = [["Steel", "Yield", None], ["a\nb", "", ""], ["", "", ""]]
+    assert made_whole(texts, BOXES, words) == ([["Steel", "Yield", ""], *texts[1:]], [])
+    assert made_whole([], [], words) == ([], [])

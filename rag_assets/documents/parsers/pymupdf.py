@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 from rag_assets.documents.elements import Box, Element, clean, prose_of, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.page_view import PageView
-from rag_assets.documents.parsers.tables import table_of
+from rag_assets.documents.parsers.tables import Word, made_whole, table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="pymupdf",
-    revision=2,
+    revision=3,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     instead="pdfium",
@@ -90,8 +90,21 @@ def parse(path: str, pages: list[int] | None) -> Json:
         for number in wanted or range(len(document)):
             _uncrop(document, number)
         layout = parse_document(document, pages=wanted, use_ocr=False, force_text=True)
+        words = {page.page_number: _words(document, page) for page in layout.pages or ()}
     with PageView(path) as view:
-        return to_json(element for page in layout.pages or () for element in _elements(page, view))
+        return to_json(
+            element
+            for page in layout.pages or ()
+            for element in _elements(page, view, words[page.page_number])
+        )
+
+
+def _words(document: "Document", page: "PageLayout") -> list[Word]:
+    """The words of a page with a table."""
+    if not any(box.boxclass == "table" for box in page.boxes):
+        return []
+    found = document[page.page_number - 1].get_text("words")
+    return [Word(text, (x0, y0, x1, y1)) for x0, y0, x1, y1, text, *_ in found]
 
 
 @cache
@@ -133,13 +146,13 @@ def _uncrop(document: "Document", number: int) -> None:
     document.xref_set_key(page.xref, "CropBox", "null")
 
 
-def _elements(page: "PageLayout", view: PageView) -> Iterator[Element]:
+def _elements(page: "PageLayout", view: PageView, words: Sequence[Word]) -> Iterator[Element]:
     lost = _lost_lines(page)
     for block in page.boxes:
         kind = TYPES.get(block.boxclass, "text")
         box = (block.x0, block.y0, block.x1, block.y1)
         if kind == "table":
-            yield _table(block, page=page.page_number, box=box)
+            yield _table(block, words, page=page.page_number, box=box)
             continue
         lines = _lines(block)
         if found := [line for line in lost if _is_inside(line, box)]:
@@ -186,9 +199,12 @@ def _is_inside(line: Line, place: Sequence[float]) -> bool:
     return place[0] <= (x0 + x1) / 2 <= place[2] and place[1] <= (y0 + y1) / 2 <= place[3]
 
 
-def _table(block: "LayoutBox", *, page: int, box: Box) -> Element:
+def _table(block: "LayoutBox", words: Sequence[Word], *, page: int, box: Box) -> Element:
     """A table, or text that was taken for one; the grid of the layout knows no wide cells."""
-    return table_of((block.table or {}).get("extract") or [], page=page, box=box)
+    found = block.table or {}
+    texts, boxes = found.get("extract") or [], found.get("cells") or []
+    cells, spans = made_whole(texts, boxes, words)
+    return table_of(cells, page=page, box=box, spans=spans)
 
 
 def _is_code(line: Line) -> bool:

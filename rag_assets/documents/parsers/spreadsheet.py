@@ -1,7 +1,7 @@
 """XLSX among the documents: each sheet a heading and a table, so that no workbook is lost.
 
 Sheets that are records row by row are better named under `sources.tables`: there each row is a
-unit of its own, with its headings in plain words.
+unit of its own, with its headings in plain words. A workbook that is named there is no document.
 """
 
 from bisect import bisect_left

@@ -7,7 +7,7 @@ least two rows and two columns, enough of its cells are filled, and its rows agr
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,10 @@ FEWEST_AGREEING = 0.5
 
 PHRASE_GAP = 0.6
 """Distance between two words, in heights of type, from which they may stand in two columns."""
+WORD_GAP = 0.35
+"""Distance between two words, in heights of type, up to which they surely go on in one cell."""
+OVERHANG = 0.1
+"""How far a word may reach over the line between two columns, in heights of type."""
 COLUMN_GAP = 0.25
 """Width, in heights of type, of a strip between two columns."""
 MOST_CROSSING = 0.15
@@ -133,6 +137,66 @@ def grid_of(words: Sequence[Word]) -> tuple[list[list[str]], list[Span]]:
             line[first] = f"{line[first]} {phrase.text}".lstrip()
         cells.append(line)
     return cells, spans
+
+
+def made_whole(
+    texts: Sequence[Sequence[str | None]], boxes: Sequence[Sequence[Box]], words: Sequence[Word]
+) -> tuple[list[list[str]], list[Span]]:
+    """A grid whose lines were drawn through words, without words cut in two.
+
+    Words that run over a line between columns, with nothing else beside them, are a cell that
+    reaches over these columns; otherwise each is of the column that holds its middle.
+
+    Args:
+        texts: The text of each cell, letters cut off at its edges.
+        boxes: The places of the cells.
+        words: Those of the page.
+
+    Returns:
+        The cells, and those that reach over several columns.
+    """
+    cells = [[text or "" for text in row] for row in texts]
+    spans: list[Span] = []
+    for place, row in enumerate(boxes):
+        inside = [word for word in words if _holds(row, word)]
+        edges = [box[0] for box in row[1:]]
+        if not any(first < last for first, last in (_columns(word, edges) for word in inside)):
+            continue
+        lines = _lines(inside)
+        wide = _wide(lines, edges)
+        starts = {column: first for first, last in wide for column in range(first, last + 1)}
+        cells[place] = [""] * len(row)
+        for word in chain.from_iterable(lines):
+            column = bisect_right(edges, (word.box[0] + word.box[2]) / 2)
+            column = starts.get(column, column)
+            cells[place][column] = f"{cells[place][column]} {word.text}".lstrip()
+        spans += [(place, first, 1, last - first + 1) for first, last in sorted(wide)]
+    return cells, spans
+
+
+def _wide(lines: Sequence[Sequence[Word]], edges: Sequence[float]) -> set[tuple[int, int]]:
+    """First and last column of what runs over the lines of a row and has nothing beside it."""
+    height = median(word.box[3] - word.box[1] for line in lines for word in line)
+    phrases = chain.from_iterable(_phrases(line, gap=WORD_GAP * height) for line in lines)
+    reaches = {_columns(phrase, edges) for phrase in phrases}
+    return {
+        (first, last)
+        for first, last in reaches
+        if first < last and not any(a <= last and first <= b for a, b in reaches - {(first, last)})
+    }
+
+
+def _holds(row: Sequence[Box], word: Word) -> bool:
+    """Whether the middle of `word` lies in a row of cells."""
+    x, y = (word.box[0] + word.box[2]) / 2, (word.box[1] + word.box[3]) / 2
+    return row[0][0] <= x <= row[-1][2] and row[0][1] <= y < row[0][3]
+
+
+def _columns(word: Word, edges: Sequence[float]) -> tuple[int, int]:
+    """The first and the last column that `word` reaches into."""
+    overhang = OVERHANG * (word.box[3] - word.box[1])
+    first = bisect_right(edges, word.box[0] + overhang)
+    return first, max(first, bisect_left(edges, word.box[2] - overhang))
 
 
 def _lines(words: Sequence[Word]) -> list[list[Word]]:

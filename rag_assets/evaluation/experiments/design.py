@@ -35,6 +35,10 @@ ALL_FIVE = {
 """F1 as the thesis computed it: of mean precision and mean recall."""
 
 
+class ExperimentError(Exception):
+    """An experiment cannot be run; the message says why and what to do."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
     """One way to search that is compared with others."""

@@ -22,16 +22,12 @@ from rag_assets.config import (
 )
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.experiments import papers, thesis
-from rag_assets.evaluation.experiments.design import Design
+from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
 from rag_assets.evaluation.experiments.parser_comparison import available, parser_comparison
 from rag_assets.evaluation.gold import Places
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
-
-
-class ExperimentError(Exception):
-    """An experiment cannot be run; the message says why and what to do."""
 
 
 def variants_of(config: Config, name: str) -> list[str]:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas, sync
 from rag_assets.config import Config, ParserComparisonExperiment
 from rag_assets.documents import outlines
-from rag_assets.documents.files import SourceFile, SourceReader
+from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.documents.outlines import Entry
 from rag_assets.documents.parse import FILE_COLUMNS, MEMORY_A_WORKER
 from rag_assets.documents.parsers import pdf_parser, unavailable
@@ -32,6 +32,7 @@ from rag_assets.evaluation.experiments.design import (
     Appendix,
     Arm,
     Design,
+    ExperimentError,
     Figure,
     Layout,
 )
@@ -144,7 +145,11 @@ class _Comparison:
     paths: Mapping[str, str]
 
     def appendices(self) -> list[Appendix]:
-        """All tables; none where the sources hold no PDF."""
+        """All tables; none where the sources hold no PDF.
+
+        Raises:
+            ExperimentError: A PDF is not as it was when it was listed.
+        """
         files = self._files()
         if not files:
             return []
@@ -153,7 +158,11 @@ class _Comparison:
         with TemporaryDirectory(dir=self._scratch()) as folder:
             copies = self._copies(files, Path(folder))
             entries = _outlines(copies)
-            speeds = {name: self._speed(name, copies) for name in self.parsers}
+            longest, pages = self._longest(ids)
+            sample = list(range(1, min(pages, self.settings.sample_pages) + 1))
+            speeds = {
+                name: self._speed(name, copies[longest], pages=sample) for name in self.parsers
+            }
         return [
             self._kept(elements, ids),
             _headings(elements, entries),
@@ -163,8 +172,8 @@ class _Comparison:
                 about=f"One warm worker on one core, the first {self.settings.sample_pages} pages "
                 "of the longest PDF.",
                 rows=[
-                    {"parser": name, "pages": pages, "pages a second": f"{rate:.2f}"}
-                    for name, (pages, rate) in speeds.items()
+                    {"parser": name, "pages": len(sample), "pages a second": f"{rate:.2f}"}
+                    for name, rate in speeds.items()
                 ],
             ),
         ]
@@ -193,7 +202,13 @@ class _Comparison:
         sources = {source.name: source for source in self.config.sources.documents}
         copies = {file.document_id: folder / f"{file.document_id}.pdf" for file in files}
         for file in files:
-            SourceReader(sources[file.source]).fetch(file, to=copies[file.document_id])
+            try:
+                SourceReader(sources[file.source]).fetch(file, to=copies[file.document_id])
+            except FetchError as error:
+                raise ExperimentError(
+                    f"{file.uri} {error}; refresh, then compare the parsers again: all of them "
+                    "must have read the same file"
+                ) from error
         return copies
 
     def _kept(self, elements: Mapping[str, pa.Table], documents: Sequence[str]) -> Appendix:
@@ -264,18 +279,28 @@ class _Comparison:
                         found[ids[place]].append(Quote(gold.quote, gold.page))
         return found
 
-    def _speed(self, name: str, copies: Mapping[str, Path]) -> tuple[int, float]:
-        """Pages, and how many a second, of the longest PDF."""
+    def _longest(self, documents: Sequence[str]) -> tuple[str, int]:
+        """The document with most pages by the accounts, and how many: at least one."""
+        pages = dict.fromkeys(documents, 1)
+        for name in self.parsers:
+            accounts = self.store.read_keys(
+                schemas.accounts_table(name),
+                column="document_id",
+                keys=documents,
+                columns=["document_id", "pages"],
+            )
+            for row in accounts.to_pylist():
+                pages[row["document_id"]] = max(pages[row["document_id"]], row["pages"] or 0)
+        return max(pages.items(), key=lambda pair: pair[1])
+
+    def _speed(self, name: str, file: Path, *, pages: Sequence[int]) -> float:
+        """Pages a second; 0 if they cannot be parsed."""
         settings = self.config.parsers[name]
         parser = pdf_parser(settings)
-        file, length = max(
-            ((path, _length(path)) for path in copies.values()), key=lambda pair: pair[1]
-        )
-        pages = list(range(1, min(length, self.settings.sample_pages) + 1))
         seconds = settings.seconds_per_task + len(pages) * settings.seconds_per_page
         with Pool(size=1, memory_bytes=MEMORY_A_WORKER) as pool:
             for some in ([1], pages):
-                arguments = {"pages": some, **parser.options}
+                arguments = {"pages": list(some), **parser.options}
                 started = monotonic()
                 pool.submit(
                     Task(
@@ -290,7 +315,7 @@ class _Comparison:
                 )
                 ((_, outcome),) = pool.finished()
                 taken = monotonic() - started
-        return len(pages), len(pages) / taken if isinstance(outcome, Done) else 0.0
+        return len(pages) / taken if isinstance(outcome, Done) else 0.0
 
 
 def _counts(elements: pa.Table) -> Row:
@@ -368,10 +393,3 @@ def _entries(values: Sequence[object]) -> Iterator[Entry]:
     for value in values:
         assert isinstance(value, dict)
         yield Entry(**value)
-
-
-def _length(path: Path) -> int:
-    import pypdfium2
-
-    with pypdfium2.PdfDocument(path) as document:
-        return len(document)

@@ -9,7 +9,8 @@ import pyarrow as pa
 from rag_assets import sync
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
-from rag_assets.evaluation.experiments.designs import ExperimentError, design_of, questions_of
+from rag_assets.evaluation.experiments.design import ExperimentError
+from rag_assets.evaluation.experiments.designs import design_of, questions_of
 from rag_assets.evaluation.experiments.results import Record
 from rag_assets.evaluation.experiments.run import bench_of, versions
 from rag_assets.store import Store

@@ -17,9 +17,15 @@ from rag_assets import sync
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, Bench
-from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Design, Slice, length_slices
-from rag_assets.evaluation.experiments.designs import (
+from rag_assets.evaluation.experiments.design import (
+    CUTOFFS,
+    TOP_N,
+    Design,
     ExperimentError,
+    Slice,
+    length_slices,
+)
+from rag_assets.evaluation.experiments.designs import (
     design_of,
     experiment_of,
     questions_of,

@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
+from rag_assets.evaluation.experiments.design import ExperimentError
+from rag_assets.evaluation.experiments.parser_comparison import _Comparison
 from rag_assets.evaluation.experiments.results import runs
 from rag_assets.serving import cli
 from rag_assets.store import Store
@@ -124,3 +126,30 @@ def test_nothing_is_measured_again_while_nothing_changed(project, monkeypatch, c
     assert cli.main(["experiment", "parser_comparison", "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)["experiments"]
     assert found["is_new"] is False
+
+
+def test_the_longest_document_is_told_by_the_accounts(project):
+    comparison, [*documents] = comparison_of(project)
+    assert comparison._longest(documents) == (documents[0], 3)
+    assert comparison._longest(["unknown"]) == ("unknown", 1)
+
+
+def test_a_file_that_changed_since_is_named_with_the_remedy(project):
+    comparison, _ = comparison_of(project)
+    path = project / "documents" / "report1.pdf"
+    before = path.read_bytes()
+    path.write_bytes(before + b" ")
+    try:
+        with pytest.raises(ExperimentError, match=r"report1\.pdf changed .*; refresh, then"):
+            comparison.appendices()
+    finally:
+        path.write_bytes(before)
+
+
+def comparison_of(project):
+    """What the experiment measures beside retrieval, and the ids of the documents."""
+    config = configuration.load(project / "rag_assets.yaml")
+    store = Store.of(config)
+    settings = config.experiments["parser_comparison"]
+    comparison = _Comparison(store, config, settings, ["pymupdf", "pdfium"], [], {})
+    return comparison, [file.document_id for file in comparison._files()]

@@ -1,0 +1,130 @@
+"""Tables in plain text: a line for each row, in which every cell follows the name of its column.
+
+Nothing of it is stored: it follows from the cells and from which of them are wide. A cell of the
+header that reaches over several columns names each of them, and a cell of the body that reaches
+over several rows stands in each.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from rag_assets.config import Config
+from rag_assets.documents.elements import Cells, Span
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.store import Store, quoted
+
+
+class NoTableError(Exception):
+    """A unit shows no table; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table that a unit shows, whole, also where the unit is a part of it."""
+
+    uri: str
+    """The document, below its source root."""
+    page: int | None
+    cells: Cells
+    spans: tuple[Span, ...]
+    markdown: str
+    text: str
+    """See `plain_text`."""
+
+
+def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -> Table:
+    """The table that the chunk `unit_id` of `variant` shows.
+
+    Raises:
+        NoTableError: There is no such chunk, or it shows no table.
+        MissingTableError: The variant was never built.
+    """
+    names = config.tables_of(variant)
+    columns = ["document_id", "element_start", "element_end"]
+    units = store.read(names.chunks, columns=columns, where=f"chunk_id = {quoted(unit_id)}")
+    if not units.num_rows:
+        raise NoTableError(
+            f"{unit_id} is no chunk of the variant {variant}: name the variant that found it with "
+            "--variant"
+        )
+    unit = units.to_pylist()[0]
+    found = store.read(
+        names.elements,
+        columns=["page", "text", "cells", "spans"],
+        where=f"document_id = {quoted(unit['document_id'])} AND type = 'table' "
+        f"AND `index` BETWEEN {unit['element_start']} AND {unit['element_end']}",
+    ).to_pylist()
+    if not found:
+        raise NoTableError(f"{unit_id} shows no table: name a file with --out to see its page")
+    file = store.read_keys(
+        DOCUMENT_FILES_TABLE, column="document_id", keys=[unit["document_id"]], columns=["uri"]
+    )
+    if not file.num_rows:
+        raise NoTableError("the unit's document is gone from its source: refresh the index")
+    element = found[0]
+    cells = tuple(map(tuple, json.loads(element["cells"] or "[]")))
+    spans = tuple(map(tuple, json.loads(element["spans"] or "[]")))
+    return Table(
+        uri=file["uri"][0].as_py(),
+        page=element["page"],
+        cells=cells,
+        spans=spans,
+        markdown=element["text"],
+        text=plain_text(cells, spans=spans) or element["text"],
+    )
+
+
+def plain_text(cells: Cells, *, spans: Sequence[Span] = ()) -> str:
+    """A table in words: `Steel: S355; Yield strength: 355 MPa`, a line for each row.
+
+    A row with one cell alone, such as a title or a heading inside the table, is a line of its own,
+    and so are the names of columns in which nothing stands.
+
+    Args:
+        cells: The rows; the text of a wide cell stands in its first place alone.
+        spans: The wide cells.
+    """
+    depth = _header_rows(cells, spans)
+    grid = [list(row) for row in cells]
+    for row, column, rows, columns in spans:
+        across = range(column, column + columns) if row < depth else (column,)
+        for down in range(row, row + rows):
+            for place in across:
+                grid[down][place] = cells[row][column]
+    titles = [row for row in range(depth) if _is_alone(cells[row])]
+    header = [grid[row] for row in range(depth) if row not in titles]
+    names = [", ".join(dict.fromkeys(filter(None, column))) for column in zip(*header, strict=True)]
+    body = [(row, _is_alone(row)) for row in grid[depth:]]
+    said = [any(column) for column in zip(*(row for row, alone in body if not alone), strict=True)]
+    unsaid = [name for name, is_said in zip_longest(names, said) if name and not is_said]
+    return "\n".join(
+        [
+            *("".join(cells[row]) for row in titles),
+            *(["; ".join(unsaid)] if unsaid else []),
+            *("".join(row) if alone else _line(row, names=names) for row, alone in body),
+        ]
+    ).strip("\n")
+
+
+def _header_rows(cells: Cells, spans: Sequence[Span]) -> int:
+    """How many rows name columns: below a wide cell or a title there is another one."""
+    depth = 1
+    for row, cell_row in enumerate(cells):
+        if row == depth:
+            break
+        of_row = [(rows, columns) for place, _, rows, columns in spans if place == row]
+        if _is_alone(cell_row) or any(columns > 1 for _, columns in of_row):
+            depth = row + 2
+        depth = max([depth, *(row + rows for rows, _ in of_row)])
+    return max(min(depth, len(cells) - 1), 0)
+
+
+def _is_alone(row: Sequence[str]) -> bool:
+    return sum(map(bool, row)) == 1
+
+
+def _line(row: Sequence[str], *, names: Sequence[str]) -> str:
+    named = zip(names or [""] * len(row), row, strict=True)
+    return "; ".join(f"{name}: {text}" if name else text for name, text in named if text)
