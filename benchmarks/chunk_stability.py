@@ -28,10 +28,6 @@ from rag_assets.documents.chunking import chunks_of
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 
 CHARACTERS = 2_000_000
-RARELY = 0.01
-"""Share of the edits that may change more than their strategy promises."""
-MOST = 3
-"""Texts that even such an edit has embedded again."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 NEW = (
     "The specimens were polished once more before the last test.",
@@ -48,7 +44,7 @@ class Cutting:
     size: int
     overlap: int
     limit: int | None = None
-    """Texts embedded again for an edit."""
+    """Texts embedded again for an edit, at most."""
 
 
 CUTTINGS: Mapping[str, Cutting] = {
@@ -138,12 +134,7 @@ def measure(
         of_sections = " and ".join(f"{count}" for count in outcome.sections.values())
         print(f"    {outcome.texts} texts ({of_sections} of a section): {outcome.edit.what}")
     yield at_most(f"{name}: texts for an edit, mean", mean, cutting.limit)
-    yield at_most(
-        f"{name}: share of edits with more than {cutting.limit} texts",
-        len(beyond) / len(found),
-        RARELY,
-    )
-    yield at_most(f"{name}: texts for an edit, most", most, MOST)
+    yield at_most(f"{name}: texts for an edit, most", most, cutting.limit)
 
 
 def main() -> None:
