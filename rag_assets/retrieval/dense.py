@@ -8,7 +8,6 @@ filter gives the same numbers to the last bit.
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
+from rag_assets.retrieval.threads import side_by_side
 from rag_assets.store import ANN_PROBES, ROW_ID
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         rows = slice(bounds[place], bounds[place + 1])
         np.vecdot(vectors[rows], queries[0], out=products[rows])
 
-    with ThreadPoolExecutor(parts) as pool:
-        list(pool.map(part, range(parts)))
+    side_by_side(part, range(parts))
     return products[None]
 
 

@@ -337,8 +337,7 @@ class Index:
         left, parts = set(unit_ids), []
         for table in list(self._tables.values()):
             here = table.held(left)
-            lacking = {*MARKS}.difference(table.dataset.schema.names)
-            known = [column for column in columns if column not in lacking]
+            known = [column for column in columns if column in table.columns]
             parts.append(table.read(here, columns=known))
             left -= here
             if not left:
