@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from rag_assets.store import ROW_ID, is_searched_exactly, rows_of
 
 if TYPE_CHECKING:
     from lance import LanceDataset
+    from lance.dataset import FieldStatistics
     from lancedb.table import Table as LanceTable
 
 SEARCH_THREADS = 4
@@ -184,9 +185,11 @@ class UnitTable:
 
     def _bytes_of(self, columns: Sequence[str]) -> int:
         """What `columns` take on disk."""
-        named = {field.id(): field.name() for field in self.dataset.lance_schema.fields()}
-        stats = self.dataset.stats.data_stats().fields
-        return sum(one.bytes_on_disk for one in stats if named.get(one.id) in columns)
+        fields = self.dataset.lance_schema.fields()
+        chosen = [field for field in fields if field.name() in columns]
+        ids = {part.id() for field in chosen for part in (field, *field.children())}
+        stats = cast("list[FieldStatistics]", self.dataset.stats.data_stats().fields)
+        return sum(one.bytes_on_disk for one in stats if one.id in ids)
 
     @cached_property
     def _has_text_index(self) -> bool:
