@@ -67,6 +67,7 @@ class SyntheticIndex:
         index = open_index(self.store, self.config, VARIANT, encoder=encoder)
         for retriever in ("hybrid", "hybrid_late_fusion"):
             index.search("what warms up", retriever=retriever)
+            index.search_many(["what warms up"], retriever=retriever)
         return index
 
     def queries(self, count: int) -> list[str]:
