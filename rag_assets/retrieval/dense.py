@@ -83,7 +83,7 @@ class Vectors:
         """
         last = np.array([np.partition(row, -depth)[-depth] for row in similarities])
         least = last - ROUNDING * np.linalg.norm(queries, axis=1)
-        near = np.flatnonzero(similarities >= least.astype(np.float32)[:, None])
+        near = np.flatnonzero(similarities >= least[:, None])
         asked, found = np.divmod(near, len(self.rows))
         scores: list[float] = []
         for start in range(0, len(near), PAIRS_AT_ONCE):
@@ -116,10 +116,7 @@ def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def cosines(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Cosine similarity of each of `queries` (n, d) with its one of `vectors` (n, d).
-
-    It is a float64 in [-1, 1].
-    """
+    """Cosine similarity of each query with one vector, both (n, d), as (n,) float64 in [-1, 1]."""
     one, other = queries.astype(np.float64), vectors.astype(np.float64)
     lengths = np.sqrt((one * one).sum(axis=1)) * np.sqrt((other * other).sum(axis=1))
     return np.clip((one * other).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny), -1, 1)

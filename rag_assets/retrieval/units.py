@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 SEARCH_THREADS = 4
 """Searches of a batch at a time, where LanceDB answers them one by one: 1.8 times the queries a
 second of one thread on two cores."""
-
-
 HELD_BYTES = 128 * 2**20
 """Units that take up to this on disk without `NOT_HELD` are held in memory, where they take about
 twice of it."""
