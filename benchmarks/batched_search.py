@@ -69,7 +69,9 @@ class Comparison:
 
 
 COMPARISONS = (
-    Comparison("search_many with one, each kept, beyond query embedding", one_at_a_time, False, least=10),
+    Comparison(
+        "search_many with one, each kept, beyond query embedding", one_at_a_time, False, least=10
+    ),
     Comparison("search, beyond query embedding", one_by_one, False, least=4),
     Comparison("search, query embedding included", one_by_one, True, least=2),
 )
