@@ -67,6 +67,7 @@ class SyntheticIndex:
         index = open_index(self.store, self.config, VARIANT, encoder=encoder)
         for retriever in ("hybrid", "hybrid_late_fusion"):
             index.search("what warms up", retriever=retriever)
+            index.search_many(["what warms up"], retriever=retriever)
         return index
 
     def queries(self, count: int) -> list[str]:
@@ -105,11 +106,10 @@ class SyntheticIndex:
         entries = [self._row(text, place=place) for place, text in enumerate(texts, start=start)]
         flat = pa.array(vectors.reshape(-1))
         kind = cast("pa.FixedSizeListType", schema.field("vector").type)
-        columns = {name: [entry[name] for entry in entries] for name in entries[0]}
         arrays = [
             pa.FixedSizeListArray.from_arrays(flat, kind.list_size)
             if field.name == "vector"
-            else pa.array(columns[field.name], field.type)
+            else pa.array([entry.get(field.name) for entry in entries], field.type)
             for field in schema
         ]
         return pa.Table.from_arrays(arrays, schema=schema)

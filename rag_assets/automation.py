@@ -20,6 +20,7 @@ import dagster as dg
 from rag_assets import images
 from rag_assets.clean_up import clean_up_all
 from rag_assets.config import Config, ConfigError
+from rag_assets.evaluation.experiments.retention import forget_unused
 from rag_assets.lineage import records_of
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources
@@ -193,9 +194,12 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     def clean_up_tables(context: dg.OpExecutionContext) -> None:
         store, log = Store.of(config), context.log.info
         cleaned = list(clean_up_all(store, keep_days=config.clean_up.keep_days, log=log))
+        forgotten = forget_unused(store, config, log=log)
         context.add_output_metadata(
             {
-                "bytes_freed": sum(one.bytes_freed for one in cleaned),
+                "bytes_freed": sum(one.bytes_freed for one in (*cleaned, forgotten)),
+                "runs_removed": forgotten.runs,
+                "arms_removed": forgotten.arms,
                 "pictures_removed": images.forget_unnamed(store, log=log),
                 "tables": records_of(asdict(one) for one in cleaned),
             }
@@ -203,7 +207,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
 
     @dg.job(
         name=CLEAN_UP_JOB,
-        description="Removes old versions of all tables that nothing needs; merges small parts.",
+        description="Removes old versions of tables and runs of experiments; merges small parts.",
         executor_def=dg.in_process_executor,
     )
     def clean_up() -> None:
@@ -219,7 +223,7 @@ def _clean_up_schedule(job: dg.JobDefinition, *, config: Config) -> dg.ScheduleD
         cron_schedule=config.clean_up.cron,
         execution_timezone=config.schedule.timezone,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Makes room that old versions of tables take.",
+        description="Makes room that old versions and old runs take.",
     )
 
 

@@ -253,7 +253,9 @@ def test_the_clean_up_has_its_own_schedule_and_says_what_it_freed(defs, config):
     assert schedule.job_name == job.name
     (output,) = [event for event in result.all_events if event.is_successful_output]
     metadata = output.step_output_data.metadata
-    assert metadata["bytes_freed"].value == 0
+    assert [metadata[name].value for name in ("bytes_freed", "runs_removed", "arms_removed")] == [
+        0
+    ] * 3
     (said,) = metadata["tables"].records
     assert (said.data["table"], said.data["removed"], said.data["kept"]) == ("words", 0, 3)
 

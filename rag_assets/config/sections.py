@@ -235,9 +235,12 @@ class Execution(Section):
 
 
 class CleanUp(Section):
-    """When old versions of tables are removed, and which of them."""
+    """When old versions of tables and old runs of experiments are removed, and which of them."""
 
     keep_days: int = Field(7, ge=1, description="versions replaced less than so many days ago stay")
+    keep_runs_days: int = Field(
+        90, ge=1, description="runs and arms of experiments used less than so many days ago stay"
+    )
     cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
 
 

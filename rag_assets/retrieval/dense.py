@@ -8,14 +8,15 @@ filter gives the same numbers to the last bit.
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
+from rag_assets.retrieval.threads import side_by_side
 from rag_assets.store import ANN_PROBES, ROW_ID
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 COLUMN = "vector"
 PRODUCT_BYTES = 64 * 2**20
 """Memory for the similarities of one block of queries with all units."""
+PAIRS_AT_ONCE = 4_096
+"""Pairs of a query and a unit that are scored together: bounds the memory where many units tie."""
 READ_ROWS = 8_192
 PART_ROWS = 20_000
 """Vectors that are worth a thread of their own for one query."""
@@ -64,24 +67,32 @@ class Vectors:
         block = max(1, PRODUCT_BYTES // (units * 4))
         for start in range(0, len(queries), block):
             part = queries[start : start + block]
-            similarities = _products(part, self.matrix) * self.scale
+            similarities = _products(part, self.matrix)
+            similarities *= self.scale
             if barred is not None:
                 similarities[:, barred] = -np.inf
-            for query, row in zip(part, similarities, strict=True):
-                yield self._exactly(query, row, depth=depth)
+            yield from self._exactly(part, similarities, depth=depth)
 
-    def _exactly(self, query: np.ndarray, similarities: np.ndarray, *, depth: int) -> Ranking:
+    def _exactly(
+        self, queries: np.ndarray, similarities: np.ndarray, *, depth: int
+    ) -> Iterator[Ranking]:
         """The best by cosine in float64, from all that may be among them by `similarities`.
 
         A matrix product rounds differently for other shapes of its operands; scoring the few
         that matter again, pair by pair, makes the result independent of the batch.
         """
-        last = np.partition(similarities, -depth)[-depth]
-        slack = ROUNDING * float(np.linalg.norm(query))
-        near = np.flatnonzero(similarities >= last - slack)
-        scores = cosines(query, self.matrix[near])
-        units = self.unit_ids.take(pa.array(near)).to_pylist()
-        return ranked(units, scores=scores.tolist(), depth=depth)
+        last = np.array([np.partition(row, -depth)[-depth] for row in similarities])
+        least = last - ROUNDING * np.linalg.norm(queries, axis=1)
+        near = np.flatnonzero(similarities >= least[:, None])
+        asked, found = np.divmod(near, len(self.rows))
+        scores: list[float] = []
+        for start in range(0, len(near), PAIRS_AT_ONCE):
+            part = slice(start, start + PAIRS_AT_ONCE)
+            scores += cosines(queries[asked[part]], self.matrix[found[part]]).tolist()
+        units = self.unit_ids.take(pa.array(found)).to_pylist()
+        bounds = np.searchsorted(asked, np.arange(len(queries) + 1)).tolist()
+        for start, end in pairwise(bounds):
+            yield ranked(units[start:end], scores=scores[start:end], depth=depth)
 
 
 def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -100,16 +111,15 @@ def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         rows = slice(bounds[place], bounds[place + 1])
         np.vecdot(vectors[rows], queries[0], out=products[rows])
 
-    with ThreadPoolExecutor(parts) as pool:
-        list(pool.map(part, range(parts)))
+    side_by_side(part, range(parts))
     return products[None]
 
 
-def cosines(query: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Cosine similarity of `query` (d,) with each of `vectors` (n, d), as float64 in [-1, 1]."""
-    wide, many = query.astype(np.float64), vectors.astype(np.float64)
-    lengths = np.sqrt((many * many).sum(axis=1)) * np.sqrt((wide * wide).sum())
-    return np.clip((many * wide).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny), -1, 1)
+def cosines(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Cosine similarity of each query with one vector, both (n, d), as (n,) float64 in [-1, 1]."""
+    one, other = queries.astype(np.float64), vectors.astype(np.float64)
+    lengths = np.sqrt((one * one).sum(axis=1)) * np.sqrt((other * other).sum(axis=1))
+    return np.clip((one * other).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny), -1, 1)
 
 
 def load(table: "LanceTable") -> Vectors:

@@ -9,7 +9,6 @@ the name of its arm: that is what `explain` shows.
 """
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import assert_never
 
@@ -19,6 +18,7 @@ from rag_assets.retrieval.arms import JOINT, Arms
 from rag_assets.retrieval.duplicates import collapsed
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
 from rag_assets.retrieval.rewriters import rewriter_of
+from rag_assets.retrieval.threads import side_by_side
 from rag_assets.schemas import DOMAINS
 
 CANDIDATES = "candidates"
@@ -141,8 +141,7 @@ def _over_signals(
         return arms.search(signal, queries, table=table, depth=deep)
 
     arms.prepare(table)
-    with ThreadPoolExecutor(len(retriever.signals)) as pool:
-        found = dict(zip(retriever.signals, pool.map(search, retriever.signals), strict=True))
+    found = dict(zip(retriever.signals, side_by_side(search, retriever.signals), strict=True))
     if len(found) == 1:
         [(signal, rankings)] = found.items()
         return [ranking_of(ranking.entries, arms={signal: ranking}) for ranking in rankings]

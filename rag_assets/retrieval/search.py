@@ -337,7 +337,7 @@ class Index:
         left, parts = set(unit_ids), []
         for table in list(self._tables.values()):
             here = table.held(left)
-            lacking = {*MARKS}.difference(table.dataset.schema.names)
+            lacking = {*MARKS} - table.columns
             known = [column for column in columns if column not in lacking]
             parts.append(table.read(here, columns=known))
             left -= here

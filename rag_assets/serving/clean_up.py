@@ -1,7 +1,8 @@
-"""`rag-assets clean-up`: remove old versions of all tables, and merge small parts."""
+"""`rag-assets clean-up`: remove old versions of tables and runs of experiments, merge parts."""
 
 import argparse
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets import images
@@ -10,7 +11,10 @@ from rag_assets.serving import disk, refresh
 from rag_assets.serving.command import Answer, CommandError, say, table
 from rag_assets.store import Store
 
-SUMMARY = "remove old versions of tables; what is tagged or was in use lately stays"
+if TYPE_CHECKING:
+    from rag_assets.evaluation.experiments.retention import Forgotten
+
+SUMMARY = "remove old versions of tables and runs of experiments; what was in use lately stays"
 EXAMPLES = """\
   rag-assets clean-up
   rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""
@@ -29,6 +33,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Clean up table by table; a refresh that runs is waited for, since it reads old versions."""
+    from rag_assets.evaluation.experiments.retention import forget_unused
+
     config = configuration.load()
     keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
     if keep_days < 0:
@@ -37,17 +43,20 @@ def run(options: argparse.Namespace) -> Answer:
     with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
         cleaned = list(clean_up_all(store, keep_days=keep_days, log=say))
         pictures = images.forget_unnamed(store, log=say)
+        forgotten = forget_unused(store, config, log=say)
     return Answer(
         record={
             "tables": [asdict(one) for one in cleaned],
-            "bytes_freed": sum(one.bytes_freed for one in cleaned),
+            "bytes_freed": sum(one.bytes_freed for one in (*cleaned, forgotten)),
             "pictures_removed": pictures,
+            "runs_removed": forgotten.runs,
+            "arms_removed": forgotten.arms,
         },
-        text=_text(cleaned, pictures=pictures),
+        text=_text(cleaned, pictures=pictures, forgotten=forgotten),
     )
 
 
-def _text(cleaned: list[Cleaned], *, pictures: int) -> str:
+def _text(cleaned: list[Cleaned], *, pictures: int, forgotten: "Forgotten") -> str:
     if not cleaned:
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in cleaned]
@@ -56,4 +65,9 @@ def _text(cleaned: list[Cleaned], *, pictures: int) -> str:
     total = f"{removed:,} versions removed, {freed:,.1f} MB freed."
     if pictures:
         total += f" {pictures:,} pictures that nothing shows any more removed."
+    if forgotten.runs or forgotten.arms:
+        total += (
+            f" {forgotten.runs:,} runs of experiments and {forgotten.arms:,} arms removed, "
+            f"{forgotten.bytes_freed / 1_000_000:,.1f} MB freed."
+        )
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

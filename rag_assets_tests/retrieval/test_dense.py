@@ -83,13 +83,15 @@ def test_equal_vectors_are_cut_off_by_id_however_the_table_is_searched(
     seeds=st.lists(st.integers(0, 10_000), min_size=1, max_size=40),
     depth=st.integers(1, UNITS + 5),
     blocks=st.sampled_from([1, 3, 1_000]),
+    pairs=st.sampled_from([1, 7, 10_000]),
 )
 def test_searching_together_equals_searching_one_by_one_to_the_last_bit(
-    vectors, seeds, depth, blocks
+    vectors, seeds, depth, blocks, pairs
 ):
     queries = np.vstack([random_vectors(1, seed=seed) for seed in seeds])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dense, "PRODUCT_BYTES", blocks * UNITS * 4)
+        patch.setattr(dense, "PAIRS_AT_ONCE", pairs)
         together = list(vectors.nearest(queries, depth=depth))
 
     assert together == [next(vectors.nearest(query[None], depth=depth)) for query in queries]

@@ -138,7 +138,9 @@ def test_clean_up_says_what_it_removed_and_left(home, capsys):
         Store(home / "state").append("words", rows, schema=rows.schema)
     assert cli.main(["clean-up", "--keep-days", "0", "--json"]) == cli.OK
 
-    (said,) = json.loads(capsys.readouterr().out)["tables"]
+    answer = json.loads(capsys.readouterr().out)
+    (said,) = answer["tables"]
+    assert (answer["runs_removed"], answer["arms_removed"]) == (0, 0)
     assert (said["table"], said["removed"], said["kept"]) == ("words", 0, 2)
     assert cli.main(["clean-up", "--keep-days", "-1"]) == cli.FAILED
     assert "give 0 or more" in capsys.readouterr().err

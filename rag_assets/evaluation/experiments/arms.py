@@ -42,6 +42,8 @@ LEVELS: tuple[Level, ...] = ("gold", "document")
 PROBED = 6
 """Questions that are asked one by one for the latency, the first of which only warms up."""
 PROBE_SECONDS = 5.0
+FOLDER = "arms"
+"""Beside the folders of the experiments."""
 RECORD = "arm.json"
 TABLES = ("scores", "extras")
 
@@ -116,7 +118,7 @@ class Bench:
             MissingTableError: Its variant has no index yet.
             RerankerError, ModelMismatchError, EncoderError: A model is missing or is another.
         """
-        folder = self.store.root / "experiments" / "arms" / self.key_of(arm)
+        folder = root_of(self.store) / FOLDER / self.key_of(arm)
         kept = _kept(folder, arm)
         if kept is None:
             kept = self.measure(arm, index=self.index_of(arm.variant))
@@ -226,6 +228,16 @@ class Bench:
         return statistics.median(counted), len(counted)
 
 
+def root_of(store: Store) -> Path:
+    """Where experiments keep what they found."""
+    return store.root / "experiments"
+
+
+def mark_used(folder: Path) -> None:
+    """Let the retention of a kept run or arm begin anew."""
+    os.utime(folder)
+
+
 def _settings_of(retriever: Retriever) -> dict:
     """The settings of `retriever`; a file of rewrites counts by its text, not by its path."""
     settings = retriever.model_dump(mode="json", exclude={"expand"})
@@ -301,6 +313,7 @@ def _kept(folder: Path, arm: Arm) -> ArmResult | None:
         scores, extras = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
     except (OSError, ValueError, TypeError, pa.ArrowInvalid):
         return None
+    mark_used(folder)
     place = scores.schema.get_field_index("retriever")
     names = pa.array([arm.name] * scores.num_rows, pa.string())
     named = scores.set_column(place, scores.schema.field(place), names)

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from rag_assets.atomic import write_atomically
 from rag_assets.config import ConfigError
-from rag_assets.evaluation.experiments.arms import ArmRecord
+from rag_assets.evaluation.experiments.arms import ArmRecord, mark_used, root_of
 from rag_assets.evaluation.experiments.design import Appendix, Design, Factor
 from rag_assets.store import Store
 
@@ -138,7 +138,12 @@ class Run:
 
 def folder_of(store: Store, name: str, run_id: str) -> Path:
     """Where the run lies."""
-    return store.root / "experiments" / name / run_id
+    return root_of(store) / name / run_id
+
+
+def lock_of(name: str) -> str:
+    """What whoever runs the experiment called `name` holds: see `Store.lock`."""
+    return f"experiment__{name}"
 
 
 def load(store: Store, name: str, *, made_from: str) -> Run | None:
@@ -147,12 +152,13 @@ def load(store: Store, name: str, *, made_from: str) -> Run | None:
     record = _record(folder)
     if record is None or record.made_from != made_from or not (folder / "report.html").is_file():
         return None
+    mark_used(folder)
     return Run(folder, record)
 
 
 def runs(store: Store, name: str) -> list[Run]:
     """All complete runs of an experiment, the newest first."""
-    folders = (store.root / "experiments" / name).glob("[!.]*/")
+    folders = (root_of(store) / name).glob("[!.]*/")
     found = [Run(folder, record) for folder in folders if (record := _record(folder)) is not None]
     return sorted(found, key=lambda run: run.record.evaluated_at, reverse=True)
 
@@ -165,6 +171,7 @@ def recorded(store: Store, name: str, *, run_id: str) -> tuple[Record, pa.Table]
     """
     for run in runs(store, name):
         if run.record.id == run_id:
+            mark_used(run.folder)
             return run.record, _read(run.folder, "scores")
     known = ", ".join(run.record.id for run in runs(store, name)) or "none yet"
     raise ConfigError(f"experiment {name} has no run {run_id!r}; there are: {known}")

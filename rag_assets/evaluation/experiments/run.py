@@ -57,7 +57,7 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
         MissingTableError: A variant has no index yet.
     """
     started = time.monotonic()
-    with store.lock(f"experiment__{name}", log=log):
+    with store.lock(results.lock_of(name), log=log):
         asked = questions_of(store, experiment_of(config, name))
         design = design_of(store, config, name, questions=asked)
         bench = bench_of(store, config, design, questions=asked, log=log)

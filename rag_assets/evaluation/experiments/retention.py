@@ -1,0 +1,79 @@
+"""Runs and arms that nobody used for long are removed, on the schedule of the other clean-up.
+
+A run is used when it is made, found again or replayed, an arm when it is run or found by an
+experiment. The newest run of each experiment of the config stays however old it is, and so does
+every arm that a run which stays has compared: when the experiment is run again, only what changed
+is. Whoever runs an experiment is waited for.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from rag_assets.config import Config
+from rag_assets.evaluation.experiments import arms
+from rag_assets.evaluation.experiments.results import RECORD, Run, lock_of, root_of, runs
+from rag_assets.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was removed."""
+
+    runs: int
+    arms: int
+    bytes_freed: int
+
+
+def forget_unused(store: Store, config: Config, *, log: Callable[[str], None]) -> Forgotten:
+    """Remove the runs and arms that were not used for `clean_up.keep_runs_days` and need not stay.
+
+    `log` receives a line if an experiment is running and must be waited for.
+    """
+    root, configured = root_of(store), config.experiments
+    names = {folder.name for folder in root.glob("[!.]*/")}
+    oldest = time.time() - timedelta(days=config.clean_up.keep_runs_days).total_seconds()
+    with store.lock(*map(lock_of, names.union(configured)), log=log):
+        kept = [
+            run
+            for name in names
+            for place, run in enumerate(runs(store, name))
+            if (place == 0 and name in configured) or _last_use(run.folder) >= oldest
+        ]
+        old_runs = _old(root, RECORD, kept={run.folder for run in kept}, oldest=oldest)
+        compared = set(_compared(kept, root=root))
+        old_arms = _old(root, arms.RECORD, kept=compared, oldest=oldest)
+        unfinished = [folder for folder in root.glob("*/.*/") if _last_use(folder) < oldest]
+        freed = sum(map(_remove, [*old_runs, *old_arms, *unfinished]))
+        for name in names:
+            if not any((root / name).iterdir()):
+                (root / name).rmdir()
+    return Forgotten(len(old_runs), len(old_arms), freed)
+
+
+def _compared(kept: Collection[Run], *, root: Path) -> Iterator[Path]:
+    """Folders of the arms that the runs `kept` have compared."""
+    for run in kept:
+        for arm in run.record.arms.values():
+            yield root / arms.FOLDER / arm.run.key
+
+
+def _old(root: Path, record: str, *, kept: Collection[Path], oldest: float) -> list[Path]:
+    """Folders with a file called `record` that are not `kept`, in order."""
+    found = (file.parent for file in sorted(root.glob(f"*/[!.]*/{record}")))
+    return [folder for folder in found if folder not in kept and _last_use(folder) < oldest]
+
+
+def _last_use(folder: Path) -> float:
+    return folder.stat().st_mtime
+
+
+def _remove(folder: Path) -> int:
+    """Remove a folder so that it never counts half removed; returns the bytes that it held."""
+    freed = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}")))
+    return freed
