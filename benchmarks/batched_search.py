@@ -5,9 +5,9 @@ usage: batched_search.py [--units 10000] [--queries 500] [--repeat 3]
 Units are sentences of docstrings with synthetic vectors; the embedded model embeds the queries.
 One by one means two things: the same call with one question at a time, `search_many`, which keeps
 each ranking for later; and `search`, which keeps nothing but reads what a hit shows. Embedding has
-a floor that no batch lowers, the model's own arithmetic, so that the bound of 10 times is on the
-same call beyond query embedding, and the whole against `search` has a bound of its own. Every pass
-begins warm, with nothing kept. The median of `--repeat` passes counts; rankings must be the same.
+a floor that no batch lowers, the model's own arithmetic: the bound is on what comes beyond it, and
+the whole is printed beside. Every pass begins warm, with nothing kept. The median of `--repeat`
+passes counts; rankings must be the same.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from rag_assets.retrieval.search import Index
 TOP_K = 10
 BOUND = "baseline"
 """The retriever whose speed is bound."""
+LEAST = 10.0
 SHOWN = ("baseline", "bm25", "hybrid", "late_fusion")
 
 
@@ -59,21 +60,18 @@ def one_at_a_time(index: Index, queries: list[str], *, retriever: str) -> list[l
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A way to rank one by one, and how many times as fast a batch has to be."""
+    """A way to rank one by one."""
 
     what: str
     run: Callable[..., object]
     embeds: bool
     """Whether each query is embedded, or its vector known."""
-    least: float
 
 
 COMPARISONS = (
-    Comparison(
-        "search_many with one, each kept, beyond query embedding", one_at_a_time, False, least=10
-    ),
-    Comparison("search, beyond query embedding", one_by_one, False, least=4),
-    Comparison("search, query embedding included", one_by_one, True, least=2),
+    Comparison("search_many with one, each kept, beyond query embedding", one_at_a_time, False),
+    Comparison("search, beyond query embedding", one_by_one, False),
+    Comparison("search, query embedding included", one_by_one, True),
 )
 
 
@@ -101,9 +99,9 @@ def compare(
             f"{retriever:12} {one.what:56} {alone:6.2f} s, batch {together:6.2f} s: "
             f"{times:.1f} times"
         )
-        if retriever == BOUND:
+        if retriever == BOUND and not one.embeds:
             what = f"{retriever}: batch, times as fast as {one.what}"
-            bounds.append(at_least(what, times, one.least))
+            bounds.append(at_least(what, times, LEAST))
     print(f"{retriever:12} kept from before {median['kept']:.2f} s")
     return bounds
 
