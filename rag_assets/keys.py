@@ -16,6 +16,8 @@ Texts: TypeAlias = pa.ChunkedArray | pa.Array
 Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Two numbers (uint64) for each text."""
 ABSENT = -1
+FEW = 65_536
+"""So many keys are looked for as they are: most texts are none of them and need no digests."""
 
 
 class KeyIndex:
@@ -24,6 +26,8 @@ class KeyIndex:
     def __init__(self, keys: Texts | Digests) -> None:
         """Index a column, or the `digests` of one that was too large to be held."""
         high, low = keys if isinstance(keys, tuple) else digests(keys)
+        is_few = not isinstance(keys, tuple) and len(keys) <= FEW
+        self._texts = _in_one(keys) if is_few else None
         order = np.argsort(high)
         self._high = high[order]
         if np.any(self._high[1:] == self._high[:-1]):
@@ -36,7 +40,16 @@ class KeyIndex:
 
     def places(self, keys: Texts | Digests) -> np.ndarray:
         """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
-        high, low = keys if isinstance(keys, tuple) else digests(keys)
+        if isinstance(keys, tuple):
+            return self._found(*keys)
+        if self._texts is None:
+            return self._found(*digests(keys))
+        is_here = pc.is_in(keys, self._texts)
+        found = np.full(len(keys), ABSENT, np.int64)
+        found[_mask(is_here)] = self._found(*digests(keys.filter(is_here)))
+        return found
+
+    def _found(self, high: np.ndarray, low: np.ndarray) -> np.ndarray:
         at = self._first(high)
         found = np.full(len(high), ABSENT, np.int64)
         open_ = np.arange(len(high))
@@ -64,7 +77,7 @@ def begins_run(*columns: Texts) -> np.ndarray:
     begins = np.zeros(rows, bool)
     begins[:1] = True
     for column in columns:
-        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        whole = _in_one(column)
         if rows > 1:
             begins[1:] |= pc.not_equal(whole[1:], whole[:-1]).to_numpy(zero_copy_only=False)
     return begins
@@ -77,3 +90,17 @@ def digests(texts: Texts) -> Digests:
         texts=pa.table({"text": texts}),
     )
     return halves["high"].to_numpy(), halves["low"].to_numpy()
+
+
+def digest(texts: Texts) -> np.ndarray:
+    """One number (uint64) for each text: enough to tell whether what has the same key is equal."""
+    table = pa.table({"text": texts})
+    return arrow_sql.query("SELECT hash(text) AS high FROM texts", texts=table)["high"].to_numpy()
+
+
+def _in_one(texts: Texts) -> pa.Array:
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+
+
+def _mask(values: pa.ChunkedArray | pa.BooleanArray) -> np.ndarray:
+    return np.asarray(values, bool)
