@@ -42,12 +42,20 @@ class KeyIndex:
         """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
         if isinstance(keys, tuple):
             return self._found(*keys)
-        if self._texts is None:
-            return self._found(*digests(keys))
-        is_here = pc.is_in(keys, self._texts)
+        is_near = self._is_near(keys)
         found = np.full(len(keys), ABSENT, np.int64)
-        found[_mask(is_here)] = self._found(*digests(keys.filter(is_here)))
+        found[is_near] = self._found(*digests(keys.filter(pa.array(is_near))))
         return found
+
+    def _is_near(self, keys: Texts) -> np.ndarray:
+        """For each of `keys` whether it may be in the column; most are not."""
+        if self._texts is not None:
+            return np.asarray(pc.is_in(keys, self._texts), bool)
+        high = digest(keys)
+        at = self._first(high)
+        is_near = at < len(self._high)
+        is_near[is_near] = self._high[at[is_near]] == high[is_near]
+        return is_near
 
     def _found(self, high: np.ndarray, low: np.ndarray) -> np.ndarray:
         at = self._first(high)
@@ -100,7 +108,3 @@ def digest(texts: Texts) -> np.ndarray:
 
 def _in_one(texts: Texts) -> pa.Array:
     return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-
-
-def _mask(values: pa.ChunkedArray | pa.BooleanArray) -> np.ndarray:
-    return np.asarray(values, bool)
