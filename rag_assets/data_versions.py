@@ -112,11 +112,18 @@ class Content:
 
 def moved_on(content: Content, *, before: Identities, now: Identities) -> Content:
     """The content of `now`, if `content` is that of `before`: reads what went and what came."""
-    then, held = before.row_ids(), now.row_ids()
-    gone = np.setdiff1d(then, held, assume_unique=True)
-    fresh = np.setdiff1d(held, then, assume_unique=True)
+    then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
+    gone, fresh = _without(then, held), _without(held, then)
     if len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
         return Content.of(iter(now))
     went = Content.of(before.at(gone, rows=len(then)))
     came = Content.of(now.at(fresh, rows=len(held)))
     return Content(len(held), content.bits ^ went.bits ^ came.bits)
+
+
+def _without(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Those of `row_ids` that are none of `others`; both are sorted."""
+    at = np.searchsorted(others, row_ids)
+    is_there = at < len(others)
+    is_there[is_there] = others[at[is_there]] == row_ids[is_there]
+    return row_ids[~is_there]

@@ -16,7 +16,7 @@ Inputs: TypeAlias = pa.Table | pa.RecordBatchReader
 """Of schema `INPUTS`, at once or in batches."""
 HELD = pa.schema([*INPUTS, pa.field("row_id", pa.uint64())])
 """What a target holds: for each row its input, what it was made from, and where it lies."""
-ROWS_AT_ONCE = 65_536
+ROWS_AT_ONCE = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class _Held:
 
     def against(self, inputs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
         """For each of `inputs` whether it is not held, and whether it is held as another."""
-        places = self._index.places(inputs["key"])
+        places = self._index.places(digests(inputs["key"]))
         is_new = places == ABSENT
         here = places[~is_new]
         self._is_met[here] = True
@@ -144,5 +144,7 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _without_repeats(rows: pa.Table) -> pa.Table:
     """Without rows that equal the one before: the rows of one input lie side by side."""
-    begins = begins_run(rows["key"], rows["fingerprint"])
+    begins = begins_run(rows["key"])
+    if not begins.all():
+        begins |= begins_run(rows["fingerprint"])
     return rows if begins.all() else rows.filter(pa.array(begins))
