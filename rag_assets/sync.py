@@ -192,7 +192,7 @@ def _pass(
     removed, unchanged = difference.removed, difference.unchanged
     pending = _without(difference.pending, blocked).combine_chunks()
     del difference
-    pa.default_memory_pool().release_unused()
+    _let_go()
 
     index = KeyIndex(pending["key"])
     added = 0
@@ -226,6 +226,7 @@ def _pass(
                 bits=content.bits,
             ),
         )
+    _let_go()
     return Report(
         target=target.name,
         data_version=content.data_version,
@@ -371,3 +372,9 @@ def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
 def concatenated(parts: Iterator[pa.Table], schema: pa.Schema) -> pa.Table:
     """`parts` as one table; an empty one of `schema` if there are none."""
     return pa.concat_tables([schema.empty_table(), *parts])
+
+
+def _let_go() -> None:
+    """Give back the memory that is no longer used: a run goes through many tables, one by one."""
+    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
+        pool.release_unused()
