@@ -51,8 +51,9 @@ class Identities:
     def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
         """Those of the rows with these `row_ids` alone, of a table of about so many `rows`."""
         if len(row_ids) > rows * NAMED_UP_TO_SHARE:
+            asked = np.sort(row_ids)
             for batch in self:
-                is_asked = np.isin(batch["row_id"].to_numpy(), row_ids)
+                is_asked = _are_among(batch["row_id"].to_numpy(), asked)
                 yield batch.filter(pa.array(is_asked))
             return
         for start in range(0, len(row_ids), KEYS_PER_STATEMENT):
@@ -111,19 +112,23 @@ class Content:
 
 
 def moved_on(content: Content, *, before: Identities, now: Identities) -> Content:
-    """The content of `now`, if `content` is that of `before`: reads what went and what came."""
+    """The content of `now`, if `content` is that of `before`: reads what went and what came.
+
+    All of `now` is read where much moved, or where `content` is plainly that of something else.
+    """
     then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
-    gone, fresh = _without(then, held), _without(held, then)
-    if len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
+    gone, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
+    is_other = len(then) != content.rows
+    if is_other or len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
         return Content.of(iter(now))
     went = Content.of(before.at(gone, rows=len(then)))
     came = Content.of(now.at(fresh, rows=len(held)))
     return Content(len(held), content.bits ^ went.bits ^ came.bits)
 
 
-def _without(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Those of `row_ids` that are none of `others`; both are sorted."""
+def _are_among(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """For each of `row_ids` whether it is one of `others`, which are sorted."""
     at = np.searchsorted(others, row_ids)
     is_there = at < len(others)
     is_there[is_there] = others[at[is_there]] == row_ids[is_there]
-    return row_ids[~is_there]
+    return is_there

@@ -283,8 +283,9 @@ class _Pass:
         return self._batch(units, windows=found["windows"], vectors=found["vector"])
 
     def _computed(self, plan: pa.Table) -> Iterator[Batch]:
-        starts = text_starts(plan)
-        texts_in_all, size_in_all = len(starts), int(plan["bytes"].to_numpy()[starts].sum())
+        sizes = plan["bytes"].to_numpy()[text_starts(plan)]
+        texts_in_all, size_in_all = len(sizes), int(sizes.sum())
+        del sizes
         progress: Progress | None = None
         parts: dict[str, _Texts] = {}
 
