@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.keys import ABSENT, KeyIndex, begins_run, digests
+from rag_assets.keys import ABSENT, KeyIndex, begins_run, digest, digests
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
 Inputs: TypeAlias = pa.Table | pa.RecordBatchReader
 """Of schema `INPUTS`, at once or in batches."""
-ROWS_AT_ONCE = 65_536
+HELD = pa.schema([*INPUTS, pa.field("row_id", pa.uint64())])
+"""What a target holds: for each row its input, what it was made from, and where it lies."""
+ROWS_AT_ONCE = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,18 @@ class Difference:
     def pending(self) -> pa.Table:
         """What is to be done: the added inputs, then the changed ones."""
         return pa.concat_tables([self.added, self.changed])
+
+
+class Target(Protocol):
+    """What `compare` holds inputs against."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Batches of schema `HELD`."""
+        ...
+
+    def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows with these `row_ids` alone, of about so many `rows`, in no fixed order."""
+        ...
 
 
 class Watched:
@@ -51,11 +65,11 @@ class Watched:
             yield batch
 
 
-def compare(inputs: Iterable[pa.RecordBatch], target: Iterable[pa.RecordBatch]) -> Difference:
-    """Hold `inputs` against what the `target` holds; both in batches of schema `INPUTS`.
+def compare(inputs: Iterable[pa.RecordBatch], target: Target) -> Difference:
+    """Hold `inputs`, in batches of schema `INPUTS`, against what the `target` holds.
 
-    Added and changed inputs keep the order of `inputs`. Both are gone through batch by batch, the
-    target a second time where something is to be removed.
+    Added and changed inputs keep the order of `inputs`. Both are gone through batch by batch; of
+    the target, what is to be removed is read a second time.
     """
     held = _Held(target)
     added, changed = [INPUTS.empty_table()], [INPUTS.empty_table()]
@@ -76,15 +90,18 @@ def compare(inputs: Iterable[pa.RecordBatch], target: Iterable[pa.RecordBatch]) 
 class _Held:
     """What a target holds, at some fifty bytes an input."""
 
-    def __init__(self, target: Iterable[pa.RecordBatch]) -> None:
-        keys, fingerprints = [digests(INPUTS.empty_table()["key"])], []
+    def __init__(self, target: Target) -> None:
+        keys, fingerprints = [digests(INPUTS.empty_table()["key"])], [np.empty(0, np.uint64)]
+        row_ids = [np.empty(0, np.uint64)]
         for part in gathered(target):
             part = _without_repeats(part)
             keys.append(digests(part["key"]))
-            fingerprints.append(np.stack(digests(part["fingerprint"])))
+            fingerprints.append(digest(part["fingerprint"]))
+            row_ids.append(part["row_id"].to_numpy())
         high, low = (np.concatenate(half) for half in zip(*keys, strict=True))
         self._index = KeyIndex((high, low))
-        self._fingerprints = np.concatenate([np.empty((2, 0), np.uint64), *fingerprints], axis=1)
+        self._fingerprints = np.concatenate(fingerprints)
+        self._row_ids = np.concatenate(row_ids)
         self._is_met = np.zeros(len(high), bool)
         """Whether an input was met again; only the first row of each is looked at."""
         self._is_mixed = np.zeros(len(high), bool)
@@ -92,32 +109,25 @@ class _Held:
         if self._index.has_repeats:
             first = self._index.places((high, low))
             self._is_met = first != np.arange(len(first))
-            is_other = (self._fingerprints != self._fingerprints[:, first]).any(axis=0)
+            is_other = self._fingerprints != self._fingerprints[first]
             self._is_mixed[first[is_other]] = True
 
     def against(self, inputs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
         """For each of `inputs` whether it is not held, and whether it is held as another."""
-        places = self._index.places(inputs["key"])
+        places = self._index.places(digests(inputs["key"]))
         is_new = places == ABSENT
         here = places[~is_new]
         self._is_met[here] = True
-        wanted = np.stack(digests(inputs["fingerprint"]))[:, ~is_new]
+        wanted = digest(inputs["fingerprint"])[~is_new]
         is_other = np.zeros(len(places), bool)
-        is_moved = (self._fingerprints[:, here] != wanted).any(axis=0)
-        is_other[~is_new] = is_moved | self._is_mixed[here]
+        is_other[~is_new] = (self._fingerprints[here] != wanted) | self._is_mixed[here]
         return is_new, is_other
 
-    def unmet(self, target: Iterable[pa.RecordBatch]) -> list[str]:
-        """The keys of `target`, the same again, that were not among the inputs, sorted."""
-        if self._is_met.all():
-            return []
-        unmet: list[str] = []
-        end = 0
-        for part in gathered(target):
-            keys = _without_repeats(part)["key"]
-            begin, end = end, end + len(keys)
-            unmet += keys.filter(pa.array(~self._is_met[begin:end])).to_pylist()
-        return sorted(unmet)
+    def unmet(self, target: Target) -> list[str]:
+        """The keys of `target` that were not among the inputs, sorted."""
+        row_ids = self._row_ids[~self._is_met]
+        found = target.at(row_ids, rows=len(self._row_ids)) if len(row_ids) else ()
+        return sorted(key for batch in found for key in batch["key"].to_pylist())
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -134,5 +144,7 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _without_repeats(rows: pa.Table) -> pa.Table:
     """Without rows that equal the one before: the rows of one input lie side by side."""
-    begins = begins_run(*rows.columns)
+    begins = begins_run(rows["key"])
+    if not begins.all():
+        begins |= begins_run(rows["fingerprint"])
     return rows if begins.all() else rows.filter(pa.array(begins))

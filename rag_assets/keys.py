@@ -16,6 +16,8 @@ Texts: TypeAlias = pa.ChunkedArray | pa.Array
 Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Two numbers (uint64) for each text."""
 ABSENT = -1
+FEW = 65_536
+"""So many keys are looked for as they are: most texts are none of them and need no digests."""
 
 
 class KeyIndex:
@@ -24,6 +26,8 @@ class KeyIndex:
     def __init__(self, keys: Texts | Digests) -> None:
         """Index a column, or the `digests` of one that was too large to be held."""
         high, low = keys if isinstance(keys, tuple) else digests(keys)
+        is_few = not isinstance(keys, tuple) and len(keys) <= FEW
+        self._texts = _in_one(keys) if is_few else None
         order = np.argsort(high)
         self._high = high[order]
         if np.any(self._high[1:] == self._high[:-1]):
@@ -36,7 +40,24 @@ class KeyIndex:
 
     def places(self, keys: Texts | Digests) -> np.ndarray:
         """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
-        high, low = keys if isinstance(keys, tuple) else digests(keys)
+        if isinstance(keys, tuple):
+            return self._found(*keys)
+        is_near = self._is_near(keys)
+        found = np.full(len(keys), ABSENT, np.int64)
+        found[is_near] = self._found(*digests(keys.filter(pa.array(is_near))))
+        return found
+
+    def _is_near(self, keys: Texts) -> np.ndarray:
+        """For each of `keys` whether it may be in the column; most are not."""
+        if self._texts is not None:
+            return np.asarray(pc.is_in(keys, self._texts), bool)
+        high = digest(keys)
+        at = self._first(high)
+        is_near = at < len(self._high)
+        is_near[is_near] = self._high[at[is_near]] == high[is_near]
+        return is_near
+
+    def _found(self, high: np.ndarray, low: np.ndarray) -> np.ndarray:
         at = self._first(high)
         found = np.full(len(high), ABSENT, np.int64)
         open_ = np.arange(len(high))
@@ -64,7 +85,7 @@ def begins_run(*columns: Texts) -> np.ndarray:
     begins = np.zeros(rows, bool)
     begins[:1] = True
     for column in columns:
-        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        whole = _in_one(column)
         if rows > 1:
             begins[1:] |= pc.not_equal(whole[1:], whole[:-1]).to_numpy(zero_copy_only=False)
     return begins
@@ -77,3 +98,13 @@ def digests(texts: Texts) -> Digests:
         texts=pa.table({"text": texts}),
     )
     return halves["high"].to_numpy(), halves["low"].to_numpy()
+
+
+def digest(texts: Texts) -> np.ndarray:
+    """One number (uint64) for each text: enough to tell whether what has the same key is equal."""
+    table = pa.table({"text": texts})
+    return arrow_sql.query("SELECT hash(text) AS high FROM texts", texts=table)["high"].to_numpy()
+
+
+def _in_one(texts: Texts) -> pa.Array:
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

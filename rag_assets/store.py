@@ -73,6 +73,8 @@ class Completion:
     rows: int
     failed: int
     """Inputs in quarantine that wait for a new fingerprint."""
+    bits: int | None = None
+    """What `data_version` goes on from; None in the record of an older release."""
 
 
 class Store:

@@ -15,18 +15,20 @@ changes or, where the environment was at fault, at every refresh.
 """
 
 import gc
+import hashlib
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Protocol, Self
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.arrow_sql import query
-from rag_assets.difference import INPUTS, Difference, Inputs, Watched, compare, gathered
+from rag_assets.data_versions import Content, Identities, moved_on
+from rag_assets.difference import INPUTS, Difference, Inputs, Watched, compare
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.quarantine import (
@@ -54,7 +56,8 @@ __all__ = [
 ]
 
 SHRINK_LIMIT = 0.5
-IDENTITIES_PER_BATCH = 65_536
+HALF_OF_SHA256 = 32
+"""Hexadecimal digits."""
 OBJECTS_A_COLLECTION = 50_000
 """A pass makes many objects and hardly a cycle: looking for cycles at every 700 objects, as Python
 does by itself, takes a tenth of a first build."""
@@ -161,7 +164,9 @@ def refresh(
                 failures=failures,
             )
         with _few_collections():
-            return _pass(store, target, made_from, inputs, transform, log, retry, settle, started)
+            return _pass(
+                store, target, made_from, inputs, transform, log, retry, settle, started, finished
+            )
 
 
 def _pass(
@@ -174,23 +179,26 @@ def _pass(
     retry: bool,
     settle: Callable[[], None] | None,
     started: float,
+    finished: Completion | None,
 ) -> Report:
     inputs = Watched(read(), keys=entries(store, target.name)["key"])
     store.reopen(target.name)
     if store.exists(target.name) and not store.widen(target.name, target.schema):
         log(f"{target.name} was written with other columns: building it again")
         store.drop(target.name)
+        finished = None
     if not store.exists(target.name):
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
-    difference = compare(inputs, _Identities.of(store, target.name, key=target.group))
+    before = Identities.of(store, target.name, key=target.group)
+    difference = compare(inputs, before)
     blocked = waiting(store, target.name, inputs=inputs.watched, retry=retry)
     valid = valid_entries(store, target.name, inputs=inputs.watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
     pending = _without(difference.pending, blocked).combine_chunks()
     del difference
-    pa.default_memory_pool().release_unused()
+    _let_go()
 
     index = KeyIndex(pending["key"])
     added = 0
@@ -211,28 +219,29 @@ def _pass(
     if settle:
         settle()
     remaining = quarantined(store, target.name)
-    rows = store.count(target.name)
-    data_version = data_version_of(_Identities.of(store, target.name, key=target.key).reader())
+    content = _content(finished, before=replace(before, key=target.key))
     if not any(failure.kind == "environment" for failure in remaining):
         store.complete(
             target.name,
             Completion(
                 made_from=made_from,
-                data_version=data_version,
+                data_version=content.data_version,
                 inputs=inputs.count,
-                rows=rows,
+                rows=content.rows,
                 failed=len(remaining),
+                bits=content.bits,
             ),
         )
+    _let_go()
     return Report(
         target=target.name,
-        data_version=data_version,
+        data_version=content.data_version,
         added=added,
         changed=len(redone),
         removed=len(removed),
         unchanged=unchanged,
         failed=len(remaining),
-        rows=rows,
+        rows=content.rows,
         seconds=time.monotonic() - started,
         failures=remaining,
     )
@@ -253,13 +262,19 @@ def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.T
 def with_recipe_in_batches(
     batches: Iterable[pa.RecordBatch], *, key: str, content: str, recipe: str
 ) -> pa.RecordBatchReader:
-    """The same as `with_recipe` for a table of as many rows as there are units."""
-    parts = (
-        with_recipe(part, key=key, content=content, recipe=recipe) for part in gathered(batches)
-    )
-    return pa.RecordBatchReader.from_batches(
-        INPUTS, (batch for part in parts for batch in part.to_batches())
-    )
+    """The same for a table of as many rows as there are units, whose content is a SHA-256 itself.
+
+    Half of it and half of that of the recipe are the fingerprint: nothing is hashed.
+    """
+    of_recipe = hashlib.sha256(recipe.encode()).hexdigest()[HALF_OF_SHA256:]
+
+    def parts() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            halves = pc.utf8_slice_codeunits(batch[content], 0, HALF_OF_SHA256)
+            marks = pc.binary_join_element_wise(halves, of_recipe, "")
+            yield pa.record_batch([batch[key], marks], schema=INPUTS)
+
+    return pa.RecordBatchReader.from_batches(INPUTS, parts())
 
 
 def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
@@ -267,13 +282,7 @@ def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
 
     `table` has the key in its first column and the fingerprint in its second.
     """
-    key, content = table.schema.names
-    result = query(
-        f"SELECT count(*) AS rows, bit_xor(md5_number({key} || ':' || {content}))::VARCHAR AS bits "
-        "FROM identities",
-        identities=table,
-    )
-    return fingerprint(result["rows"][0].as_py(), result["bits"][0].as_py())[:32]
+    return Content.of(table).data_version
 
 
 def current_version(store: Store, name: str, *, key: str) -> str:
@@ -283,7 +292,7 @@ def current_version(store: Store, name: str, *, key: str) -> str:
     finished = store.completion(name)
     if finished:
         return finished.data_version
-    return data_version_of(_Identities.of(store, name, key=key).reader())
+    return Content.of(iter(Identities.of(store, name, key=key))).data_version
 
 
 def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) -> None:
@@ -300,33 +309,12 @@ def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Identities:
-    """The column `key` of a table with the fingerprints, in batches of schema `INPUTS`.
-
-    They are the same however often they are asked for.
-    """
-
-    store: Store
-    name: str
-    version: int
-    key: str
-
-    @classmethod
-    def of(cls, store: Store, name: str, *, key: str) -> Self:
-        """Those of the newest version."""
-        return cls(store, name, store.version(name), key)
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        columns = [self.key, schemas.FINGERPRINT.name]
-        for batch in self.store.batches(
-            self.name, columns=columns, version=self.version, rows=IDENTITIES_PER_BATCH
-        ):
-            arrays = [batch[name].cast(pa.string()) for name in columns]
-            yield pa.record_batch(arrays, schema=INPUTS)
-
-    def reader(self) -> pa.RecordBatchReader:
-        return pa.RecordBatchReader.from_batches(INPUTS, iter(self))
+def _content(finished: Completion | None, *, before: Identities) -> Content:
+    """What a table holds after a pass that began with `before`, `finished` if that was complete."""
+    now = Identities.of(before.store, before.name, key=before.key)
+    if finished is None or finished.bits is None:
+        return Content.of(iter(now))
+    return moved_on(Content(finished.rows, finished.bits), before=before, now=now)
 
 
 @contextmanager
@@ -400,3 +388,9 @@ def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
 def concatenated(parts: Iterator[pa.Table], schema: pa.Schema) -> pa.Table:
     """`parts` as one table; an empty one of `schema` if there are none."""
     return pa.concat_tables([schema.empty_table(), *parts])
+
+
+def _let_go() -> None:
+    """Give back the memory that is no longer used: a run goes through many tables, one by one."""
+    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
+        pool.release_unused()

@@ -1,10 +1,15 @@
 """An index of keys answers like a dictionary."""
 
+from collections.abc import Iterator
+
+import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assets import difference
+from rag_assets import keys as indexing
 from rag_assets.keys import ABSENT, KeyIndex
 
 SHORT = st.text(alphabet="abé\u0000", max_size=3)
@@ -19,9 +24,16 @@ KEYS = st.lists(
 )
 
 
+@pytest.mark.parametrize("few", [0, indexing.FEW])
 @settings(max_examples=50)
 @given(keys=KEYS, asked=KEYS)
-def test_places_are_those_of_a_dictionary(keys, asked):
+def test_places_are_those_of_a_dictionary(few, keys, asked):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(indexing, "FEW", few)
+        check_places(keys, asked)
+
+
+def check_places(keys: list[str], asked: list[str]) -> None:
     index = KeyIndex(pa.array(keys, pa.string()))
     first = {key: place for place, key in reversed(list(enumerate(keys)))}
     asked = asked + keys[::2]
@@ -34,8 +46,18 @@ def inputs(*rows: tuple[str, str]) -> pa.Table:
     return pa.table([[row[0] for row in rows], [row[1] for row in rows]], schema=difference.INPUTS)
 
 
-def held(*rows: tuple[str, str]) -> list[pa.RecordBatch]:
-    return inputs(*rows).to_batches(max_chunksize=2)
+class Held(list[pa.RecordBatch]):
+    """What a target holds."""
+
+    def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
+        for batch in self:
+            yield batch.filter(pa.array(np.isin(batch["row_id"].to_numpy(), row_ids)))
+
+
+def held(*rows: tuple[str, str]) -> Held:
+    row_ids = pa.array(range(100, 100 + len(rows)), pa.uint64())
+    table = inputs(*rows).append_column("row_id", row_ids)
+    return Held(table.to_batches(max_chunksize=2))
 
 
 def test_a_difference_names_what_to_do_and_keeps_the_order():
@@ -54,5 +76,6 @@ def test_repeated_keys_are_compared_one_by_one():
     twice = inputs(("a", "1"), ("a", "1"), ("b", "1"))
     assert difference.compare(twice.to_batches(), held(("a", "1"), ("b", "1"))).unchanged == 3
     two_held = held(("a", "1"), ("a", "2"))
-    assert difference.compare(held(("a", "1")), two_held).changed["key"].to_pylist() == ["a"]
-    assert difference.compare(held(("b", "1")), two_held).removed == ["a"]
+    one, other = inputs(("a", "1")).to_batches(), inputs(("b", "1")).to_batches()
+    assert difference.compare(one, two_held).changed["key"].to_pylist() == ["a"]
+    assert difference.compare(other, two_held).removed == ["a"]

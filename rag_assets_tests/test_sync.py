@@ -1,5 +1,6 @@
 """The rule of change: a refresh after any sequence of edits equals a rebuild, and does no more."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assets import schemas, sync
+from rag_assets import data_versions, schemas, sync
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 
@@ -251,9 +252,17 @@ texts = st.lists(st.sampled_from(["one", "two", "three", "BROKEN"]), max_size=3)
 corpora = st.dictionaries(st.sampled_from("abcde"), texts, max_size=5)
 
 
+@pytest.mark.parametrize("named_up_to", [0, 100])
 @settings(max_examples=25, deadline=None)
 @given(steps=st.lists(corpora, min_size=1, max_size=4))
-def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, steps):
+def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, named_up_to, steps):
+    """Whether what went and came is read by itself or with all of the table."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(data_versions, "NAMED_UP_TO_SHARE", named_up_to)
+        check_refresh_against_rebuild(tmp_path_factory, steps)
+
+
+def check_refresh_against_rebuild(tmp_path_factory, steps):
     edited = Store(tmp_path_factory.mktemp("edited"))
     for documents in steps:
         report, _ = refresh(edited, documents)
@@ -263,6 +272,31 @@ def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, steps):
     assert content(edited) == content(rebuilt)
     assert report.data_version == fresh.data_version
     assert report.failures == fresh.failures
+
+
+def test_a_data_version_is_not_taken_further_from_a_record_of_another_table(store):
+    documents = {name: f"{name} x" for name in "abcdef"}
+    refresh(store, documents)
+    held = store.completion(WORDS.name)
+    store.complete(WORDS.name, replace(held, bits=held.bits ^ 1, rows=held.rows - 1))
+
+    report, _ = refresh(store, documents | {"f": "other"})
+
+    again, _ = refresh(Store(store.root / "again"), documents | {"f": "other"})
+    assert report.data_version == again.data_version
+
+
+def test_a_record_of_the_previous_release_has_nothing_to_go_on_from(store):
+    refresh(store, {"a": "one", "b": "two"})
+    file = store.root / "completed" / f"{WORDS.name}.json"
+    record = json.loads(file.read_text())
+    del record["bits"]
+    file.write_text(json.dumps(record))
+
+    report, asked = refresh(store, {"a": "one", "b": "three"})
+
+    again, _ = refresh(Store(store.root / "again"), {"a": "one", "b": "three"})
+    assert (asked, report.data_version) == (["b"], again.data_version)
 
 
 KILLED = """

@@ -21,9 +21,9 @@ from rag_assets.difference import gathered
 from rag_assets.executors import for_embedding, outcomes
 from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
-from rag_assets.index.parts import Progress, ahead, parts_of_plan
+from rag_assets.index.parts import TEXT, Progress, ahead, parts_of_plan, text_starts
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
-from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.keys import ABSENT, Digests, KeyIndex, digests
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
@@ -181,7 +181,7 @@ class _Pass:
             if plan.num_rows == 0:
                 return
             version = self._store.version(table)
-            held = self._held(table, plan["text_hash"], version=version)
+            held = self._held(table, _texts(plan), version=version)
             is_held = held != ABSENT
             copies = plan.append_column("held", pa.array(held)).filter(pa.array(is_held))
             for part in parts_of_plan(copies):
@@ -204,14 +204,14 @@ class _Pass:
         )
 
     def _plan(self, keys: pa.ChunkedArray) -> pa.Table:
-        """The changed texts: text_hash, bytes and row id in the source.
+        """The changed texts: their digests (`TEXT`), bytes and row id in the source.
 
         The longest come first, equal texts side by side.
         """
         rows = self._store.count(self._source.name)
         is_few = len(keys) * SCANNED_FROM_SHARE < rows
         plan = self._looked_up(keys) if is_few else self._scanned(keys)
-        return plan.sort_by([("bytes", "descending"), ("text_hash", "ascending")])
+        return plan.sort_by([("bytes", "descending"), *((name, "ascending") for name in TEXT)])
 
     def _scanned(self, keys: pa.ChunkedArray) -> pa.Table:
         """What `_plan` is made of, from all rows of the source."""
@@ -226,7 +226,7 @@ class _Pass:
             with_row_ids=True,
         ):
             is_changed = index.places(batch[key]) != ABSENT
-            parts.append(pa.table(batch).drop_columns(key).filter(pa.array(is_changed)))
+            parts.append(_planned(pa.table(batch).filter(pa.array(is_changed))))
         return pa.concat_tables(parts)
 
     def _looked_up(self, keys: pa.ChunkedArray) -> pa.Table:
@@ -235,15 +235,17 @@ class _Pass:
         name, version = self._source.name, self._version
         row_ids = self._store.row_ids(name, column=self._source.key, keys=keys, version=version)
         parts = [
-            self._store.take(name, some, columns={**SIZES, ROW_ID: ROW_ID}, version=version)
+            _planned(
+                self._store.take(name, some, columns={**SIZES, ROW_ID: ROW_ID}, version=version)
+            )
             for some in np.array_split(row_ids, len(row_ids) // KEYS_PER_STATEMENT + 1)
         ]
         return pa.concat_tables(parts)
 
-    def _held(self, table: str, hashes: pa.ChunkedArray, *, version: int) -> np.ndarray:
+    def _held(self, table: str, texts: Digests, *, version: int) -> np.ndarray:
         """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
-        index = KeyIndex(hashes)
-        found = np.full(len(hashes), ABSENT)
+        index = KeyIndex(texts)
+        found = np.full(len(texts[0]), ABSENT)
         batches = self._store.batches(
             table,
             columns=["text_hash"],
@@ -256,7 +258,7 @@ class _Pass:
             places = index.places(part["text_hash"])
             is_asked = places != ABSENT
             found[places[is_asked]] = part[ROW_ID].to_numpy()[is_asked]
-        return found[index.places(hashes)]
+        return found[index.places(texts)]
 
     def _stock(self) -> list[str]:
         """Tables that may hold vectors of this encoder, the target first."""
@@ -281,7 +283,9 @@ class _Pass:
         return self._batch(units, windows=found["windows"], vectors=found["vector"])
 
     def _computed(self, plan: pa.Table) -> Iterator[Batch]:
-        distinct = plan.group_by("text_hash").aggregate([("bytes", "max")])
+        sizes = plan["bytes"].to_numpy()[text_starts(plan)]
+        texts_in_all, size_in_all = len(sizes), int(sizes.sum())
+        del sizes
         progress: Progress | None = None
         parts: dict[str, _Texts] = {}
 
@@ -303,8 +307,8 @@ class _Pass:
                 part = part_of(outcome.value)
                 progress = progress or Progress(
                     self._target,
-                    texts=distinct.num_rows,
-                    size=pc.sum(distinct["bytes_max"]).as_py(),
+                    texts=texts_in_all,
+                    size=size_in_all,
                     started=time.monotonic() - part.seconds,
                     log=self._log,
                 )
@@ -412,3 +416,16 @@ def _distinct(rows: pa.Table) -> _Texts:
         places=hashes.indices.to_numpy(),
         size=pc.sum(pc.binary_length(texts)).as_py(),
     )
+
+
+def _planned(rows: pa.Table) -> pa.Table:
+    """Rows of a source, made of `SIZES` and row ids, as rows of a plan."""
+    columns = zip(TEXT, digests(rows["text_hash"]), strict=True)
+    named = {name: pa.array(values) for name, values in columns}
+    return pa.table(named | {name: rows[name] for name in ("bytes", ROW_ID)})
+
+
+def _texts(plan: pa.Table) -> Digests:
+    """The texts of a plan."""
+    high, low = (plan[name].to_numpy() for name in TEXT)
+    return high, low

@@ -20,7 +20,7 @@ import numpy as np
 
 from rag_assets import config
 from rag_assets.atomic import write_atomically
-from rag_assets.clean_up import is_scattered
+from rag_assets.clean_up import is_scattered, merge
 from rag_assets.identity import fingerprint
 from rag_assets.index.units import matrix_of
 from rag_assets.previews import shortened
@@ -226,7 +226,7 @@ class _Maintenance:
         self._log(f"{self._table.name}: {line}")
 
     def _compact(self) -> None:
-        self._table.to_lance().optimize.compact_files()
+        merge(self._table.to_lance())
 
     def _drop_superseded(self) -> None:
         for index in self._table.list_indices():
