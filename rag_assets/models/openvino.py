@@ -9,11 +9,12 @@ with it, where one request over all cores gives 1.6 and 2.8 times.
 
 import json
 import os
+import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from rag_assets.models.weights import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     import torch
     from openvino import CompiledModel
@@ -72,7 +74,16 @@ def load_openvino(
     return _compiled(folder, precision=precision)
 
 
+def _silence() -> None:
+    """Import OpenVINO from now on as if its telemetry package were not installed.
+
+    It would tell a server of each import, from a fork of this process, which no open table bears.
+    """
+    sys.modules.setdefault("openvino_telemetry", cast("ModuleType", None))
+
+
 def _compiled(folder: Path, *, precision: str) -> Replicas:
+    _silence()
     import openvino
     from tokenizers import Tokenizer
 
@@ -135,6 +146,7 @@ def _export(weights: Weights, folder: Path, *, output: Output) -> None:
 
     The frontend is called as `openvino.convert_model` does it, which would also set up telemetry.
     """
+    _silence()
     import openvino
     import torch
     from openvino.frontend import FrontEndManager

@@ -152,3 +152,21 @@ def test_a_path_of_another_machine_says_what_is_missing(monkeypatch):
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
     with pytest.raises(EncoderError, match=r"OpenVINO, as its index was, which is not installed"):
         load_encoder(configured(max_tokens=99), path=OPENVINO)
+
+
+TELLS = """
+import os, sys
+from pathlib import Path
+from rag_assets.config import EmbeddingModel
+from rag_assets.models.embedding import load_encoder
+
+os.fork = lambda: os._exit(7)
+encoder = load_encoder(EmbeddingModel(path=sys.argv[1]), path=sys.argv[2], home=Path(sys.argv[3]))
+assert encoder.embed_queries(["a question"]).shape == (1, encoder.dimension)
+assert "openvino" in sys.modules
+assert sys.modules["openvino_telemetry"] is None
+"""
+
+
+def test_openvino_tells_nobody_that_it_was_imported(home):
+    subprocess.run([sys.executable, "-c", TELLS, MINILM.path, OPENVINO, home], check=True)
