@@ -15,10 +15,9 @@ from rag_assets import images
 from rag_assets.config import Config
 from rag_assets.documents.elements import POINTS_AN_INCH, Box
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
-from rag_assets.documents.parse import FILE_COLUMNS
 from rag_assets.documents.parsers.media_types import PDF
-from rag_assets.schemas import DOCUMENT_FILES_TABLE
-from rag_assets.store import Store, quoted
+from rag_assets.documents.shown import NotShownError, Shown, shown
+from rag_assets.store import Store
 from rag_assets.workers import Failed, Pool, Task
 
 DPI = 120
@@ -31,12 +30,6 @@ MARK_OPACITY = 70
 SECONDS = 60.0
 MEMORY = 2 << 30
 """Bytes that drawing a page may take."""
-
-_PLACE = ["document_id", "uri", "pages", "element_start", "element_end", "image"]
-
-
-class NoPictureError(Exception):
-    """A unit cannot be shown; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +69,21 @@ def picture_of(
         dpi: Dots per inch of a drawn page.
 
     Raises:
-        NoPictureError: There is no such chunk, it is not on that page, or its file cannot be
+        NotShownError: There is no such chunk, it is not on that page, or its file cannot be
             drawn.
         MissingTableError: The variant was never built.
     """
-    names = config.tables_of(variant)
-    held = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
-    if not held.num_rows:
-        raise NoPictureError(
-            f"{unit_id} is no chunk of the variant {variant}: a table row has no page; else name "
-            "the variant that found it with --variant"
-        )
-    unit = held.to_pylist()[0]
-    pages = tuple(unit["pages"])
-    file = _file(store, unit["document_id"])
+    unit = shown(store, config, variant=variant, unit_id=unit_id)
+    file, pages = unit.file, unit.pages
     if file.media_type != PDF or not pages:
-        return _stored(store, unit["image"], uri=file.uri, pages=pages)
-    shown = pages[0] if page is None else page
-    if shown not in pages:
+        return _stored(store, unit)
+    wanted = pages[0] if page is None else page
+    if wanted not in pages:
         there = ", ".join(map(str, pages))
-        raise NoPictureError(f"{unit_id} is not on page {shown} of {file.uri}: it is on {there}")
-    boxes = _boxes(store, names.elements, unit, page=shown)
-    data = _drawn(store, config, file, page=shown, boxes=boxes, dpi=dpi)
-    return Picture(data, "page", file.uri, shown, pages, len(boxes))
+        raise NotShownError(f"{unit_id} is not on page {wanted} of {file.uri}: it is on {there}")
+    boxes = _boxes(store, unit, page=wanted)
+    data = _drawn(store, config, file, page=wanted, boxes=boxes, dpi=dpi)
+    return Picture(data, "page", file.uri, wanted, pages, len(boxes))
 
 
 def draw(path: str, page: int, boxes: Sequence[Box], dpi: int) -> bytes:
@@ -131,23 +116,15 @@ def draw(path: str, page: int, boxes: Sequence[Box], dpi: int) -> bytes:
     return png.getvalue()
 
 
-def _file(store: Store, document: str) -> SourceFile:
-    rows = store.read_keys(
-        DOCUMENT_FILES_TABLE, column="document_id", keys=[document], columns=FILE_COLUMNS
-    )
-    if not rows.num_rows:
-        raise NoPictureError("the unit's document is gone from its source: refresh the index")
-    return SourceFile(**rows.to_pylist()[0])
-
-
-def _stored(store: Store, image: str | None, *, uri: str, pages: tuple[int, ...]) -> Picture:
+def _stored(store: Store, unit: Shown) -> Picture:
     """What is kept of a figure of a file whose pages cannot be drawn."""
-    if image is None:
-        raise NoPictureError(f"{uri} is no PDF: only its figures can be shown")
+    uri, pages = unit.file.uri, unit.pages
+    if unit.image is None:
+        raise NotShownError(f"{uri} is no PDF: only its figures can be shown")
     try:
-        _, data = images.picture(store, image)
+        _, data = images.picture(store, unit.image)
     except images.MissingImageError as error:
-        raise NoPictureError(f"the picture of {uri} is gone: refresh the index") from error
+        raise NotShownError(f"the picture of {uri} is gone: refresh the index") from error
     return Picture(_as_png(data), "figure", uri, pages[0] if pages else None, pages, 0)
 
 
@@ -160,14 +137,11 @@ def _as_png(data: bytes) -> bytes:
     return png.getvalue()
 
 
-def _boxes(store: Store, elements: str, unit: dict, *, page: int) -> list[Box]:
-    first, last = unit["element_start"], unit["element_end"]
-    document = quoted(unit["document_id"])
+def _boxes(store: Store, unit: Shown, *, page: int) -> list[Box]:
     rows = store.read(
-        elements,
+        unit.elements,
         columns=["box"],
-        where=f"document_id = {document} AND page = {page} AND box IS NOT NULL "
-        f"AND `index` BETWEEN {first} AND {last}",
+        where=f"{unit.within} AND page = {page} AND box IS NOT NULL",
     )
     return [(box[0], box[1], box[2], box[3]) for box in rows["box"].to_pylist()]
 
@@ -183,7 +157,7 @@ def _drawn(
 ) -> bytes:
     sources = {source.name: source for source in config.sources.documents}
     if file.source not in sources:
-        raise NoPictureError(f"{file.uri}: its source {file.source} is no longer in the config")
+        raise NotShownError(f"{file.uri}: its source {file.source} is no longer in the config")
     scratch = store.root / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=scratch) as folder, Pool(size=1, memory_bytes=MEMORY) as pool:
@@ -191,12 +165,12 @@ def _drawn(
         try:
             SourceReader(sources[file.source]).fetch(file, to=copy)
         except FetchError as error:
-            raise NoPictureError(f"{file.uri} {error}") from error
+            raise NotShownError(f"{file.uri} {error}") from error
         arguments = {"page": page, "boxes": boxes, "dpi": dpi}
         function = f"{__name__}:draw"
         pool.submit(Task("page", function, arguments, SECONDS, file=copy, offline=True))
         ((_, outcome),) = pool.finished()
     if isinstance(outcome, Failed):
-        raise NoPictureError(f"page {page} of {file.uri} cannot be drawn: {outcome.reason}")
+        raise NotShownError(f"page {page} of {file.uri} cannot be drawn: {outcome.reason}")
     assert isinstance(outcome.value, bytes), "a drawn page is PNG"
     return outcome.value

@@ -12,12 +12,8 @@ from itertools import zip_longest
 
 from rag_assets.config import Config
 from rag_assets.documents.elements import Cells, Span
-from rag_assets.schemas import DOCUMENT_FILES_TABLE
-from rag_assets.store import Store, quoted
-
-
-class NoTableError(Exception):
-    """A unit shows no table; the message says what to do."""
+from rag_assets.documents.shown import NotShownError, shown
+from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,36 +34,22 @@ def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -
     """The table that the chunk `unit_id` of `variant` shows.
 
     Raises:
-        NoTableError: There is no such chunk, or it shows no table.
+        NotShownError: There is no such chunk, or it shows no table.
         MissingTableError: The variant was never built.
     """
-    names = config.tables_of(variant)
-    columns = ["document_id", "element_start", "element_end"]
-    units = store.read(names.chunks, columns=columns, where=f"chunk_id = {quoted(unit_id)}")
-    if not units.num_rows:
-        raise NoTableError(
-            f"{unit_id} is no chunk of the variant {variant}: name the variant that found it with "
-            "--variant"
-        )
-    unit = units.to_pylist()[0]
+    unit = shown(store, config, variant=variant, unit_id=unit_id)
     found = store.read(
-        names.elements,
+        unit.elements,
         columns=["page", "text", "cells", "spans"],
-        where=f"document_id = {quoted(unit['document_id'])} AND type = 'table' "
-        f"AND `index` BETWEEN {unit['element_start']} AND {unit['element_end']}",
+        where=f"{unit.within} AND type = 'table'",
     ).to_pylist()
     if not found:
-        raise NoTableError(f"{unit_id} shows no table: name a file with --out to see its page")
-    file = store.read_keys(
-        DOCUMENT_FILES_TABLE, column="document_id", keys=[unit["document_id"]], columns=["uri"]
-    )
-    if not file.num_rows:
-        raise NoTableError("the unit's document is gone from its source: refresh the index")
+        raise NotShownError(f"{unit_id} shows no table: name a file with --out to see its page")
     element = found[0]
     cells = tuple(map(tuple, json.loads(element["cells"] or "[]")))
     spans = tuple(map(tuple, json.loads(element["spans"] or "[]")))
     return Table(
-        uri=file["uri"][0].as_py(),
+        uri=unit.file.uri,
         page=element["page"],
         cells=cells,
         spans=spans,

@@ -45,18 +45,20 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
-    from rag_assets.documents.renditions import NoTableError, table_of_unit
+    from rag_assets.documents.renditions import table_of_unit
+    from rag_assets.documents.shown import NotShownError
 
     try:
         table = table_of_unit(Store.of(config), config, variant=variant, unit_id=unit_id)
-    except NoTableError as error:
+    except NotShownError as error:
         raise CommandError(str(error)) from error
     return Answer(asdict(table), table.text)
 
 
 def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> Answer:
     from rag_assets.atomic import write_atomically
-    from rag_assets.documents.page_pictures import NoPictureError, picture_of
+    from rag_assets.documents.page_pictures import picture_of
+    from rag_assets.documents.shown import NotShownError
 
     try:
         picture = picture_of(
@@ -67,7 +69,7 @@ def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> An
             page=options.page,
             dpi=options.dpi,
         )
-    except NoPictureError as error:
+    except NotShownError as error:
         raise CommandError(str(error)) from error
     try:
         write_atomically(options.out, picture.data)

@@ -239,10 +239,19 @@ def test_tesseract_that_fails_is_quoted(tmp_path, stand_in):
         tesseract.parse(str(path), None, command=stand_in, languages=["xxx"])
 
 
-@pytest.mark.skipif(not TESSERACT, reason="there is no tesseract: name it in RAG_ASSETS_TESSERACT")
-def test_tesseract_reads_the_same(tmp_path):
+@pytest.fixture(params=["recorded", "installed"])
+def program(request, stand_in):
+    """What Tesseract answered once, and the program itself where there is one."""
+    if request.param == "recorded":
+        return stand_in
+    if not TESSERACT:
+        pytest.skip("there is no tesseract: name it in RAG_ASSETS_TESSERACT")
+    return TESSERACT
+
+
+def test_tesseract_reads_columns_one_after_the_other(tmp_path, program):
     path = scanned(tmp_path / "scan.pdf", two_columns(tmp_path / "source.pdf"))
-    parser = tesseract.parser(command=TESSERACT, languages=["en"])
+    parser = tesseract.parser(command=program, languages=["en"])
     assert parser.missing() is None
     elements = from_json(tesseract.parse(str(path), None, **parser.options))
     text = " ".join(element.text for element in elements)

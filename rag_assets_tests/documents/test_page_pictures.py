@@ -6,7 +6,8 @@ import pytest
 from PIL import Image
 
 from rag_assets.documents import page_pictures
-from rag_assets.documents.page_pictures import MARK, NoPictureError, picture_of
+from rag_assets.documents.page_pictures import MARK, picture_of
+from rag_assets.documents.shown import NotShownError
 from rag_assets.images import keep
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf
 
@@ -64,14 +65,14 @@ def test_a_unit_of_two_pages_shows_the_one_that_is_asked_for(project):
     first = shown(project, chunk["chunk_id"])
     second = shown(project, chunk["chunk_id"], page=2)
     assert (first.page, second.page, first.pages) == (1, 2, (1, 2))
-    with pytest.raises(NoPictureError, match=r"not on page 3 of plates\.pdf: it is on 1, 2"):
+    with pytest.raises(NotShownError, match=r"not on page 3 of plates\.pdf: it is on 1, 2"):
         shown(project, chunk["chunk_id"], page=3)
 
 
 def test_a_figure_of_a_file_without_pages_to_draw_is_shown_itself(project):
     project.write("notes.md", f"# Notes\n\n{SENTENCE}")
     (chunk,) = built(project)
-    with pytest.raises(NoPictureError, match=r"notes.md is no PDF"):
+    with pytest.raises(NotShownError, match=r"notes.md is no PDF"):
         shown(project, chunk["chunk_id"])
 
     red = BytesIO()
@@ -92,10 +93,10 @@ def test_a_figure_of_a_file_without_pages_to_draw_is_shown_itself(project):
 def test_what_cannot_be_shown_says_why(project):
     path = pdf(project.folder / "plates.pdf", [f"<p>{SENTENCE}</p>"])
     (chunk,) = built(project)
-    with pytest.raises(NoPictureError, match="no chunk of the variant only"):
+    with pytest.raises(NotShownError, match="no chunk of the variant only"):
         shown(project, "00000000-0000-5000-8000-000000000000")
     path.write_bytes(path.read_bytes() + b"\n% edited")
-    with pytest.raises(NoPictureError, match=r"plates\.pdf changed while being read"):
+    with pytest.raises(NotShownError, match=r"plates\.pdf changed while being read"):
         shown(project, chunk["chunk_id"])
 
 
@@ -103,7 +104,7 @@ def test_a_worker_that_cannot_draw_says_so(project, monkeypatch):
     pdf(project.folder / "plates.pdf", [f"<p>{SENTENCE}</p>"])
     (chunk,) = built(project)
     monkeypatch.setattr(page_pictures, "SECONDS", -60.0)
-    with pytest.raises(NoPictureError, match=r"page 1 of plates.pdf cannot be drawn: took longer"):
+    with pytest.raises(NotShownError, match=r"page 1 of plates.pdf cannot be drawn: took longer"):
         shown(project, chunk["chunk_id"])
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rag_assets import config as configuration
 from rag_assets.documents.elements import cleaned_cells
 from rag_assets.documents.parsers.tables import spanned_grid
-from rag_assets.documents.renditions import NoTableError, plain_text, table_of_unit
+from rag_assets.documents.renditions import plain_text, table_of_unit
+from rag_assets.documents.shown import NotShownError
 from rag_assets.serving import cli
 from rag_assets_tests.documents.making import SENTENCE
 from rag_assets_tests.documents.test_chunking import ROWS
@@ -74,9 +75,9 @@ def test_a_table_that_was_found_is_written_out(project, capsys, monkeypatch, tmp
     assert table.text == IN_WORDS
     assert (0, 1, 1, 2) in table.spans
     assert "| S355 | 355 | 470 |" in table.markdown
-    with pytest.raises(NoTableError, match="shows no table: name a file with --out"):
+    with pytest.raises(NotShownError, match="shows no table: name a file with --out"):
         table_of_unit(project.store, config, variant="only", unit_id=note)
-    with pytest.raises(NoTableError, match="no chunk of the variant only"):
+    with pytest.raises(NotShownError, match="no chunk of the variant only"):
         table_of_unit(project.store, config, variant="only", unit_id="unknown")
 
     (tmp_path / "rag_assets.yaml").write_text(json.dumps(settings))

@@ -1,0 +1,63 @@
+"""A unit that somebody wants to see: where it stands, and the file that it is of."""
+
+from dataclasses import dataclass
+
+from rag_assets.config import Config
+from rag_assets.documents.files import SourceFile
+from rag_assets.documents.parse import FILE_COLUMNS
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.store import Store, quoted
+
+_PLACE = ["document_id", "pages", "element_start", "element_end", "image"]
+
+
+class NotShownError(Exception):
+    """A unit cannot be shown; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A chunk, as far as it has to be known to be shown."""
+
+    file: SourceFile
+    pages: tuple[int, ...]
+    """Pages that it touches; none in formats without pages."""
+    image: str | None
+    """Under which the picture of its figure is stored."""
+    elements: str
+    """The table that holds its elements."""
+    within: str
+    """What holds of its elements alone in that table, as a filter."""
+
+
+def shown(store: Store, config: Config, *, variant: str, unit_id: str) -> Shown:
+    """The chunk `unit_id` of `variant`.
+
+    Raises:
+        NotShownError: There is no such chunk, or its document is gone.
+        MissingTableError: The variant was never built.
+    """
+    names = config.tables_of(variant)
+    held = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
+    if not held.num_rows:
+        raise NotShownError(
+            f"{unit_id} is no chunk of the variant {variant}: the row of a database has no page; "
+            "else name the variant that found it with --variant"
+        )
+    chunk = held.to_pylist()[0]
+    files = store.read_keys(
+        DOCUMENT_FILES_TABLE,
+        column="document_id",
+        keys=[chunk["document_id"]],
+        columns=FILE_COLUMNS,
+    )
+    if not files.num_rows:
+        raise NotShownError("the unit's document is gone from its source: refresh the index")
+    return Shown(
+        file=SourceFile(**files.to_pylist()[0]),
+        pages=tuple(chunk["pages"]),
+        image=chunk["image"],
+        elements=names.elements,
+        within=f"document_id = {quoted(chunk['document_id'])} "
+        f"AND `index` BETWEEN {chunk['element_start']} AND {chunk['element_end']}",
+    )
