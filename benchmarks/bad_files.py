@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bounds import Bound, equal, finish
+from bounds import REPOSITORY, Bound, equal, finish
 
 from rag_assets import config as configuration
 from rag_assets.documents.parse import refresh_elements
@@ -30,6 +30,12 @@ from rag_assets_tests.documents.making import Project
 
 A_FILE = 5.0
 """Seconds that a file may take beside the time its pages are allowed: it is looked at, copied."""
+
+
+def project_of(home: Path, *, parser: str, ocr: str = "none") -> Project:
+    """Files for `parser`, which runs where `make parsers` has installed it, if it has."""
+    python = REPOSITORY / f".venv-{parser}" / "bin" / "python"
+    return Project(home, engine=parser, ocr=ocr, python=python if python.is_file() else None)
 
 
 def children() -> set[int]:
@@ -48,7 +54,7 @@ def matrix(home: Path, *, parser: str, pages: int) -> Iterator[Bound]:
     print(f"\n{parser}\n")
     before = children()
     for name, words in expected.items():
-        project = Project(home / parser / name, engine=parser, ocr="rapidocr")
+        project = project_of(home / parser / name, parser=parser, ocr="rapidocr")
         project.write(name, (folder / name).read_bytes())
         project.list_files()
         started = time.monotonic()
@@ -77,7 +83,7 @@ def fuzz(home: Path, *, parser: str, files: int, seed: int) -> Iterator[Bound]:
     """Damaged files, all in one run."""
     by = random.Random(f"{seed} {parser}")
     seeds = bad_files.seeds(home / "seeds")
-    project = Project(home / "fuzz" / parser, engine=parser)
+    project = project_of(home / "fuzz" / parser, parser=parser)
     for number in range(files):
         chosen = seeds[number % len(seeds)]
         content = bad_files.mutated(chosen, by=by)
@@ -110,15 +116,15 @@ def fuzz(home: Path, *, parser: str, files: int, seed: int) -> Iterator[Bound]:
 def available(parsers: Sequence[str], home: Path) -> Iterator[str]:
     for parser in parsers:
         try:
-            refresh_nothing(home / "available" / parser, engine=parser)
+            refresh_nothing(home / "available" / parser, parser=parser)
         except (ParserUnavailableError, configuration.ConfigError, ValueError) as error:
             print(f"{parser} is left out: {error}")
         else:
             yield parser
 
 
-def refresh_nothing(home: Path, *, engine: str) -> None:
-    project = Project(home, engine=engine)
+def refresh_nothing(home: Path, *, parser: str) -> None:
+    project = project_of(home, parser=parser)
     project.write("a.md", "One.")
     project.list_files()
     refresh_elements(project.store, project.config, parser="plain", log=print)
