@@ -5,7 +5,7 @@ index that it searched, the filter, the query and what encoded it; or the query,
 the reranker. So the second arm of an experiment pays only for what differs from the first. An exact
 dense search has no index: where a table was built again with the same content, its results are
 found. No key names a table version. Values are never wrong, only missing: a cache that cannot be
-read or written is one that holds nothing.
+read or written is one that holds nothing, and a damaged file is filled anew.
 """
 
 import json
@@ -23,6 +23,7 @@ MOST_BYTES = 2**30
 TABLES = ("rankings", "scores")
 KEYS_AT_ONCE = 500
 SECONDS_TO_WAIT = 10
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +44,9 @@ class Cache:
         """The kept rankings that reach down to `depth`, by their key."""
         found = {}
         for key, value in self._get("rankings", keys):
-            assert isinstance(value, bytes), "written by keep_rankings"
-            reach, units, scores = json.loads(zlib.decompress(value))
-            if reach >= depth:
-                found[key] = ranking_of(zip(units, scores, strict=True)).head(depth)
+            kept = _unpacked(value)
+            if kept is not None and kept[0] >= depth:
+                found[key] = kept[1].head(depth)
         return found
 
     def keep_rankings(self, rankings: Mapping[str, Ranking], *, depth: int) -> None:
@@ -61,7 +61,7 @@ class Cache:
 
     def scores(self, keys: Sequence[str]) -> dict[str, float]:
         """The kept scores, by their key."""
-        return {key: float(value) for key, value in self._get("scores", keys)}
+        return {key: value for key, value in self._get("scores", keys) if isinstance(value, float)}
 
     def keep_scores(self, scores: Mapping[str, float]) -> None:
         """Keep scores."""
@@ -80,6 +80,7 @@ class Cache:
                     )
         except sqlite3.Error as error:
             logger.warning("results kept in %s cannot be read: %s", self._path, error)
+            self._mend(error)
 
     def _put(self, table: str, entries: Iterable[tuple[str, bytes | float]]) -> None:
         if self._path is None:
@@ -93,6 +94,38 @@ class Cache:
                 database.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", entries)
         except (OSError, sqlite3.Error) as error:
             logger.info("results cannot be kept in %s: %s", self._path, error)
+            self._mend(error)
+
+    def _mend(self, error: Exception) -> None:
+        """Rebuild the file if `error` says that it is damaged, not in use or out of reach."""
+        # the low byte is the code, those above say more of it
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED:
+            try:
+                self._rebuild()
+            except (OSError, sqlite3.Error) as failure:
+                logger.warning("the damaged file %s cannot be removed: %s", self._path, failure)
+
+    def _rebuild(self) -> None:
+        """Remove the file if it is damaged, so that the next to keep anything makes a new one."""
+        from filelock import FileLock
+
+        assert self._path is not None, "only a file can be damaged"
+        # one at a time: the second would remove what the first has made anew
+        with (
+            FileLock(self._path.with_suffix(".lock")),
+            closing(sqlite3.connect(self._path, timeout=SECONDS_TO_WAIT)) as database,
+        ):
+            try:
+                database.execute("BEGIN EXCLUSIVE")  # nobody is writing to it
+                if database.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",):
+                    return
+            except sqlite3.OperationalError:
+                return
+            except sqlite3.DatabaseError as error:
+                logger.debug("%s is damaged beyond reading: %s", self._path, error)
+            # the journal first: it would be rolled back into the new file
+            self._path.with_name(f"{self._path.name}-journal").unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
 
     @contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
@@ -101,6 +134,17 @@ class Cache:
                 columns = "(key TEXT PRIMARY KEY, value) WITHOUT ROWID"
                 database.execute(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
             yield database
+
+
+def _unpacked(value: bytes | float) -> tuple[int, Ranking] | None:
+    """The depth down to which a ranking was searched, and the ranking; None if it is damaged."""
+    if not isinstance(value, bytes):
+        return None
+    try:
+        reach, units, scores = json.loads(zlib.decompress(value))
+        return reach, ranking_of(zip(units, scores, strict=True))
+    except (ValueError, zlib.error):
+        return None
 
 
 def _held_bytes(database: sqlite3.Connection) -> int:

@@ -1,3 +1,4 @@
+import multiprocessing
 import sqlite3
 from contextlib import closing
 
@@ -51,12 +52,67 @@ def test_a_cache_that_grew_too_large_is_emptied_under_the_eyes_of_others(cache, 
 
 
 def test_a_cache_that_cannot_be_used_holds_nothing(tmp_path):
-    broken = tmp_path / "retrieval.sqlite"
-    broken.write_bytes(b"no database" * 100)
     (tmp_path / "file").write_text("in the way")
 
-    for cache in (Cache(None), Cache(broken), Cache(tmp_path / "file" / "cache.sqlite")):
+    for cache in (Cache(None), Cache(tmp_path / "file" / "cache.sqlite")):
         cache.keep_scores({"key": 1.0})
         cache.keep_rankings({"key": RANKING}, depth=3)
         assert cache.scores(["key"]) == {}
         assert cache.rankings(["key"], depth=1) == {}
+
+
+def overwritten(file, *, start):
+    """`file` with nonsense from the byte `start` on, the same size."""
+    content = file.read_bytes()
+    nonsense = b"no database" * (len(content) // 11 + 1)
+    file.write_bytes(content[:start] + nonsense[: len(content) - start])
+
+
+@pytest.mark.parametrize("start", [0, 4_096])
+def test_a_damaged_file_is_found_and_filled_again(cache, start):
+    scores = {f"key {place}": 1.0 for place in range(5_000)}
+    cache.keep_scores(scores)
+    overwritten(cache._path, start=start)
+
+    assert cache.scores(["key 1"]) == {}
+    cache.keep_scores({"key 1": 0.5})
+    assert cache.scores(["key 1"]) == {"key 1": 0.5}
+
+
+def test_a_file_that_another_process_has_filled_again_stays(cache):
+    cache.keep_scores({"key": 1.0})
+    cache._rebuild()
+
+    assert cache.scores(["key"]) == {"key": 1.0}
+
+
+def test_a_damaged_value_is_a_missing_one(cache):
+    cache.keep_rankings({"key": RANKING, "other": RANKING}, depth=3)
+    cache.keep_scores({"key": 1.0, "other": 0.5})
+    with closing(sqlite3.connect(cache._path)) as database, database:
+        for table in ("rankings", "scores"):
+            database.execute(f"UPDATE {table} SET value = x'00ff' WHERE key = 'key'")
+
+    assert cache.rankings(["key", "other"], depth=3) == {"other": RANKING}
+    assert cache.scores(["key", "other"]) == {"other": 0.5}
+
+
+def kept_by(path, process):
+    for place in range(20):
+        Cache(path).keep_scores({f"{process}/{place}/{n}": 1.0 for n in range(50)})
+
+
+def test_processes_that_meet_a_damaged_file_fill_one_together(tmp_path):
+    path = tmp_path / "retrieval.sqlite"
+    path.write_bytes(b"no database" * 1_000)
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=kept_by, args=(path, name)) for name in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+
+    kept = Cache(path).scores([f"{name}/19/{n}" for name in range(3) for n in range(50)])
+    assert len(kept) == 150
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
