@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rag_assets.config import QueryFusion
+from rag_assets.retrieval.filters import encodable
 
 ASKING_WORDS = """
 how what when where which who whose why is are was were do does did can could should would will
@@ -30,7 +31,11 @@ WORD = re.compile(r"[^\s?!,;:]+")
 CLAUSES = re.compile(r"[,;:?!]|\.\s")
 
 
-class MissingRewriteError(ValueError):
+class RewritesError(ValueError):
+    """A file of rewrites cannot be used; the message names it and says why."""
+
+
+class MissingRewriteError(RewritesError):
     """A file of rewrites holds none for a query."""
 
 
@@ -46,7 +51,7 @@ def rewriter_of(settings: QueryFusion) -> Rewriter:
     """The rewriter that the config asks for.
 
     Raises:
-        ValueError: Its file cannot be read.
+        RewritesError: Its file cannot be read.
     """
     return by_rules if settings.path is None else FromFile(settings.path)
 
@@ -67,12 +72,12 @@ class FromFile:
         """Read `path`.
 
         Raises:
-            ValueError: There is no such file, or a line is not of that form.
+            RewritesError: There is no such file, or a line is not of that form.
         """
         try:
             state = path.stat()
         except OSError as error:
-            raise ValueError(f"there is no file of rewrites {path}: {error.strerror}") from error
+            raise _unreadable(path, error) from error
         self._path = path
         self._held = _read(path, state.st_mtime_ns, state.st_size)
 
@@ -90,23 +95,43 @@ class FromFile:
         return _distinct(self._held[query], query=query)[:count]
 
 
+def text_of(path: Path) -> str:
+    """What a file of rewrites holds.
+
+    Raises:
+        RewritesError: There is no such file, or it is not in UTF-8.
+    """
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise RewritesError(f"the file of rewrites {path} is not UTF-8: {error}") from error
+
+
+def _unreadable(path: Path, error: OSError) -> RewritesError:
+    return RewritesError(f"there is no file of rewrites {path}: {error.strerror}")
+
+
 @lru_cache(maxsize=4)
 def _read(path: Path, _modified: int, _size: int) -> dict[str, list[str]]:
     held: dict[str, list[str]] = {}
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    # a text within JSON may hold other line breaks of Unicode, which `splitlines` would cut at
+    lines = text_of(path).removeprefix("\ufeff").split("\n")
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             entry = json.loads(line)
             query, rewrites = entry["query"], entry["rewrites"]
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(
+            raise RewritesError(
                 f"{path}, line {number}: not of the form "
                 '{"query": "...", "rewrites": ["...", ...]}'
             ) from error
         if not isinstance(query, str) or not _are_texts(rewrites):
-            raise ValueError(f"{path}, line {number}: query and rewrites must be text")
-        held[query] = rewrites
+            raise RewritesError(f"{path}, line {number}: query and rewrites must be text")
+        held[query] = [encodable(rewrite) for rewrite in rewrites]
     return held
 
 

@@ -34,16 +34,16 @@ def searching() -> Generator[None]:
     from rag_assets.models.rerankers import RerankerError
     from rag_assets.models.weights import ModelMismatchError, WeightsError
     from rag_assets.retrieval.lexical import MissingTextIndexError
-    from rag_assets.retrieval.rewriters import MissingRewriteError
+    from rag_assets.retrieval.rewriters import RewritesError
 
     try:
         yield
     except (
         EncoderError,
-        MissingRewriteError,
         MissingTextIndexError,
         ModelMismatchError,
         RerankerError,
+        RewritesError,
         WeightsError,
     ) as error:
         raise CommandError(str(error)) from error

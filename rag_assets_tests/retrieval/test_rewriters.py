@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.config import QueryFusion
-from rag_assets.retrieval.rewriters import FromFile, MissingRewriteError, by_rules, rewriter_of
+from rag_assets.retrieval.rewriters import (
+    FromFile,
+    MissingRewriteError,
+    RewritesError,
+    by_rules,
+    rewriter_of,
+)
 
 
 def test_rules_give_keywords_then_the_statement_form():
@@ -48,7 +54,24 @@ def test_a_file_gives_the_rewrites_of_its_queries(tmp_path):
     ("line", "said"), [({"query": "a"}, "line 1"), ({"query": "a", "rewrites": "b"}, "text")]
 )
 def test_a_file_that_is_not_of_the_form_is_refused_with_the_line(tmp_path, line, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(RewritesError, match=said):
         FromFile(write(tmp_path / "rewrites.jsonl", line))
-    with pytest.raises(ValueError, match="there is no file"):
+    with pytest.raises(RewritesError, match="there is no file"):
         FromFile(tmp_path / "absent.jsonl")
+
+
+def test_lines_end_where_json_lines_end_and_nowhere_else(tmp_path):
+    path = tmp_path / "rewrites.jsonl"
+    entry = {"query": "one\u2028two", "rewrites": ["three\x85four", "lone \ud800 half"]}
+    line = json.dumps(entry, ensure_ascii=False).replace("\ud800", "\\ud800")
+    path.write_bytes(b"\xef\xbb\xbf" + f"{line}\r\n\r\n".encode())
+
+    assert FromFile(path)("one\u2028two", count=2) == ["three four", "lone ? half"]
+
+
+def test_a_file_that_is_not_utf8_is_refused_by_name(tmp_path):
+    path = tmp_path / "rewrites.jsonl"
+    path.write_bytes('{"query": "stål", "rewrites": []}'.encode("latin-1"))
+
+    with pytest.raises(RewritesError, match=r"rewrites\.jsonl.* is not UTF-8"):
+        FromFile(path)

@@ -28,6 +28,7 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
+from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import Index, Ranked, open_index
@@ -149,7 +150,7 @@ class Bench:
                 name: config.retrieval.rerankers[name].model_dump(mode="json")
                 for name in arm.retriever.rerankers
             },
-            rewrites.read_text("utf-8") if rewrites else None,
+            rewriters.text_of(rewrites) if rewrites else None,
             [config.retrieval.depth, config.retrieval.rrf_k, config.index.ann_from_rows],
             arm.filters.condition() if arm.filters else None,
             self._questions_key,
