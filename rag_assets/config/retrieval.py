@@ -208,12 +208,7 @@ class Retrieval(Section):
     def _names_resolve(self) -> Self:
         self.check_retriever(self.retriever, key="retriever")
         for name, retriever in self.retrievers.items():
-            for reranker in retriever.rerankers:
-                if reranker not in self.rerankers:
-                    raise ValueError(
-                        f"retrievers.{name}: no reranker is named {reranker!r}; "
-                        f"there are {', '.join(self.rerankers)}"
-                    )
+            self.check_rerankers(retriever, key=f"retrievers.{name}")
         return self
 
     def check_retriever(self, name: str, *, key: str) -> None:
@@ -225,3 +220,14 @@ class Retrieval(Section):
         if name not in self.retrievers:
             known = ", ".join(self.retrievers)
             raise ValueError(f"{key}: no retriever is named {name!r}; there are {known}")
+
+    def check_rerankers(self, retriever: Retriever, *, key: str) -> None:
+        """Refuse a retriever that names a reranker that is not there.
+
+        Raises:
+            ValueError: There is none of that name; `key` is where the retriever was given.
+        """
+        for name in retriever.rerankers:
+            if name not in self.rerankers:
+                known = ", ".join(self.rerankers)
+                raise ValueError(f"{key}: no reranker is named {name!r}; there are {known}")

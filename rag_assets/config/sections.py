@@ -370,6 +370,8 @@ class Config(Section):
         for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
             if isinstance(arm.retriever, str):
                 self.retrieval.check_retriever(arm.retriever, key=f"{key}.arms.{arm.name}")
+            else:
+                self.retrieval.check_rerankers(arm.retriever, key=f"{key}.arms.{arm.name}")
             if arm.variant is not None and arm.variant not in self.variants:
                 raise ValueError(
                     f"{key}.arms.{arm.name}: no variant is named {arm.variant!r}; "

@@ -210,6 +210,7 @@ class Index:
         by its settings.
 
         Raises:
+            ValueError: There is no such retriever or reranker.
             EmptyQueryError: The query is blank.
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: Words are to be looked up and there is no full-text index.
@@ -295,6 +296,7 @@ class Index:
 
     def _chosen(self, retriever: RetrieverName | Retriever | None) -> tuple[str, Retriever]:
         if isinstance(retriever, Retriever):
+            self.settings.check_rerankers(retriever, key="retriever")
             return "custom", retriever
         name = retriever or self.settings.retriever
         self.settings.check_retriever(name, key="retriever")

@@ -395,6 +395,13 @@ def test_a_missing_reranker_says_what_to_do(built, monkeypatch):
             index.search("steel", retriever=retriever(reranker=name))
 
 
+def test_a_reranker_that_is_not_there_is_refused_with_those_that_are(index):
+    weighs = {"mode": "weighted", "reranker": "nope"}
+    for spec in (retriever(reranker="nope"), retriever(domain_fusion=weighs)):
+        with pytest.raises(ValueError, match="no reranker is named 'nope'; there are late"):
+            index.search("steel", retriever=spec)
+
+
 def test_a_domain_without_an_index_is_an_empty_arm(tmp_path):
     store, config = build(tmp_path, units=[unit for unit in UNITS if unit["domain"] == "document"])
     store.drop(config.tables_of(VARIANT).rows)

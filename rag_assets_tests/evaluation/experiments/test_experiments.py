@@ -330,6 +330,10 @@ def test_a_variant_of_another_recipe_is_never_replaced():
         ({"nope": {}}, "does not match any of the expected tags"),
         ({"x": {"arms": [{"name": "a", "retriever": "q"}]}}, "no retriever is named 'q'"),
         ({"x": {"arms": [{"name": "a", "variant": "v"}]}}, "no variant is named 'v'"),
+        (
+            {"x": {"arms": [{"name": "a", "retriever": {"reranker": "r"}}]}},
+            "x.arms.a: no reranker is named 'r'",
+        ),
         ({"fusion_modes": {"variant": "v"}}, "asks for variant 'v'"),
         ({"fusion_modes": {"reranker": "r"}}, "no reranker is named 'r'"),
     ],
