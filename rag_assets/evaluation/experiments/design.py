@@ -5,6 +5,7 @@ are pivots over factors, as the papers print them; the pseudo-factors `questions
 questions) and `metric` stand beside them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -124,7 +125,11 @@ class Appendix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A whole experiment, before it is run."""
+    """A whole experiment, before it is run.
+
+    Raises:
+        ExperimentError: Two arms have one name: their questions would count twice.
+    """
 
     title: str
     source: str
@@ -155,6 +160,14 @@ class Design:
     """Measures what else is reported, when the experiment is run."""
     made_from: Sequence[str] = ()
     """Data versions that the appendices are made from."""
+
+    def __post_init__(self) -> None:
+        for name, times in Counter(arm.name for arm in self.arms).items():
+            if times > 1:
+                raise ExperimentError(
+                    f"{self.title}: two arms are named {name!r}: give each its own name, and "
+                    "each setting once"
+                )
 
     @property
     def groups(self) -> list[str]:

@@ -10,6 +10,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments.arms import Bench
+from rag_assets.evaluation.experiments.design import ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of
 from rag_assets.evaluation.experiments.results import runs
 from rag_assets.evaluation.experiments.run import choose
@@ -341,6 +342,22 @@ def test_a_variant_of_another_recipe_is_never_replaced():
 def test_a_config_that_cannot_be_run_says_why(experiments, said):
     with pytest.raises(ValueError, match=said):
         configuration.Config.model_validate({"experiments": experiments})
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "twice"),
+    [
+        ("chunk_size", {"top_k": [5, 5]}, "Baseline, fixed_256, top_k 5"),
+        ("serializers", {"serializers": ["json", "json"]}, "json"),
+        ("mine", {"arms": [{"name": "a", "retriever": "bm25"}, {"name": "a"}]}, "a"),
+    ],
+)
+def test_arms_that_cannot_be_told_apart_are_refused(tmp_path, name, settings, twice):
+    config = configuration.Config.model_validate(
+        {"state_dir": tmp_path, "experiments": {name: settings}}
+    )
+    with pytest.raises(ExperimentError, match=re.escape(f"two arms are named {twice!r}")):
+        design_of(Store.of(config), config, name, questions=[])
 
 
 def test_arm_tables_have_one_line_for_each_question(project):
