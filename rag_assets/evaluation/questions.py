@@ -36,7 +36,8 @@ REVISION = 1
 TARGET = Target(schemas.QUESTIONS_TABLE, schemas.QUESTIONS, key="question_id", group="question_id")
 SPLITS = ("dev", "test")
 GOLD_FORMS = "doc:<id>, doc:<id>#page=<n> or row:<table>:<key>"
-DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>[1-9]\d*))?", re.DOTALL)
+DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>.*))?", re.DOTALL)
+PAGE = re.compile(r"[1-9][0-9]{0,6}")
 
 Row: TypeAlias = dict[str, str | None]
 """A row of `schemas.QUESTIONS`, without its system columns."""
@@ -170,7 +171,7 @@ def parse(questions: QuestionSet) -> Parsed:
                     f"line {first_lines[key]} has the same id: give each question its own"
                 )
         except LineError as error:
-            key = f"{questions.name}/line {number}"
+            key = f"{questions.name} line {number}"  # no id of a question: these have a slash
             failures[key] = Failure(key, f"{where}: {error}", where)
             contents[key] = identity.fingerprint(REVISION, repr(line), str(error))
             continue
@@ -234,10 +235,16 @@ def document_paths(questions: QuestionSet) -> dict[str, str]:
 def _record(line: bytes) -> dict[str, object]:
     try:
         record = json.loads(line.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        said = json.dumps(record, ensure_ascii=False)
+    except (ValueError, RecursionError) as error:
         raise LineError(f"it is not JSON in UTF-8 ({error}): write one object a line") from error
     if not isinstance(record, dict):
         raise LineError("it is not a JSON object: write one object a line")
+    try:
+        said.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise LineError(f"it holds half of a character, {half}: write the whole pair") from error
     return record
 
 
@@ -295,6 +302,8 @@ def _gold(
             yield RowGold(table, key)
         elif kind == "doc" and document:
             identifier, number = document["id"], document["page"]
+            if number is not None and not PAGE.fullmatch(number):
+                raise LineError(f"{name}[{place}] = {entry!r}: pages count from 1")
             page = int(number) if number else None
             uri = paths.get(identifier, identifier)
             texts = [

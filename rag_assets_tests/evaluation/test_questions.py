@@ -92,6 +92,14 @@ def test_a_question_keeps_its_gold_anchored_to_the_source(tmp_path: Path, store:
         (question(identifier=None), "id = None"),
         (question(evidence=["text"]), "evidence[0] = 'text'"),
         (question(identifier="q0"), "line 1 has the same id"),
+        (question(question="half of \ud83d"), "half of a character, '\\ud83d'"),
+        (question(gold=["row:steels:\ud83d"]), "half of a character"),
+        (question(evidence=[{"doc_id": "steel", "text": "\udc00"}]), "half of a character"),
+        (question(gold=["doc:steel#page=0"]), "gold[0] = 'doc:steel#page=0': pages count from 1"),
+        (question(gold=["doc:steel#page=iv"]), "pages count from 1"),
+        (question(gold=[f"doc:steel#page={'9' * 5000}"]), "pages count from 1"),
+        ("[" * 100_000, "not JSON"),
+        ('{"id": ' + "9" * 5_000 + "}", "not JSON"),
     ],
 )
 def test_a_bad_line_is_named_with_its_remedy_and_the_rest_goes_on(
@@ -105,6 +113,15 @@ def test_a_bad_line_is_named_with_its_remedy_and_the_rest_goes_on(
     assert failure.reason.startswith("own.jsonl line 3: ")
     assert problem in failure.reason
     assert [question.id for question in read_questions(store)] == ["q0", "q2"]
+
+
+def test_a_question_may_be_called_like_a_line_that_is_none(tmp_path: Path, store: Store) -> None:
+    path = write(tmp_path / "own.jsonl", question("line 2"), "{not json", question("q3"))
+    report = imported(store, config_of(tmp_path, QuestionSet(path=path)))
+    assert (report.added, report.failed) == (2, 1)
+    assert [one.id for one in read_questions(store)] == ["line 2", "q3"]
+    again = imported(store, config_of(tmp_path, QuestionSet(path=path)))
+    assert (again.unchanged, again.failed) == (2, 1)
 
 
 def test_bytes_that_are_not_utf8_are_a_bad_line(tmp_path: Path) -> None:
