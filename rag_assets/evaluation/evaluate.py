@@ -126,9 +126,14 @@ def _made_from(
     questions: str,
     retrievers: Sequence[str],
 ) -> str:
+    from rag_assets.models.rerankers import local_weights
+
     joint = config.tables_of(variant).joint
     if not store.exists(joint):
         raise MissingTableError(joint)
+    used = [one for name in retrievers for one in config.retrieval.retrievers[name].rerankers]
+    rerankers = {name: config.retrieval.rerankers[name] for name in used}
+    local = local_weights(rerankers, home=store.encoders)
     return identity.fingerprint(
         REVISION,
         questions,
@@ -141,6 +146,7 @@ def _made_from(
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
+        *([local] if local else []),
     )
 
 

@@ -5,7 +5,8 @@ a sigmoid, cosines move from [-1, 1]. So scores of one reranker may be weighted 
 queries; scores of two rerankers may not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -62,6 +63,22 @@ def load_reranker(settings: Settings, *, name: str, home: Path) -> Reranker:
         return _loaded(settings, name, home)
     except (WeightsError, EncoderError) as error:
         raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
+
+
+def local_weights(rerankers: Mapping[str, Settings], *, home: Path) -> dict[str, str]:
+    """Identity of the weights of those `rerankers` that lie in a folder of one's own, by name.
+
+    There other weights may take their place under the same settings. Nothing is loaded.
+    """
+    found = {}
+    for name, settings in rerankers.items():
+        if settings.backend != "flashrank" and Path(settings.path).expanduser().is_dir():
+            with suppress(WeightsError):  # said by whoever loads them
+                weights = weights_of(
+                    _as_model(settings), home=home, with_code=settings.trust_remote_code
+                )
+                found[name] = weights.model_id
+    return found
 
 
 @lru_cache(maxsize=2)

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import dagster as dg
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,16 +17,20 @@ from rag_assets.config import (
     Evaluation,
     QueryFusion,
     QuestionSet,
+    Reranker,
     Retrieval,
     Retriever,
     Sources,
 )
 from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
-from rag_assets.evaluation.questions import QuestionsError, refresh_questions
+from rag_assets.evaluation.experiments.arms import Bench
+from rag_assets.evaluation.experiments.design import Arm
+from rag_assets.evaluation.questions import QuestionsError, read_questions, refresh_questions
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
+from rag_assets.retrieval import search
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
@@ -289,6 +294,42 @@ def test_an_edited_file_of_rewrites_is_searched_anew(
     assert rewritten("steel").is_new
     assert not rewritten("steel").is_new
     assert rewritten("oil").is_new
+
+
+class LongerIsBetter:
+    """A fake reranker: the longer a text, the more relevant."""
+
+    reranker_id = "length"
+
+    def score(self, pairs, /):
+        return np.array([1 - 1 / (1 + len(text)) for _, text in pairs])
+
+
+def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
+    store: Store, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "load_reranker", lambda *_, **__: LongerIsBetter())
+    (tmp_path / "config.json").write_text('{"hidden_size": 8, "max_position_embeddings": 64}')
+    retrieval = Retrieval(
+        retrievers={"own": Retriever(signals=["bm25"], reranker="mine")},
+        rerankers={"mine": Reranker(path=str(tmp_path))},
+    )
+    own = config.model_copy(
+        update={
+            "retrieval": retrieval,
+            "evaluation": config.evaluation.model_copy(update={"retrievers": ["own"]}),
+        }
+    )
+    arm = Arm(name="own", variant="default", retriever=retrieval.retrievers["own"], factors={})
+
+    def seen(weights: str) -> tuple[bool, str]:
+        (tmp_path / "model.safetensors").write_text(weights)
+        bench = Bench(store, own, read_questions(store), log=lambda _: None)
+        return evaluated(store, own).is_new, bench.key_of(arm)
+
+    first, again, replaced = seen("old"), seen("old"), seen("trained")
+    assert (first[0], again[0], replaced[0]) == (True, False, True)
+    assert first[1] == again[1] != replaced[1]
 
 
 def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -> None:

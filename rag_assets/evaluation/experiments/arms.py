@@ -28,6 +28,7 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
+from rag_assets.models.rerankers import local_weights
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.rankings import Ranking
@@ -136,6 +137,8 @@ class Bench:
         config, tables = self.config, self.config.tables_of(arm.variant)
         fusion = arm.retriever.query_fusion
         rewrites = fusion.path if fusion else None
+        rerankers = {name: config.retrieval.rerankers[name] for name in arm.retriever.rerankers}
+        local = local_weights(rerankers, home=self.store.encoders)
         return fingerprint(
             REVISION,
             [
@@ -146,14 +149,12 @@ class Bench:
             config.models[config.variant(arm.variant).model].model_dump(mode="json"),
             self.index_of(arm.variant).state(arm.retriever),
             _settings_of(arm.retriever),
-            {
-                name: config.retrieval.rerankers[name].model_dump(mode="json")
-                for name in arm.retriever.rerankers
-            },
+            {name: one.model_dump(mode="json") for name, one in rerankers.items()},
             rewriters.text_of(rewrites) if rewrites else None,
             [config.retrieval.depth, config.retrieval.rrf_k, config.index.ann_from_rows],
             arm.filters.condition() if arm.filters else None,
             self._questions_key,
+            *([local] if local else []),
         )[:32]
 
     @cached_property
