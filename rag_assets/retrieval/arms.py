@@ -59,7 +59,6 @@ class Arms:
         self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
     ) -> list[Ranking]:
         """The `depth` best units of `table` for each query by `signal`, kept or searched now."""
-        self.work["lists"] += len(queries)
         units = self.table(table)
         if units is None:
             return [ranking_of([]) for _ in queries]

@@ -141,6 +141,7 @@ def _over_signals(
         return arms.search(signal, queries, table=table, depth=deep)
 
     arms.prepare(table)
+    arms.work["lists"] += len(queries) * len(retriever.signals)
     found = dict(zip(retriever.signals, side_by_side(search, retriever.signals), strict=True))
     if len(found) == 1:
         [(signal, rankings)] = found.items()

@@ -1,5 +1,7 @@
 import hashlib
 import json
+import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from rag_assets.config import Config, Retriever
 from rag_assets.identity import text_hash
 from rag_assets.models.rerankers import RerankerError
 from rag_assets.retrieval import dense, search
+from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import open_index
 from rag_assets.retrieval.units import UnitTable
@@ -393,6 +396,25 @@ def test_a_missing_reranker_says_what_to_do(built, monkeypatch):
     for name, said in (("bge_reranker_v2_m3", "hf download"), ("flashrank", "pip install")):
         with pytest.raises(RerankerError, match=f"rerankers.{name}.*{said}"):
             index.search("steel", retriever=retriever(reranker=name))
+
+
+class SlowlyRead(Counter):
+    """Counts, with time for another thread between reading one and writing it."""
+
+    def __getitem__(self, key):
+        value = super().__getitem__(key)
+        time.sleep(0.05)
+        return value
+
+
+def test_lists_are_counted_that_are_searched_side_by_side(index, monkeypatch):
+    plain = Arms.__init__
+    monkeypatch.setattr(
+        Arms, "__init__", lambda arms, **fields: plain(arms, **fields, work=SlowlyRead())
+    )
+    work = index.rank(["nickel", "steel"], retriever="hybrid_late_fusion").work
+
+    assert dict(work) == {"lists": 8}
 
 
 def test_a_reranker_that_is_not_there_is_refused_with_those_that_are(index):
