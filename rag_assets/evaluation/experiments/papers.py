@@ -162,6 +162,8 @@ def signal_domain_fusion(settings: SignalDomainExperiment, *, base: str) -> Desi
             fusion = DomainFusion(
                 mode=domain, depth=settings.top_k, alpha=settings.alpha, top_j=settings.top_k
             )
+            if settings.reranker:
+                fusion = fusion.model_copy(update={"reranker": settings.reranker})
         retriever = Retriever(
             signals=signals,
             signal_fusion=Fusion(mode=mode or "reciprocal_rank"),

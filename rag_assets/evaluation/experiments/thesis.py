@@ -45,16 +45,28 @@ def retrieved(top_k: int, reranker: str | None) -> Retriever:
 
 
 def fused(
-    top_k: int, reranker: str | None, *, mode: str, weighing: Mapping[str, float] | None = None
+    top_k: int,
+    reranker: str | None,
+    *,
+    mode: str,
+    weighing: Mapping[str, float | str | None] | None = None,
 ) -> Retriever:
-    """Documents and rows searched apart for `top_k` units each, fused into `top_k`, reranked."""
-    fusion = DomainFusion.model_validate({"mode": mode, "depth": top_k, **(weighing or {})})
+    """Documents and rows searched apart for `top_k` units each, fused into `top_k`, reranked.
+
+    Where `weighing` names no reranker of its own, `reranker` weighs the domains as well.
+    """
+    said = {"mode": mode, "depth": top_k, "reranker": reranker, **(weighing or {})}
+    fusion = DomainFusion.model_validate(
+        {name: value for name, value in said.items() if value is not None}
+    )
     return retrieved(top_k, reranker).model_copy(update={"domain_fusion": fusion})
 
 
-def weighted(top_k: int, reranker: str | None, *, alpha: float, top_j: int) -> Retriever:
-    """Domains weighted by the relevance of their best `top_j` units (P0, 4.4.5)."""
-    weighing = {"alpha": alpha, "top_j": top_j}
+def weighted(
+    top_k: int, reranker: str | None, *, alpha: float, top_j: int, weighs: str | None
+) -> Retriever:
+    """Domains weighted by the relevance of their best `top_j` units to `weighs` (P0, 4.4.5)."""
+    weighing = {"alpha": alpha, "top_j": top_j, "reranker": weighs}
     return fused(top_k, reranker, mode="weighted", weighing=weighing)
 
 
@@ -213,7 +225,13 @@ def weighted_retriever(
         Arm(
             name=f"top_j {top_j}, alpha {alpha:g}",
             variant=config.variant_like(recipe),
-            retriever=weighted(settings.top_k, settings.reranker, alpha=alpha, top_j=top_j),
+            retriever=weighted(
+                settings.top_k,
+                settings.reranker,
+                alpha=alpha,
+                top_j=top_j,
+                weighs=settings.reranker,
+            ),
             factors={"top_j": top_j, "alpha": alpha},
         )
         for top_j, alpha in dict.fromkeys(pairs)
@@ -313,7 +331,9 @@ def _settings_of(
                     yield [mode, *shown], _hybrid(fused(top_k, reranker, mode=mode))
             case "weighted_fusion":
                 for alpha in settings.alpha:
-                    retriever = weighted(top_k, reranker, alpha=alpha, top_j=top_k)
+                    retriever = weighted(
+                        top_k, reranker, alpha=alpha, top_j=top_k, weighs=settings.reranker
+                    )
                     yield [f"alpha {alpha:g}", *shown], retriever
 
 

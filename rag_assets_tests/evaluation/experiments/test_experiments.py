@@ -360,6 +360,29 @@ def test_arms_that_cannot_be_told_apart_are_refused(tmp_path, name, settings, tw
         design_of(Store.of(config), config, name, questions=[])
 
 
+def test_the_reranker_of_an_experiment_weighs_the_domains_too():
+    own = {"reranker": "bge_reranker_base"}
+    config = configuration.Config.model_validate(
+        {
+            "experiments": {
+                "weighted_retriever": {**own, "top_j": [5], "alpha": [1.0]},
+                "retrieval_methods": {**own, "methods": ["weighted_fusion"]},
+                "signal_domain_fusion": {**own, "domain_modes": ["weighted"]},
+                "fusion_modes": {**own, "modes": ["weighted"]},
+                "plain": {"design": "weighted_retriever", "reranker": None},
+            }
+        }
+    )
+
+    def weighing(name: str) -> set[str]:
+        design = design_of(Store.of(config), config, name, questions=[])
+        return {arm.retriever.domain_fusion.reranker for arm in design.arms}
+
+    for name in set(config.experiments) - {"plain"}:
+        assert weighing(name) == {"bge_reranker_base"}, name
+    assert weighing("plain") == {"late_interaction"}
+
+
 def test_arm_tables_have_one_line_for_each_question(project):
     store, config = opened(project)
     questions = read_questions(store)
