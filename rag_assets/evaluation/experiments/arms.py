@@ -332,4 +332,9 @@ def _keep(found: ArmResult, folder: Path) -> None:
         pq.write_table(table, fresh / f"{name}.parquet", compression="zstd")
     write_atomically(fresh / RECORD, json.dumps(asdict(found.record), indent=1))
     shutil.rmtree(folder, ignore_errors=True)
-    fresh.rename(folder)
+    try:
+        fresh.rename(folder)
+    except OSError:  # another experiment shares the arm and was quicker
+        shutil.rmtree(fresh)
+        if not (folder / RECORD).is_file():
+            raise

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rag_assets.config import Config
+from rag_assets.config import Config, Retriever
 from rag_assets.evaluation.experiments import arms, results
-from rag_assets.evaluation.experiments.arms import ArmRecord, root_of
+from rag_assets.evaluation.experiments.arms import ArmRecord, ArmResult, root_of
+from rag_assets.evaluation.experiments.design import Arm
 from rag_assets.evaluation.experiments.results import ArmSaid, Record
 from rag_assets.evaluation.experiments.retention import Forgotten, forget_unused
 from rag_assets.store import Store
@@ -165,3 +167,25 @@ def test_an_experiment_may_be_called_arms(store, config):
 
 def test_a_state_without_experiments_has_nothing_to_forget(store, config):
     assert forget(store, config) == Forgotten(runs=0, arms=0, bytes_freed=0)
+
+
+def test_an_arm_that_another_process_kept_first_stays(store: Store, monkeypatch) -> None:
+    """It appears between the removal of what lay there and the new folder's taking its place."""
+    folder = root_of(store) / arms.FOLDER / "same"
+    found = ArmResult(
+        Arm(name="any", variant="default", retriever=Retriever(), factors={}),
+        arm_record("same"),
+        scores=pa.table({"retriever": ["any"]}),
+        extras=pa.table({"question_id": ["q"]}),
+    )
+    removed = shutil.rmtree
+
+    def outrun(path: Path, **settings: bool) -> None:
+        removed(path, **settings)
+        if path == folder:
+            arm(store, "same", unused_days=0)
+
+    monkeypatch.setattr("rag_assets.evaluation.experiments.arms.shutil.rmtree", outrun)
+    arms._keep(found, folder)
+    assert (folder / "report.html").is_file()
+    assert [one.name for one in folder.parent.iterdir()] == ["same"]
