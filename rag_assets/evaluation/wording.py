@@ -40,7 +40,11 @@ def main_cutoff(result: EvaluationResult) -> int:
 def domains_of(result: EvaluationResult, *, level: str = "gold") -> list[str]:
     """The groups of questions, `combined` only where it is more than one of the others."""
     rows = result.summary_rows(level=level, split="all")
-    counts = {str(row["domain"]): row["questions"] for row in rows}
+    return shown_domains({str(row["domain"]): row["questions"] for row in rows})
+
+
+def shown_domains(counts: Mapping[str, Cell]) -> list[str]:
+    """The groups among `counts` of questions, all of them only where they are more than one."""
     single = [name for name in DOMAINS if name in counts and name != ALL_QUESTIONS]
     if any(counts[name] == counts[ALL_QUESTIONS] for name in single):
         return single
@@ -228,5 +232,10 @@ def report_markdown(result: EvaluationResult) -> str:
 def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """The lines of a table in Markdown."""
     cells = [columns, ["---"] * len(columns)]
-    cells += [[str(row[name]) for name in columns] for row in rows]
+    cells += [[_in_a_cell(str(row[name])) for name in columns] for row in rows]
     return ("| " + " | ".join(line) + " |" for line in cells)
+
+
+def _in_a_cell(text: str) -> str:
+    """`text` without what would end its cell or its line."""
+    return " ".join(text.replace("|", r"\|").splitlines())

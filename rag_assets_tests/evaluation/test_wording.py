@@ -1,6 +1,6 @@
 import pytest
 
-from rag_assets.evaluation.wording import p_value, verdict
+from rag_assets.evaluation.wording import markdown_table, p_value, shown_domains, verdict
 
 
 def row(low: float | None, high: float | None, *, p: float | None = 0.001, clusters: int = 400):
@@ -31,3 +31,21 @@ def test_no_difference_in_a_few_questions_is_not_equivalence():
 
 def test_small_p_values_are_not_shown_as_zero():
     assert [p_value(p) for p in (0.0312, 0.0005, None)] == ["0.031", "< 0.001", "-"]
+
+
+def test_a_cell_keeps_its_place_whatever_it_holds():
+    lines = list(markdown_table(["arm"], [{"arm": "dense | bm25\nfused"}]))
+    assert lines[-1] == "| dense \\| bm25 fused |"
+
+
+@pytest.mark.parametrize(
+    ("counts", "shown"),
+    [
+        ({"document": 5, "combined": 5}, ["document"]),
+        ({"document": 5, "table": 2, "combined": 7}, ["document", "table", "combined"]),
+        ({"document": 5, "combined": 8}, ["document", "combined"]),  # three have gold in both
+        ({"combined": 3}, ["combined"]),
+    ],
+)
+def test_all_questions_are_shown_where_they_are_more_than_those_of_a_domain(counts, shown):
+    assert shown_domains(counts) == shown

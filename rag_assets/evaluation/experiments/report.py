@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.evaluation.experiments.design import TOP_N, Measure
-from rag_assets.evaluation.experiments.layout import QUESTION_NAMES, Means, pivot, plots
+from rag_assets.evaluation.experiments.layout import Means, pivot, plots
 from rag_assets.evaluation.experiments.results import ExperimentResult
 from rag_assets.evaluation.summary import ALL_QUESTIONS
 from rag_assets.evaluation.wording import (
@@ -20,6 +20,7 @@ from rag_assets.evaluation.wording import (
     difference_shown,
     markdown_table,
     overall_sentence,
+    shown_domains,
     signed,
     verdict,
     with_interval,
@@ -162,10 +163,7 @@ def _of_choice(result: ExperimentResult) -> Iterator[str]:
 def _domains(result: ExperimentResult) -> list[str]:
     """The groups of questions; `combined` only where it is more than one of the others."""
     rows = _rows(result.summary, split=result.record.split, level=result.record.level)
-    present = {str(row["domain"]) for row in rows}
-    single = present - {ALL_QUESTIONS}
-    shown = single if len(single) == 1 else present
-    return [name for name in QUESTION_NAMES if name in shown]
+    return shown_domains({str(row["domain"]): row["questions"] for row in rows})
 
 
 def _group(row: Row) -> str:
@@ -290,7 +288,7 @@ def _slices(result: ExperimentResult) -> Iterator[str]:
 
 
 def _weights(result: ExperimentResult) -> Mapping[str, list[float]]:
-    """The weights of documents that each weighting arm gave, on the reported questions."""
+    """The weights of documents that each weighting arm gave, on all questions."""
     return {
         name: [weight for weight in extras["document_weight"].to_pylist() if weight is not None]
         for name, extras in result.extras.items()
