@@ -53,7 +53,7 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
 
     Raises:
         ConfigError: There is no such experiment.
-        ExperimentError: There is nothing to ask, or fewer than two arms.
+        ExperimentError: There is nothing to ask, or two arms have one name.
         MissingTableError: A variant has no index yet.
     """
     started = time.monotonic()
