@@ -171,6 +171,11 @@ def units_of(rankings: pa.Table, *, count: int) -> list[list[Unit]]:
     return ranked
 
 
+def labels_of(question: Question) -> list[str]:
+    """What must be found for `question`, as a person knows it."""
+    return list(dict.fromkeys(piece.label for piece in question.gold))
+
+
 def _scored(
     rankings: Sequence[Sequence[Unit]],
     questions: Sequence[Question],
@@ -198,7 +203,7 @@ def _scored(
                 "language": question.language,
                 "retriever": retriever,
                 "level": level,
-                "gold": list(dict.fromkeys(piece.label for piece in question.gold)),
+                "gold": labels_of(question),
                 "missing": [f"{lack.label}: {lack.reason}" for lack in goal.missing],
                 "source_cluster": _source_of(question.gold[0]),
                 "gold_cluster": question.gold[0].label,

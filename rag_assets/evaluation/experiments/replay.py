@@ -1,7 +1,7 @@
 """Running a recorded experiment again, to see whether it scores the same."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -9,10 +9,12 @@ import pyarrow as pa
 from rag_assets import sync
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
-from rag_assets.evaluation.experiments.design import ExperimentError
+from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of, questions_of
 from rag_assets.evaluation.experiments.results import Record
 from rag_assets.evaluation.experiments.run import bench_of, versions
+from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.scores import labels_of
 from rag_assets.store import Store
 
 
@@ -38,7 +40,8 @@ def replay(
     The settings are those of the record; the indexes must hold what they held then.
 
     Raises:
-        ExperimentError: There is no such record, or an index holds other units now.
+        ConfigError: There is no such record.
+        ExperimentError: An index holds other units now, or questions or arms are others.
     """
     started = time.monotonic()
     record, scores = results.recorded(store, name, run_id=run_id)
@@ -53,6 +56,7 @@ def replay(
     asked = questions_of(store, then.experiments[name])
     design = design_of(store, then, name, questions=asked)
     bench = bench_of(store, then, design, questions=asked, log=log)
+    _require_same(record, scores, design=design, questions=bench.questions)
     found = pa.concat_tables(
         bench.measure(arm, index=bench.index_of(arm.variant).without_cache()).scores
         for arm in design.arms
@@ -70,6 +74,27 @@ def replay(
         },
         seconds=time.monotonic() - started,
     )
+
+
+def _require_same(
+    record: Record, scores: pa.Table, *, design: Design, questions: Sequence[Question]
+) -> None:
+    """Refuse what could not score as it did, before anything is computed."""
+    columns = (scores[name].to_pylist() for name in ("question_id", "question", "gold"))
+    then = {key: (text, gold) for key, text, gold in zip(*columns, strict=True)}
+    now = {one.question_id: (one.text, labels_of(one)) for one in questions}
+    if then != now:
+        changed = sum(then[key] != now[key] for key in then.keys() & now.keys())
+        raise ExperimentError(
+            f"the questions are others than on {record.evaluated_at}: {len(now.keys() - then)} "
+            f"are new, {len(then.keys() - now)} are gone and {changed} changed: a replay needs "
+            "the same"
+        )
+    if [arm.name for arm in design.arms] != [*record.arms]:
+        raise ExperimentError(
+            f"the arms are others than on {record.evaluated_at}: a replay needs the same files and "
+            "the same release"
+        )
 
 
 def _config_of(config: Config, record: Record) -> Config:

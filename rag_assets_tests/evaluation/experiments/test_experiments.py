@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -9,11 +10,13 @@ import pytest
 import yaml
 
 from rag_assets import config as configuration
+from rag_assets.evaluation.experiments import replay
 from rag_assets.evaluation.experiments.arms import Bench
 from rag_assets.evaluation.experiments.design import ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of
 from rag_assets.evaluation.experiments.results import runs
 from rag_assets.evaluation.experiments.run import choose
+from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
 from rag_assets.store import Store
@@ -200,6 +203,19 @@ def test_a_replay_needs_the_same_units(inside, monkeypatch, capsys):
     monkeypatch.setattr("rag_assets.sync.current_version", lambda *_, **__: "other")
     assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
     assert "holds other units" in capsys.readouterr().err
+
+
+def test_a_replay_needs_the_same_questions_and_says_so_at_once(inside, monkeypatch, capsys):
+    store, _ = opened(inside)
+    run_id = runs(store, "mine")[0].record.id
+    asked = read_questions(store)
+    gold = (RowGold("alloys", "other"),)
+    changed = [replace(asked[0], gold=gold), *asked[2:], replace(asked[1], question_id="mine/new")]
+    monkeypatch.setattr(replay, "questions_of", lambda *_: changed)
+    assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
+    said = capsys.readouterr().err
+    assert "1 are new, 1 are gone and 1 changed" in said
+    assert "questions on variant" not in said
 
 
 def test_the_list_shows_what_was_chosen(inside, capsys):
