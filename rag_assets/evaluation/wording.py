@@ -156,6 +156,15 @@ def overall_sentence(row: Row, *, compared: str = "retrievers") -> str:
     )
 
 
+def clusters_sentence(rows: Sequence[Row]) -> Iterator[str]:
+    """What intervals mean where some of `rows` come from too few sources to cluster by them."""
+    if any(row["clustered_by"] == "gold" for row in rows):
+        yield (
+            "Where the gold comes from fewer than 20 documents or tables, intervals and tests are "
+            "clustered by the gold page or row; they say nothing about other documents or tables."
+        )
+
+
 def findings(result: EvaluationResult) -> Iterator[str]:
     """Sentences that follow from the numbers."""
     cutoff = main_cutoff(result)
@@ -175,11 +184,7 @@ def findings(result: EvaluationResult) -> Iterator[str]:
                 f"There, {row['retriever']} against {row['reference']}: {signed(row)}, "
                 f"{verdict(row, margin=result.record.margin)}.{_reach(row)}"
             )
-    if any(row["clustered_by"] == "gold" for row in result.summary_rows(level="gold")):
-        yield (
-            "Where the gold comes from fewer than 20 documents or tables, intervals and tests are "
-            "clustered by the gold page or row; they say nothing about other documents or tables."
-        )
+    yield from clusters_sentence(result.summary_rows(level="gold"))
     missing = result.missing()
     if missing:
         questions = len({row["id"] for row in missing})

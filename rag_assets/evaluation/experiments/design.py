@@ -128,7 +128,7 @@ class Design:
     """A whole experiment, before it is run.
 
     Raises:
-        ExperimentError: Two arms have one name: their questions would count twice.
+        ExperimentError: There is no arm, or two have one name: their questions would count twice.
     """
 
     title: str
@@ -162,6 +162,8 @@ class Design:
     """Data versions that the appendices are made from."""
 
     def __post_init__(self) -> None:
+        if not self.arms:
+            raise ExperimentError(" ".join([f"{self.title}: there is no arm to run.", *self.notes]))
         for name, times in Counter(arm.name for arm in self.arms).items():
             if times > 1:
                 raise ExperimentError(

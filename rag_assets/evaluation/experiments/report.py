@@ -17,6 +17,7 @@ from rag_assets.evaluation.wording import (
     DOMAIN_NAMES,
     SHOWN_METRICS,
     Row,
+    clusters_sentence,
     difference_shown,
     markdown_table,
     overall_sentence,
@@ -30,6 +31,11 @@ from rag_assets.plots import histogram
 
 MOST_BY_DOMAIN = 4
 """With more arms to compare, sentences are on all questions alone; the table has the others."""
+SHORT = (
+    *("questions", "n", "clusters", "arm", "against", "metric", "difference", "says"),
+    *("detectable", "p adjusted", "smallest p"),
+)
+"""Columns of the paired differences that the Markdown has too."""
 Shown = tuple[list[str], list[Row]]
 """Columns and rows of a table."""
 
@@ -78,8 +84,7 @@ def markdown(result: ExperimentResult) -> str:
         lines += ["", appendix.title, "", *markdown_table(list(rows[0]), rows)]
     rows = _difference_rows(result, result.differences, measures=result.design.compared)
     if rows:
-        columns = ["questions", "n", "arm", "against", "metric", "difference", "says"]
-        lines += ["", "Paired differences, 95 % intervals", "", *markdown_table(columns, rows)]
+        lines += ["", "Paired differences, 95 % intervals", "", *markdown_table(SHORT, rows)]
     return "\n".join([*lines, ""])
 
 
@@ -109,6 +114,8 @@ def findings(result: ExperimentResult) -> Iterator[str]:
             f"On {_group(row)} {row['retriever']} against {row['reference']}, "
             f"{row['metric']}@{TOP_N}: {signed(row)}, {verdict(row, margin=record.margin)}."
         )
+    shown = _rows(result.summary, split=record.split, level=record.level)
+    yield from clusters_sentence([row for row in shown if row["domain"] in domains])
     for row in result.overall.to_pylist():
         if row["metric"] == record.criterion and row["domain"] in domains:
             yield overall_sentence(row, compared="arms")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import yaml
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments import replay
 from rag_assets.evaluation.experiments.arms import Bench
-from rag_assets.evaluation.experiments.design import ExperimentError
+from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of
 from rag_assets.evaluation.experiments.results import runs
 from rag_assets.evaluation.experiments.run import choose
@@ -119,6 +120,8 @@ def test_every_design_ends_in_a_report_with_its_tables_and_figures(project):
         assert all(figure.startswith("<svg") for figure in one.figures), name
         assert "http" not in re.sub(r'xmlns="[^"]+"', "", text), name
         assert one.markdown.count("| --- |") >= 2, name
+        assert "fewer than 20 documents or tables" in one.markdown, name
+        assert "| says | detectable | p adjusted | smallest p |" in one.markdown, name
 
 
 def test_settings_are_chosen_on_dev_and_reported_on_test(project):
@@ -287,9 +290,18 @@ def test_the_papers_table_shows_the_means_on_test(project):
 def test_slices_part_the_questions(project):
     store, _ = opened(project)
     [one] = runs(store, "query_fusion")
-    text = one.report.read_text()
-    assert "recall is scarce" in text or "finds gold" in text
-    assert "words" in text
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", one.report.read_text())
+    counts = Counter[tuple[str, str]]()
+    for place, cell in enumerate(cells):
+        for end in (" words", "finds gold", "(recall is scarce)"):
+            if cell.endswith(end):
+                slicing = "length" if end == " words" else "recall"
+                counts[slicing, cells[place + 2]] += int(cells[place + 1])
+    assert counts == {
+        (slicing, arm): one.record.questions["test"]
+        for slicing in ("length", "recall")
+        for arm in one.record.arms
+    }
 
 
 def test_an_experiment_may_lie_in_a_file_of_its_own(home, tmp_path):
@@ -374,6 +386,18 @@ def test_arms_that_cannot_be_told_apart_are_refused(tmp_path, name, settings, tw
     )
     with pytest.raises(ExperimentError, match=re.escape(f"two arms are named {twice!r}")):
         design_of(Store.of(config), config, name, questions=[])
+
+
+def test_a_design_without_an_arm_says_why():
+    with pytest.raises(ExperimentError, match=r"no arm to run\. Neither parser"):
+        Design(
+            title="Parsers",
+            source="own",
+            arms=[],
+            tables=[],
+            figures=[],
+            notes=["Neither parser is installed."],
+        )
 
 
 def test_the_reranker_of_an_experiment_weighs_the_domains_too():
