@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.keys import ABSENT, KeyIndex, begins_run, digest, digests
+from rag_assets.keys import ABSENT, DigestIndex, begins_run, digest, digests
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
@@ -91,15 +91,15 @@ class _Held:
     """What a target holds, at some fifty bytes an input."""
 
     def __init__(self, target: Target) -> None:
-        keys, fingerprints = [digests(INPUTS.empty_table()["key"])], [np.empty(0, np.uint64)]
-        row_ids = [np.empty(0, np.uint64)]
+        none = np.empty(0, np.uint64)
+        keys, fingerprints, row_ids = [(none, none)], [none], [none]
         for part in gathered(target):
             part = _without_repeats(part)
             keys.append(digests(part["key"]))
             fingerprints.append(digest(part["fingerprint"]))
             row_ids.append(part["row_id"].to_numpy())
         high, low = (np.concatenate(half) for half in zip(*keys, strict=True))
-        self._index = KeyIndex((high, low))
+        self._index = DigestIndex((high, low))
         self._fingerprints = np.concatenate(fingerprints)
         self._row_ids = np.concatenate(row_ids)
         self._is_met = np.zeros(len(high), bool)

@@ -28,7 +28,7 @@ from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.places import Bucket, Folder, Place
 
 if TYPE_CHECKING:
-    from lance import LanceDataset
+    from lance import LanceDataset, Session
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
 
@@ -42,6 +42,8 @@ EXACT_BYTES = 512 * 2**20
 KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
 
+HEADS_BYTES = 32 * 2**20
+"""How much a store remembers of manifests, file footers and indexes."""
 
 BATCHES_AHEAD = 4
 """Batches that are read while one is used: each takes memory."""
@@ -101,6 +103,13 @@ class Store:
     def _database(self) -> "DBConnection":
         return self._tables.connect()
 
+    @cached_property
+    def _session(self) -> "Session":
+        """What was read of manifests and file footers: one refresh opens a table many times."""
+        from lance import Session
+
+        return Session(index_cache_size_bytes=HEADS_BYTES, metadata_cache_size_bytes=HEADS_BYTES)
+
     def exists(self, name: str) -> bool:
         """Whether the table was ever written; a run that was killed before leaves only folders."""
         return self._tables.exists(name)
@@ -131,7 +140,7 @@ class Store:
 
         if not self.exists(name):
             raise MissingTableError(name)
-        return lance.dataset(self._tables.uri(name), version=version)
+        return lance.dataset(self._tables.uri(name), version=version, session=self._session)
 
     def version(self, name: str) -> int:
         """The newest version of the table, to pin what a run reads."""

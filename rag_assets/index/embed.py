@@ -23,7 +23,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, ahead, parts_of_plan, text_starts
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
-from rag_assets.keys import ABSENT, Digests, KeyIndex, digests
+from rag_assets.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
@@ -244,7 +244,7 @@ class _Pass:
 
     def _held(self, table: str, texts: Digests, *, version: int) -> np.ndarray:
         """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
-        index = KeyIndex(texts)
+        index = DigestIndex(texts)
         found = np.full(len(texts[0]), ABSENT)
         batches = self._store.batches(
             table,
@@ -255,7 +255,7 @@ class _Pass:
             with_row_ids=True,
         )
         for part in gathered(batches):
-            places = index.places(part["text_hash"])
+            places = index.places_of(part["text_hash"])
             is_asked = places != ABSENT
             found[places[is_asked]] = part[ROW_ID].to_numpy()[is_asked]
         return found[index.places(texts)]
