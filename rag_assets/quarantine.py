@@ -80,7 +80,8 @@ def entries(store: Store, target: str) -> pa.Table:
     """What stands in quarantine for `target`: key and fingerprint of each input, as `INPUTS`."""
     if target not in quarantined_targets(store):
         return INPUTS.empty_table()
-    return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+    held = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+    return held.cast(INPUTS)
 
 
 def valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:

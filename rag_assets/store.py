@@ -9,7 +9,7 @@ only asks what was finished does not pay for it.
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
 from rag_assets.difference import ROWS_AT_ONCE, gathered
+from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.places import Bucket, Folder, Place
 
@@ -77,6 +78,8 @@ class Completion:
     """Inputs in quarantine that wait for a new fingerprint."""
     bits: int | None = None
     """What `data_version` goes on from; None in the record of an older release."""
+    read_at: Mapping[str, str] | None = None
+    """What the inputs were that are rows of other tables: see `RowInputs.read_at`."""
 
 
 class Store:
@@ -156,6 +159,15 @@ class Store:
     def versions(self, name: str) -> list[int]:
         """All versions that can still be read, oldest first."""
         return sorted(int(each["version"]) for each in self._dataset(name).versions())
+
+    def files(self, name: str, *, version: int) -> str | None:
+        """A hash of what a version of the table lies in, no other's; None if it is gone."""
+        try:
+            fragments = self._dataset(name, version=version).get_fragments()
+        except (MissingTableError, ValueError):
+            return None
+        told = [fragment.metadata.to_json() for fragment in fragments]
+        return fingerprint([[each["id"], each["files"], each["deletion_file"]] for each in told])
 
     def schema(self, name: str, *, version: int | None = None) -> pa.Schema:
         """The table's schema as it stands on disk."""

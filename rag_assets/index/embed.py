@@ -28,6 +28,7 @@ from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
+from rag_assets.row_inputs import RowInputs
 from rag_assets.store import KEYS_PER_STATEMENT, ROW_ID, Store, quoted
 from rag_assets.sync import (
     Batch,
@@ -36,7 +37,6 @@ from rag_assets.sync import (
     Target,
     current_version,
     refresh,
-    with_recipe_in_batches,
 )
 from rag_assets.workers import Failed, Task
 
@@ -165,14 +165,12 @@ class _Pass:
         self._seconds = 0.0
         self._norms: list[float] = []
 
-    def inputs(self) -> pa.RecordBatchReader:
-        """Keys and fingerprints of the source, which is read at this version from now on."""
-        self._version = self._store.version(self._source.name)
-        columns = [self._source.key, schemas.ROW_FINGERPRINT.name]
-        rows = self._store.batches(
-            self._source.name, columns=columns, version=self._version, rows=ROWS_AT_ONCE
-        )
-        return with_recipe_in_batches(rows, key=columns[0], content=columns[1], recipe=self.recipe)
+    def inputs(self) -> RowInputs:
+        """The rows of the source, which is read at this version from now on."""
+        name = self._source.name
+        rows = RowInputs.of(self._store, name, key=self._source.key, recipe=self.recipe)
+        self._version = rows.tables[name]
+        return rows
 
     def transform(self, changed: pa.Table) -> Iterator[Batch]:
         """Rows whose text is held somewhere first, then new texts, the longest first."""
