@@ -8,21 +8,22 @@ found. No key names a table version. Values are never wrong, only missing: a cac
 read or written is one that holds nothing.
 """
 
-import json
 import logging
 import sqlite3
-import zlib
+import struct
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.retrieval.rankings import Ranking
 
 MOST_BYTES = 2**30
 """A cache that holds more is emptied, and its file filled again."""
 TABLES = ("rankings", "scores")
 KEYS_AT_ONCE = 500
 SECONDS_TO_WAIT = 10
+HEAD = struct.Struct("<QQ")
+"""How deep a kept ranking reaches, and how many units it holds."""
 
 logger = logging.getLogger(__name__)
 
@@ -44,20 +45,15 @@ class Cache:
         found = {}
         for key, value in self._get("rankings", keys):
             assert isinstance(value, bytes), "written by keep_rankings"
-            reach, units, scores = json.loads(zlib.decompress(value))
+            reach, ranking = _unpacked(value)
             if reach >= depth:
-                found[key] = ranking_of(zip(units, scores, strict=True)).head(depth)
+                found[key] = ranking.head(depth)
         return found
 
     def keep_rankings(self, rankings: Mapping[str, Ranking], *, depth: int) -> None:
         """Keep rankings of the `depth` best units, or of all where there are fewer."""
-        self._put(
-            "rankings",
-            (
-                (key, zlib.compress(json.dumps([depth, one.unit_ids, one.scores]).encode(), 1))
-                for key, one in rankings.items()
-            ),
-        )
+        packed = ((key, _packed(ranking, depth=depth)) for key, ranking in rankings.items())
+        self._put("rankings", packed)
 
     def scores(self, keys: Sequence[str]) -> dict[str, float]:
         """The kept scores, by their key."""
@@ -101,6 +97,23 @@ class Cache:
                 columns = "(key TEXT PRIMARY KEY, value) WITHOUT ROWID"
                 database.execute(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
             yield database
+
+
+def _packed(ranking: Ranking, *, depth: int) -> bytes:
+    """`HEAD`, the scores, and the ids line by line: JSON takes ten times as long.
+
+    What earlier releases kept looks otherwise, and stands under keys that are asked for no more.
+    """
+    scores = struct.pack(f"<{len(ranking)}d", *ranking.scores)
+    return HEAD.pack(depth, len(ranking)) + scores + "\n".join(ranking.unit_ids).encode()
+
+
+def _unpacked(value: bytes) -> tuple[int, Ranking]:
+    """Depth and ranking of `_packed`."""
+    depth, count = HEAD.unpack_from(value)
+    scores = struct.unpack_from(f"<{count}d", value, HEAD.size)
+    units = value[HEAD.size + 8 * count :].decode().split("\n") if count else []
+    return depth, Ranking(tuple(units), scores)
 
 
 def _held_bytes(database: sqlite3.Connection) -> int:

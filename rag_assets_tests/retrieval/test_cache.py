@@ -22,6 +22,13 @@ def test_rankings_come_back_to_the_last_bit_and_down_to_what_was_searched(cache)
     assert cache.rankings(["key"], depth=4) == {}
 
 
+def test_that_nothing_was_found_is_kept_too(cache):
+    cache.keep_rankings({"key": ranking_of([])}, depth=3)
+
+    assert cache.rankings(["key"], depth=3) == {"key": ranking_of([])}
+    assert cache.rankings(["key"], depth=4) == {}
+
+
 def test_a_deeper_ranking_takes_the_place_of_a_shallow_one(cache):
     cache.keep_rankings({"key": RANKING.head(1)}, depth=1)
     cache.keep_rankings({"key": RANKING}, depth=50)
