@@ -7,8 +7,7 @@ chunk whose text the document did not hold before is embedded again. Each strate
 that ship; the last two make it possible to compare them at the same size. The sections have 500 to
 6,000 characters: those of more than 800 tokens take two or three chunks of `headers_800`.
 
-Each edit that changes more than its strategy promises is shown with what was edited: the first
-sentence of a paragraph names the cut before it, and with that cut the one after it may move.
+Each edit that changes more than its strategy promises is shown with what was edited.
 """
 
 import argparse

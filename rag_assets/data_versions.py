@@ -1,4 +1,4 @@
-"""Data versions: an order-independent hash over (key, fingerprint) of the rows of a table.
+"""What a table holds by key and fingerprint, and its data version: an order-independent hash of it.
 
 Same content, same version, on any machine. Each row counts for itself: of a table whose content was
 known before a pass, only the rows that went and came need to be read.
@@ -34,6 +34,8 @@ class Identities:
     name: str
     version: int
     key: str
+    content: str = schemas.FINGERPRINT.name
+    """The column of the fingerprints."""
 
     @classmethod
     def of(cls, store: Store, name: str, *, key: str) -> Self:
@@ -64,7 +66,7 @@ class Identities:
 
     @property
     def _columns(self) -> list[str]:
-        return [self.key, schemas.FINGERPRINT.name]
+        return [self.key, self.content]
 
     def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         return self.store.batches(
@@ -111,19 +113,41 @@ class Content:
         return fingerprint(self.rows, str(self.bits) if self.rows else None)[:32]
 
 
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The rows by which two versions of a table differ."""
+
+    gone: Iterator[pa.RecordBatch]
+    came: Iterator[pa.RecordBatch]
+    rows_before: int
+    rows: int
+    """Of the later version."""
+
+
+def moves(before: Identities, now: Identities) -> Moves | None:
+    """What went from `before` and what came until `now`; None where much moved.
+
+    A row that was not touched lies where it lay. One that was only put elsewhere went and came.
+    """
+    then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
+    gone, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
+    if len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
+        return None
+    return Moves(
+        before.at(gone, rows=len(then)), now.at(fresh, rows=len(held)), len(then), len(held)
+    )
+
+
 def moved_on(content: Content, *, before: Identities, now: Identities) -> Content:
     """The content of `now`, if `content` is that of `before`: reads what went and what came.
 
     All of `now` is read where much moved, or where `content` is plainly that of something else.
     """
-    then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
-    gone, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
-    is_other = len(then) != content.rows
-    if is_other or len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
+    moved = moves(before, now)
+    if moved is None or moved.rows_before != content.rows:
         return Content.of(iter(now))
-    went = Content.of(before.at(gone, rows=len(then)))
-    came = Content.of(now.at(fresh, rows=len(held)))
-    return Content(len(held), content.bits ^ went.bits ^ came.bits)
+    went, came = Content.of(moved.gone), Content.of(moved.came)
+    return Content(moved.rows, content.bits ^ went.bits ^ came.bits)
 
 
 def _are_among(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -2,18 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.keys import ABSENT, KeyIndex, begins_run, digest, digests
+from rag_assets.keys import ABSENT, DigestIndex, KeyIndex, begins_run, digest, digests
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
-Inputs: TypeAlias = pa.Table | pa.RecordBatchReader
-"""Of schema `INPUTS`, at once or in batches."""
 HELD = pa.schema([*INPUTS, pa.field("row_id", pa.uint64())])
 """What a target holds: for each row its input, what it was made from, and where it lies."""
 ROWS_AT_ONCE = 131_072
@@ -34,6 +32,24 @@ class Difference:
         return pa.concat_tables([self.added, self.changed])
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How inputs differ from those of an earlier pass: two tables of schema `INPUTS`."""
+
+    gone: pa.Table
+    came: pa.Table
+    count: int
+    """Of all inputs."""
+
+    def named(self, then: pa.Table) -> pa.Table:
+        """The inputs as they are now that were as in `then` (schema `INPUTS`) at that pass."""
+        is_left = KeyIndex(self.gone["key"]).places(then["key"]) == ABSENT
+        is_named = KeyIndex(then["key"]).places(self.came["key"]) != ABSENT
+        return pa.concat_tables(
+            [then.filter(pa.array(is_left)), self.came.filter(pa.array(is_named))]
+        )
+
+
 class Target(Protocol):
     """What `compare` holds inputs against."""
 
@@ -49,7 +65,9 @@ class Target(Protocol):
 class Watched:
     """Inputs in batches, to be gone through once."""
 
-    def __init__(self, inputs: Inputs, *, keys: pa.ChunkedArray) -> None:
+    def __init__(
+        self, inputs: pa.Table | Iterable[pa.RecordBatch], *, keys: pa.ChunkedArray
+    ) -> None:
         """Count them on the way, and keep those with one of `keys`."""
         self.count = 0
         self.watched = INPUTS.empty_table()
@@ -87,19 +105,43 @@ def compare(inputs: Iterable[pa.RecordBatch], target: Target) -> Difference:
     )
 
 
+def compare_moved(inputs: Moved, *, watched: pa.Table) -> Difference:
+    """The same for a target that the earlier pass left complete: it is not read.
+
+    `watched` are the inputs that failed at that pass, as they are now: those that moved count as
+    held by the target, which is as good, the others as nothing.
+    """
+    gone, came = inputs.gone, inputs.came
+    places = KeyIndex(gone["key"]).places(came["key"])
+    is_new = places == ABSENT
+    was = gone["fingerprint"].take(pa.array(places, mask=is_new))
+    is_other = np.asarray(pc.fill_null(pc.not_equal(came["fingerprint"], was), False), bool)
+    added, changed = (came.filter(pa.array(is_chosen)) for is_chosen in (is_new, is_other))
+    is_left = KeyIndex(came["key"]).places(gone["key"]) == ABSENT
+    is_pending = (
+        KeyIndex(pa.concat_tables([added, changed])["key"]).places(watched["key"]) != ABSENT
+    )
+    return Difference(
+        added=added,
+        changed=changed,
+        removed=sorted(gone["key"].filter(pa.array(is_left)).to_pylist()),
+        unchanged=inputs.count - added.num_rows - changed.num_rows - int(np.sum(~is_pending)),
+    )
+
+
 class _Held:
     """What a target holds, at some fifty bytes an input."""
 
     def __init__(self, target: Target) -> None:
-        keys, fingerprints = [digests(INPUTS.empty_table()["key"])], [np.empty(0, np.uint64)]
-        row_ids = [np.empty(0, np.uint64)]
+        none = np.empty(0, np.uint64)
+        keys, fingerprints, row_ids = [(none, none)], [none], [none]
         for part in gathered(target):
             part = _without_repeats(part)
             keys.append(digests(part["key"]))
             fingerprints.append(digest(part["fingerprint"]))
             row_ids.append(part["row_id"].to_numpy())
         high, low = (np.concatenate(half) for half in zip(*keys, strict=True))
-        self._index = KeyIndex((high, low))
+        self._index = DigestIndex((high, low))
         self._fingerprints = np.concatenate(fingerprints)
         self._row_ids = np.concatenate(row_ids)
         self._is_met = np.zeros(len(high), bool)

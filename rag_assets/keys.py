@@ -1,7 +1,8 @@
 """Many keys in little memory: where each stands, at some tens of bytes a key.
 
-A text is told from others by two hashes of 64 bits: a column of a million keys is not turned into
-a million Python objects. The hashes mean nothing to another process: they are not stored.
+Where there are many, a text is told from others by two hashes of 64 bits: a column of a million
+keys is not turned into a million Python objects. The hashes mean nothing to another process: they
+are not stored.
 """
 
 from typing import TypeAlias
@@ -17,17 +18,31 @@ Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Two numbers (uint64) for each text."""
 ABSENT = -1
 FEW = 65_536
-"""So many keys are looked for as they are: most texts are none of them and need no digests."""
+"""So many keys are held as they are: to look for them needs no digests."""
 
 
 class KeyIndex:
-    """The places of keys in a column."""
+    """The places of keys in a column: a few are held as they are, many by their digests."""
 
-    def __init__(self, keys: Texts | Digests) -> None:
-        """Index a column, or the `digests` of one that was too large to be held."""
-        high, low = keys if isinstance(keys, tuple) else digests(keys)
-        is_few = not isinstance(keys, tuple) and len(keys) <= FEW
-        self._texts = _in_one(keys) if is_few else None
+    def __init__(self, keys: Texts) -> None:
+        """Index a column."""
+        is_few = len(keys) <= FEW
+        self._keys = _in_one(keys) if is_few else DigestIndex(digests(keys))
+
+    def places(self, keys: Texts) -> np.ndarray:
+        """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
+        if isinstance(self._keys, DigestIndex):
+            return self._keys.places_of(keys)
+        found = pc.fill_null(pc.index_in(keys, self._keys), ABSENT)
+        return np.asarray(found).astype(np.int64)
+
+
+class DigestIndex:
+    """The places of keys in a column that is not held, at twenty bytes a key."""
+
+    def __init__(self, keys: Digests) -> None:
+        """Index the `digests` of a column."""
+        high, low = keys
         order = np.argsort(high)
         self._high = high[order]
         if np.any(self._high[1:] == self._high[:-1]):
@@ -38,26 +53,19 @@ class KeyIndex:
         self.has_repeats = bool(twins.any())
         """Whether a key occurs more than once; its place is the first."""
 
-    def places(self, keys: Texts | Digests) -> np.ndarray:
-        """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
-        if isinstance(keys, tuple):
-            return self._found(*keys)
-        is_near = self._is_near(keys)
-        found = np.full(len(keys), ABSENT, np.int64)
-        found[is_near] = self._found(*digests(keys.filter(pa.array(is_near))))
-        return found
-
-    def _is_near(self, keys: Texts) -> np.ndarray:
-        """For each of `keys` whether it may be in the column; most are not."""
-        if self._texts is not None:
-            return np.asarray(pc.is_in(keys, self._texts), bool)
+    def places_of(self, keys: Texts) -> np.ndarray:
+        """The same as `places` of their digests, of which most keys need but one."""
         high = digest(keys)
         at = self._first(high)
         is_near = at < len(self._high)
         is_near[is_near] = self._high[at[is_near]] == high[is_near]
-        return is_near
+        found = np.full(len(keys), ABSENT, np.int64)
+        found[is_near] = self.places(digests(keys.filter(pa.array(is_near))))
+        return found
 
-    def _found(self, high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    def places(self, keys: Digests) -> np.ndarray:
+        """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
+        high, low = keys
         at = self._first(high)
         found = np.full(len(high), ABSENT, np.int64)
         open_ = np.arange(len(high))

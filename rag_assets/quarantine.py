@@ -66,7 +66,7 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
 
 def waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list[str]:
     """Keys that failed on their own content and have not changed since."""
-    if retry or not store.exists(QUARANTINE):
+    if retry or not inputs.num_rows:
         return []
     failed = store.read(
         QUARANTINE,
@@ -78,13 +78,16 @@ def waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list
 
 def entries(store: Store, target: str) -> pa.Table:
     """What stands in quarantine for `target`: key and fingerprint of each input, as `INPUTS`."""
-    if not store.exists(QUARANTINE):
+    if target not in quarantined_targets(store):
         return INPUTS.empty_table()
-    return store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+    held = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
+    return held.cast(INPUTS)
 
 
 def valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
     """Keys in quarantine whose input is still the one that failed."""
+    if not inputs.num_rows:
+        return set()
     held = entries(store, target)
     return set(inputs.join(held, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
 
@@ -99,9 +102,9 @@ def record_failures(
 ) -> None:
     """Let the quarantine hold the new failures and of the old ones the `valid` not tried again."""
     with store.lock(QUARANTINE, log=lambda _: None):
+        if not failures and target not in quarantined_targets(store):
+            return
         if not store.exists(QUARANTINE):
-            if not failures:
-                return
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
         _mark(store, [*quarantined_targets(store), target])
         held = entries(store, target)["key"]

@@ -9,7 +9,7 @@ only asks what was finished does not pay for it.
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,11 +24,12 @@ import pyarrow.compute as pc
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
 from rag_assets.difference import ROWS_AT_ONCE, gathered
+from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.places import Bucket, Folder, Place
 
 if TYPE_CHECKING:
-    from lance import LanceDataset
+    from lance import LanceDataset, Session
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
 
@@ -42,6 +43,8 @@ EXACT_BYTES = 512 * 2**20
 KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
 
+HEADS_BYTES = 32 * 2**20
+"""How much a store remembers of manifests, file footers and indexes."""
 
 BATCHES_AHEAD = 4
 """Batches that are read while one is used: each takes memory."""
@@ -75,6 +78,8 @@ class Completion:
     """Inputs in quarantine that wait for a new fingerprint."""
     bits: int | None = None
     """What `data_version` goes on from; None in the record of an older release."""
+    read_at: Mapping[str, str] | None = None
+    """What the inputs were that are rows of other tables: see `RowInputs.read_at`."""
 
 
 class Store:
@@ -100,6 +105,13 @@ class Store:
     @cached_property
     def _database(self) -> "DBConnection":
         return self._tables.connect()
+
+    @cached_property
+    def _session(self) -> "Session":
+        """What was read of manifests and file footers: one refresh opens a table many times."""
+        from lance import Session
+
+        return Session(index_cache_size_bytes=HEADS_BYTES, metadata_cache_size_bytes=HEADS_BYTES)
 
     def exists(self, name: str) -> bool:
         """Whether the table was ever written; a run that was killed before leaves only folders."""
@@ -131,7 +143,7 @@ class Store:
 
         if not self.exists(name):
             raise MissingTableError(name)
-        return lance.dataset(self._tables.uri(name), version=version)
+        return lance.dataset(self._tables.uri(name), version=version, session=self._session)
 
     def version(self, name: str) -> int:
         """The newest version of the table, to pin what a run reads."""
@@ -147,6 +159,15 @@ class Store:
     def versions(self, name: str) -> list[int]:
         """All versions that can still be read, oldest first."""
         return sorted(int(each["version"]) for each in self._dataset(name).versions())
+
+    def files(self, name: str, *, version: int) -> str | None:
+        """A hash of what a version of the table lies in, no other's; None if it is gone."""
+        try:
+            fragments = self._dataset(name, version=version).get_fragments()
+        except (MissingTableError, ValueError):
+            return None
+        told = [fragment.metadata.to_json() for fragment in fragments]
+        return fingerprint([[each["id"], each["files"], each["deletion_file"]] for each in told])
 
     def schema(self, name: str, *, version: int | None = None) -> pa.Schema:
         """The table's schema as it stands on disk."""

@@ -15,12 +15,11 @@ changes or, where the environment was at fault, at every refresh.
 """
 
 import gc
-import hashlib
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +27,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 from rag_assets.arrow_sql import query
 from rag_assets.data_versions import Content, Identities, moved_on
-from rag_assets.difference import INPUTS, Difference, Inputs, Watched, compare
+from rag_assets.difference import INPUTS, Difference, Moved, Watched, compare, compare_moved
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.quarantine import (
@@ -42,6 +41,7 @@ from rag_assets.quarantine import (
     valid_entries,
     waiting,
 )
+from rag_assets.row_inputs import RowInputs
 from rag_assets.store import Completion, Store, quoted
 
 __all__ = [
@@ -56,8 +56,6 @@ __all__ = [
 ]
 
 SHRINK_LIMIT = 0.5
-HALF_OF_SHA256 = 32
-"""Hexadecimal digits."""
 OBJECTS_A_COLLECTION = 50_000
 """A pass makes many objects and hardly a cycle: looking for cycles at every 700 objects, as Python
 does by itself, takes a tenth of a first build."""
@@ -65,6 +63,10 @@ does by itself, takes a tenth of a first build."""
 
 class ShrinkError(Exception):
     """A source lost more than half of what it held; nothing was deleted."""
+
+
+Inputs: TypeAlias = pa.Table | pa.RecordBatchReader | RowInputs
+"""What a target is made from: key and fingerprint of each input, of schema `INPUTS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,8 @@ def refresh(
         made_from: Fingerprint of the data versions of all inputs and of the recipe. If a complete
             pass was made from the same, nothing is read.
         inputs: Reads the inputs, of schema `INPUTS`, at once or in batches. The fingerprint of an
-            input covers its content and the recipe: see `with_recipe`.
+            input covers its content and the recipe: see `with_recipe`. Of inputs that are rows of
+            other tables, only those are read that moved since the last complete pass.
         transform: Turns the changed inputs into batches. It may read what the target holds, since
             old rows go only when their replacement is committed.
         log: Receives progress, one line at a time.
@@ -181,7 +184,7 @@ def _pass(
     started: float,
     finished: Completion | None,
 ) -> Report:
-    inputs = Watched(read(), keys=entries(store, target.name)["key"])
+    inputs = read()
     store.reopen(target.name)
     if store.exists(target.name) and not store.widen(target.name, target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -191,9 +194,17 @@ def _pass(
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
     before = Identities.of(store, target.name, key=target.group)
-    difference = compare(inputs, before)
-    blocked = waiting(store, target.name, inputs=inputs.watched, retry=retry)
-    valid = valid_entries(store, target.name, inputs=inputs.watched)
+    failed_before = entries(store, target.name)
+    moved = _moved(inputs, finished) if not (retry and len(failed_before)) else None
+    if moved:
+        count, watched = moved.count, moved.named(failed_before)
+        difference = compare_moved(moved, watched=watched)
+    else:
+        every = Watched(inputs, keys=failed_before["key"])
+        difference = compare(every, before)
+        count, watched = every.count, every.watched
+    blocked = waiting(store, target.name, inputs=watched, retry=retry)
+    valid = valid_entries(store, target.name, inputs=watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
     pending = _without(difference.pending, blocked).combine_chunks()
@@ -226,10 +237,11 @@ def _pass(
             Completion(
                 made_from=made_from,
                 data_version=content.data_version,
-                inputs=inputs.count,
+                inputs=count,
                 rows=content.rows,
                 failed=len(remaining),
                 bits=content.bits,
+                read_at=inputs.read_at() if isinstance(inputs, RowInputs) else None,
             ),
         )
     _let_go()
@@ -257,24 +269,6 @@ def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.T
         "FROM inputs",
         inputs=table,
     ).cast(INPUTS)
-
-
-def with_recipe_in_batches(
-    batches: Iterable[pa.RecordBatch], *, key: str, content: str, recipe: str
-) -> pa.RecordBatchReader:
-    """The same for a table of as many rows as there are units, whose content is a SHA-256 itself.
-
-    Half of it and half of that of the recipe are the fingerprint: nothing is hashed.
-    """
-    of_recipe = hashlib.sha256(recipe.encode()).hexdigest()[HALF_OF_SHA256:]
-
-    def parts() -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            halves = pc.utf8_slice_codeunits(batch[content], 0, HALF_OF_SHA256)
-            marks = pc.binary_join_element_wise(halves, of_recipe, "")
-            yield pa.record_batch([batch[key], marks], schema=INPUTS)
-
-    return pa.RecordBatchReader.from_batches(INPUTS, parts())
 
 
 def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
@@ -307,6 +301,13 @@ def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) ->
         f"{source}: {removed:,} of {held:,} items are gone. Nothing was deleted. If that is "
         "right, refresh with --allow-shrink; otherwise check the source"
     )
+
+
+def _moved(inputs: Inputs, finished: Completion | None) -> Moved | None:
+    """How `inputs` differ from those that the pass `finished` was made from, if it can be told."""
+    if finished is None or finished.read_at is None or not isinstance(inputs, RowInputs):
+        return None
+    return inputs.since(finished.read_at)
 
 
 def _content(finished: Completion | None, *, before: Identities) -> Content:

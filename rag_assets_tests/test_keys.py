@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rag_assets import difference
 from rag_assets import keys as indexing
-from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.keys import ABSENT, DigestIndex, KeyIndex, digests
 
 SHORT = st.text(alphabet="abé\u0000", max_size=3)
 ODD = ("a" * 64, "b" * 64, "A" * 64, "g" * 64, "a" * 36, "aa" + "-" * 34)
@@ -39,7 +39,11 @@ def check_places(keys: list[str], asked: list[str]) -> None:
     asked = asked + keys[::2]
     places = index.places(pa.chunked_array([asked, pa.array(["", *asked])[1:]], pa.string()))
     assert places.tolist() == [first.get(key, ABSENT) for key in asked] * 2
-    assert index.has_repeats == (len(first) < len(keys))
+    of_digests = DigestIndex(digests(pa.array(keys, pa.string())))
+    assert of_digests.places(digests(pa.array(asked, pa.string()))).tolist() == [
+        first.get(key, ABSENT) for key in asked
+    ]
+    assert of_digests.has_repeats == (len(first) < len(keys))
 
 
 def inputs(*rows: tuple[str, str]) -> pa.Table:

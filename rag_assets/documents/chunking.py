@@ -9,11 +9,13 @@ Three strategies:
 
 - `fixed`: as long as the limit allows, from the first word on.
 - `content`: within the limit as well, but cut at places that the text itself names
-  (`cuts.ranks`), so that an edit leaves the cuts before and after it alone. The overlap is taken
-  from what stands before a cut and has no say in where the cut is: an edit in it changes one chunk
-  more, and moves nothing.
-- `headers`: no chunk crosses into the next section; one that is too long is cut by content. (P4,
-  3.3, cuts it at a fixed length, which has the rest of the section embedded again after an edit.)
+  (`cuts.ranks`), so that an edit leaves the cuts before and after it alone. A short text is halved
+  by the number of its paragraphs, and each half again, until all fit: no edit within a paragraph
+  moves such a cut. The overlap is taken from what stands before a cut and has no say in where the
+  cut is: an edit in it changes one chunk more, and moves nothing.
+- `headers`: no chunk crosses into the next section; one that is too long is cut as in `content`.
+  (P4, 3.3, cuts it at a fixed length, which has the rest of the section embedded again after an
+  edit.)
 
 A header, if there is one, stands on lines of its own before the slice: it enters the model with it
 and counts towards the limit. One that takes more than its share (`headers`) is shortened at a
@@ -29,7 +31,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rag_assets.documents.cuts import IN_FORMULA, class_of, lowest, ranks
+from rag_assets.documents.cuts import IN_FORMULA, class_of, lowest, paragraphs, ranks
 from rag_assets.documents.headers import Headers, header_row
 from rag_assets.documents.passages import Block, Chunk, DocumentText, Region, sections, whole
 from rag_assets.documents.tokens import TokenCounter, Words
@@ -39,7 +41,9 @@ Strategy: TypeAlias = Callable[[DocumentText], list[Region]]
 
 STRATEGIES: dict[str, Strategy] = {"fixed": whole, "headers": sections, "content": whole}
 LEAST_SHARE = 4
-"""A cut by content leaves at least the limit divided by this on both sides."""
+"""A cut leaves at least the limit divided by this on both sides, if it can."""
+SHORT = 3
+"""Times the limit: so long a text is cut by its paragraphs, a longer one by content."""
 SURELY_TOO_LONG = 4
 """Words of so many times the limit do not fit, whatever their tokens are when taken together."""
 
@@ -174,7 +178,9 @@ class _Cutter:
         return rows[:1] + rows[1 + with_data :]
 
     def _parts(self, first: int, end: int) -> Iterator[Chunk]:
-        """Chunks cut by content: in two at the lowest rank until all parts fit."""
+        """Chunks of the words from `first` up to `end`, cut in two until all parts fit."""
+        length = self._words.before[end] - self._words.before[first]
+        cut = self._half if length <= SHORT * self._budget else self._middle
         waiting = [(first, end)] if first < end else []
         while waiting:
             start, last = waiting.pop()
@@ -183,8 +189,8 @@ class _Cutter:
                 yield self._chunk(with_overlap, last)
                 first = start + 1
             else:
-                middle = self._middle(start, last)
-                waiting += [(middle, last), (start, middle)]
+                place = cut(start, last)
+                waiting += [(place, last), (start, place)]
 
     def _fits(self, first: int, last: int) -> bool:
         before = self._words.before
@@ -192,8 +198,23 @@ class _Cutter:
             return False
         return self._tokens(first, last) <= self._budget
 
+    def _half(self, first: int, last: int) -> int:
+        """Where half of the paragraphs have begun, unless that leaves too little on a side.
+
+        An edited sentence changes the tokens of a paragraph and not how many there are: it cuts the
+        part that it lies in once more, or once less, and moves no cut.
+        """
+        before = self._words.before
+        low, high = bisect_right(self._paragraphs, first), bisect_left(self._paragraphs, last)
+        if low < high:
+            place = self._paragraphs[(low + high) // 2]
+            parts = before[place] - before[first], before[last] - before[place]
+            if min(parts) >= self._budget // LEAST_SHARE:
+                return place
+        return self._middle(first, last)
+
     def _middle(self, first: int, last: int) -> int:
-        """Where the words from `first` up to `last`, which do not fit, are cut in two.
+        """Where the words from `first` up to `last`, which do not fit, are cut by content.
 
         If two chunks can hold them, both parts fit, unless that takes a worse place: a third chunk
         would be one more that an edit changes.
@@ -217,6 +238,10 @@ class _Cutter:
             return None
         place = low + lowest(self._ranks[low:high])
         return None if class_of(self._ranks[place]) == IN_FORMULA else place
+
+    @cached_property
+    def _paragraphs(self) -> list[int]:
+        return paragraphs(self._document, self._words)
 
     @cached_property
     def _ranks(self) -> np.ndarray:

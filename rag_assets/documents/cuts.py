@@ -25,6 +25,17 @@ BASE = 0x9E3779B97F4A7C15
 """An odd number: it has an inverse modulo 2 to the 64, so that a hash rolls."""
 
 
+def paragraphs(document: DocumentText, words: Words) -> list[int]:
+    """The words that begin a paragraph; the one after a heading stays with it."""
+    blocks = document.blocks
+    starts = [
+        start
+        for place, start in enumerate(document.starts)
+        if place == 0 or blocks[place - 1].type not in HEADINGS
+    ]
+    return np.searchsorted(words.starts, starts).tolist()
+
+
 def ranks(document: DocumentText, words: Words) -> np.ndarray:
     """Rank of a cut before each word (uint64): the lowest is cut at first."""
     hashes = _hashes(document.text, words) >> np.uint64(CLASS_BITS)
@@ -84,9 +95,6 @@ def _classes(document: DocumentText, words: Words) -> np.ndarray:
                 words.starts, (document.starts[place], document.end(place))
             )
             classes[first:end] = IN_FORMULA
-    kinds = [
-        WORD if place and blocks[place - 1].type in HEADINGS else BLOCK
-        for place in range(len(blocks))
-    ]
-    classes[np.searchsorted(words.starts, document.starts)] = kinds
+    classes[np.searchsorted(words.starts, document.starts)] = WORD
+    classes[paragraphs(document, words)] = BLOCK
     return classes

@@ -23,11 +23,12 @@ from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, ahead, parts_of_plan, text_starts
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
-from rag_assets.keys import ABSENT, Digests, KeyIndex, digests
+from rag_assets.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
+from rag_assets.row_inputs import RowInputs
 from rag_assets.store import KEYS_PER_STATEMENT, ROW_ID, Store, quoted
 from rag_assets.sync import (
     Batch,
@@ -36,7 +37,6 @@ from rag_assets.sync import (
     Target,
     current_version,
     refresh,
-    with_recipe_in_batches,
 )
 from rag_assets.workers import Failed, Task
 
@@ -165,14 +165,12 @@ class _Pass:
         self._seconds = 0.0
         self._norms: list[float] = []
 
-    def inputs(self) -> pa.RecordBatchReader:
-        """Keys and fingerprints of the source, which is read at this version from now on."""
-        self._version = self._store.version(self._source.name)
-        columns = [self._source.key, schemas.ROW_FINGERPRINT.name]
-        rows = self._store.batches(
-            self._source.name, columns=columns, version=self._version, rows=ROWS_AT_ONCE
-        )
-        return with_recipe_in_batches(rows, key=columns[0], content=columns[1], recipe=self.recipe)
+    def inputs(self) -> RowInputs:
+        """The rows of the source, which is read at this version from now on."""
+        name = self._source.name
+        rows = RowInputs.of(self._store, name, key=self._source.key, recipe=self.recipe)
+        self._version = rows.tables[name]
+        return rows
 
     def transform(self, changed: pa.Table) -> Iterator[Batch]:
         """Rows whose text is held somewhere first, then new texts, the longest first."""
@@ -244,7 +242,7 @@ class _Pass:
 
     def _held(self, table: str, texts: Digests, *, version: int) -> np.ndarray:
         """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
-        index = KeyIndex(texts)
+        index = DigestIndex(texts)
         found = np.full(len(texts[0]), ABSENT)
         batches = self._store.batches(
             table,
@@ -255,7 +253,7 @@ class _Pass:
             with_row_ids=True,
         )
         for part in gathered(batches):
-            places = index.places(part["text_hash"])
+            places = index.places_of(part["text_hash"])
             is_asked = places != ABSENT
             found[places[is_asked]] = part[ROW_ID].to_numpy()[is_asked]
         return found[index.places(texts)]

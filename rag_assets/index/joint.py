@@ -1,7 +1,6 @@
 """Both domains in one table: the union of a variant's units, vectors copied, nothing embedded."""
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +9,7 @@ from rag_assets import schemas
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import encoder_of
+from rag_assets.row_inputs import RowInputs
 from rag_assets.schemas import VariantTables
 from rag_assets.store import Store, is_one_of, parts_of
 from rag_assets.sync import (
@@ -18,11 +18,9 @@ from rag_assets.sync import (
     Target,
     current_version,
     refresh,
-    with_recipe_in_batches,
 )
 
 RECIPE = "joint:1"
-ROWS_AT_ONCE = 65_536
 
 
 def joint_made_from(store: Store, tables: VariantTables) -> str:
@@ -51,14 +49,10 @@ def refresh_joint(
     encoder = encoder_of(store, config, model=config.variant(variant).model)
     pinned: dict[str, int] = {}
 
-    def inputs() -> pa.RecordBatchReader:
-        pinned.update({name: store.version(name) for name in _parts(tables)})
-        columns = ["unit_id", schemas.ROW_FINGERPRINT.name]
-        held = chain.from_iterable(
-            store.batches(name, columns=columns, version=version, rows=ROWS_AT_ONCE)
-            for name, version in pinned.items()
-        )
-        return with_recipe_in_batches(held, key=columns[0], content=columns[1], recipe=RECIPE)
+    def inputs() -> RowInputs:
+        units = RowInputs.of(store, *_parts(tables), key="unit_id", recipe=RECIPE)
+        pinned.update(units.tables)
+        return units
 
     def transform(changed: pa.Table) -> Iterator[Batch]:
         for name, version in pinned.items():

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from rag_assets.config import Retrieval, Signal
-from rag_assets.identity import fingerprint
+from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
@@ -125,7 +125,7 @@ class Arms:
             return {}
         by = self.encoder().encoder_id if signal == "dense" else "words"
         searched = fingerprint(units.content, signal, units.state(signal), by, self.where)
-        return {query: fingerprint(searched, query) for query in queries}
+        return dict(zip(queries, fingerprints(queries, searched), strict=True))
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
         """Hash and text of each unit."""

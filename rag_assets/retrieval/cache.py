@@ -8,15 +8,15 @@ found. No key names a table version. Values are never wrong, only missing: a cac
 read or written is one that holds nothing, and a damaged file is filled anew.
 """
 
-import json
 import logging
 import sqlite3
-import zlib
+import struct
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from zlib import crc32
 
-from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.retrieval.rankings import Ranking
 
 MOST_BYTES = 2**30
 """A cache that holds more is emptied, and its file filled again."""
@@ -24,6 +24,10 @@ TABLES = ("rankings", "scores")
 KEYS_AT_ONCE = 500
 SECONDS_TO_WAIT = 10
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+CHECK = struct.Struct("<I")
+"""CRC-32 of what follows."""
+HEAD = struct.Struct("<QQ")
+"""How deep a kept ranking reaches, and how many units it holds."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,13 +55,8 @@ class Cache:
 
     def keep_rankings(self, rankings: Mapping[str, Ranking], *, depth: int) -> None:
         """Keep rankings of the `depth` best units, or of all where there are fewer."""
-        self._put(
-            "rankings",
-            (
-                (key, zlib.compress(json.dumps([depth, one.unit_ids, one.scores]).encode(), 1))
-                for key, one in rankings.items()
-            ),
-        )
+        packed = ((key, _packed(ranking, depth=depth)) for key, ranking in rankings.items())
+        self._put("rankings", packed)
 
     def scores(self, keys: Sequence[str]) -> dict[str, float]:
         """The kept scores, by their key."""
@@ -136,15 +135,27 @@ class Cache:
             yield database
 
 
+def _packed(ranking: Ranking, *, depth: int) -> bytes:
+    """`CHECK`, `HEAD`, the scores, and the ids line by line: JSON takes ten times as long.
+
+    What earlier releases kept looks otherwise, and is taken for damaged.
+    """
+    scores = struct.pack(f"<{len(ranking)}d", *ranking.scores)
+    body = HEAD.pack(depth, len(ranking)) + scores + "\n".join(ranking.unit_ids).encode()
+    return CHECK.pack(crc32(body)) + body
+
+
 def _unpacked(value: bytes | float) -> tuple[int, Ranking] | None:
-    """The depth down to which a ranking was searched, and the ranking; None if it is damaged."""
-    if not isinstance(value, bytes):
+    """Depth and ranking of `_packed`; None if it is damaged."""
+    if not isinstance(value, bytes) or len(value) < CHECK.size + HEAD.size:
         return None
-    try:
-        reach, units, scores = json.loads(zlib.decompress(value))
-        return reach, ranking_of(zip(units, scores, strict=True))
-    except (ValueError, zlib.error):
+    body = value[CHECK.size :]
+    if CHECK.unpack_from(value) != (crc32(body),):
         return None
+    depth, count = HEAD.unpack_from(body)
+    scores = struct.unpack_from(f"<{count}d", body, HEAD.size)
+    units = body[HEAD.size + 8 * count :].decode().split("\n") if count else []
+    return depth, Ranking(tuple(units), scores)
 
 
 def _held_bytes(database: sqlite3.Connection) -> int:

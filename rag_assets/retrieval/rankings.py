@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import neg
 from typing import Self
 
 import pyarrow as pa
@@ -77,20 +78,16 @@ def ranked(
     arms: Mapping[str, Ranking] | None = None,
 ) -> Ranking:
     """The best `depth` of units in any order, given column by column; all unless given."""
-    entries = sorted(zip(scores, unit_ids, strict=True), key=lambda entry: (-entry[0], entry[1]))
-    return ranking_of([(unit, score) for score, unit in entries[:depth]], arms=arms)
+    best = sorted(zip(map(neg, scores), unit_ids, strict=True))[:depth]
+    return ranking_of([(unit, -below) for below, unit in best], arms=arms)
 
 
 def ranking_of(
     entries: Iterable[tuple[str, float]], *, arms: Mapping[str, Ranking] | None = None
 ) -> Ranking:
     """A ranking of `entries`, which are in order."""
-    listed = list(entries)
-    return Ranking(
-        unit_ids=tuple(unit for unit, _ in listed),
-        scores=tuple(score for _, score in listed),
-        arms=arms or {},
-    )
+    unit_ids, scores = tuple(zip(*entries, strict=True)) or ((), ())
+    return Ranking(unit_ids, scores, arms=arms or {})
 
 
 def best_with_ties(fetch: Callable[[int], Ranking], *, depth: int) -> Ranking:

@@ -9,6 +9,7 @@ the name of its arm: that is what `explain` shows.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import assert_never
 
@@ -145,7 +146,7 @@ def _over_signals(
     found = dict(zip(retriever.signals, side_by_side(search, retriever.signals), strict=True))
     if len(found) == 1:
         [(signal, rankings)] = found.items()
-        return [ranking_of(ranking.entries, arms={signal: ranking}) for ranking in rankings]
+        return [replace(ranking, arms={signal: ranking}) for ranking in rankings]
     with arms.timed("fuse"):
         return [
             fused(

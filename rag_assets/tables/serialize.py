@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas, sync
 from rag_assets.config import Config, SerializerName
 from rag_assets.identity import fingerprint, text_hash
+from rag_assets.row_inputs import RowInputs
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import KEYS_PER_STATEMENT, Store
 from rag_assets.sync import Batch, Failure, Report, Target
@@ -24,7 +25,6 @@ REVISION = 1
 """Moves when a serializer would give another text for the same row."""
 
 ROWS_PER_BATCH = 8_192
-KEYS_PER_BATCH = 65_536
 EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
 
@@ -51,12 +51,8 @@ def refresh_serialized_rows(
     empty_cells = config.tables.empty_cells
     recipe = fingerprint("serialized_rows", REVISION, serializer, empty_cells)
 
-    def inputs() -> pa.RecordBatchReader:
-        columns = ["row_id", "row_fingerprint"]
-        rows = store.batches(TABLE_ROWS_TABLE, columns=columns, rows=KEYS_PER_BATCH)
-        return sync.with_recipe_in_batches(
-            rows, key="row_id", content="row_fingerprint", recipe=recipe
-        )
+    def inputs() -> RowInputs:
+        return RowInputs.of(store, TABLE_ROWS_TABLE, key="row_id", recipe=recipe)
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
         for rows in _rows_of(store, changed["key"]):

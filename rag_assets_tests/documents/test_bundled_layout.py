@@ -46,6 +46,6 @@ def test_an_engine_without_it_says_so(monkeypatch):
             raise PackageNotFoundError(name)
         return "2.142.1"
 
-    monkeypatch.setattr(description, "version", version)
+    monkeypatch.setattr(description, "version_here", version)
     reason = replace(docling.PARSER).missing()
     assert reason == "the package rapid-layout is not installed"

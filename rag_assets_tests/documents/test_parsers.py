@@ -487,7 +487,7 @@ def test_an_absent_parser_is_an_error_with_the_remedy(monkeypatch):
     def version(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(description, "version", version)
+    monkeypatch.setattr(description, "version_here", version)
     with pytest.raises(ParserUnavailableError) as caught:
         parsers_of(config.Parser(engine="pymupdf"), name="main")
     assert "pip install 'rag-assets[pymupdf]'" in str(caught.value)
@@ -495,7 +495,7 @@ def test_an_absent_parser_is_an_error_with_the_remedy(monkeypatch):
 
 
 def test_an_old_version_is_not_taken(monkeypatch):
-    monkeypatch.setattr(description, "version", lambda _: "1.26.5")
+    monkeypatch.setattr(description, "version_here", lambda _: "1.26.5")
     assert "too old" in str(pymupdf_parser.PARSER.missing())
     assert Parser("x", 1, None, "").missing() is None
 

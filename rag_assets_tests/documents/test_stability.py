@@ -3,9 +3,10 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rag_assets.documents.chunking import SHORT
 from rag_assets.documents.passages import DocumentText
 from rag_assets_tests.documents.test_chunking import PARTS, block, cut, word_piece
 
@@ -97,6 +98,45 @@ def test_a_section_that_two_chunks_hold_is_cut_in_two_and_an_edit_changes_no_thi
         return [chunk.text for chunk in chunks if chunk.section_path == ("0 Head",)]
 
     assert len(chunks_of_section(before)) == len(chunks_of_section(after)) == 2
+
+
+SENTENCE = st.integers(4, 14).map(lambda count: "It was bent until the weld broke" + " x" * count)
+PARAGRAPHS = st.lists(st.lists(SENTENCE, min_size=2, max_size=4), min_size=4, max_size=16)
+
+
+@given(paragraphs=PARAGRAPHS, data=st.data())
+def test_an_edited_sentence_of_a_short_section_changes_two_chunks_at_most(paragraphs, data):
+    """Whatever the sentence, also one that begins a paragraph; a third only where it is repeated.
+
+    It is then the last of a chunk that it makes too long, and stands in the next one as well.
+    """
+    counter = word_piece()
+    size = 240
+    texts = numbered(paragraphs)
+    place = data.draw(st.integers(0, len(texts) - 1))
+    at = data.draw(st.integers(0, len(texts[place]) - 1))
+    edit = data.draw(st.sampled_from(["replaced", "put in", "taken out"]))
+    kept = texts[place][at + 1 :] if edit != "put in" else texts[place][at:]
+    new = ["The new one is this."] if edit != "taken out" else []
+    edited = [*texts[place][:at], *new, *kept] or ["Gone."]
+
+    def chunks(parts, overlap):
+        blocks = blocks_of([[(" ".join(part), "text") for part in parts]])
+        assume(counter.count(" ".join(one.text for one in blocks)) <= SHORT * (size - 2))
+        return [one.text for one in cut(blocks, strategy="headers", size=size, overlap=overlap)]
+
+    after = [*texts[:place], edited, *texts[place + 1 :]]
+    for overlap, most in ((0, 2), (30, 3)):
+        held = set(chunks(texts, overlap))
+        assert len([text for text in chunks(after, overlap) if text not in held]) <= most
+
+
+def numbered(paragraphs):
+    """No two sentences are the same."""
+    return [
+        [f"{sentence} {place}.{at}." for at, sentence in enumerate(sentences)]
+        for place, sentences in enumerate(paragraphs)
+    ]
 
 
 def test_text_that_repeats_itself_is_cut_in_few_steps():

@@ -23,6 +23,13 @@ def test_rankings_come_back_to_the_last_bit_and_down_to_what_was_searched(cache)
     assert cache.rankings(["key"], depth=4) == {}
 
 
+def test_that_nothing_was_found_is_kept_too(cache):
+    cache.keep_rankings({"key": ranking_of([])}, depth=3)
+
+    assert cache.rankings(["key"], depth=3) == {"key": ranking_of([])}
+    assert cache.rankings(["key"], depth=4) == {}
+
+
 def test_a_deeper_ranking_takes_the_place_of_a_shallow_one(cache):
     cache.keep_rankings({"key": RANKING.head(1)}, depth=1)
     cache.keep_rankings({"key": RANKING}, depth=50)
@@ -90,8 +97,10 @@ def test_a_damaged_value_is_a_missing_one(cache):
     cache.keep_rankings({"key": RANKING, "other": RANKING}, depth=3)
     cache.keep_scores({"key": 1.0, "other": 0.5})
     with closing(sqlite3.connect(cache._path)) as database, database:
-        for table in ("rankings", "scores"):
-            database.execute(f"UPDATE {table} SET value = x'00ff' WHERE key = 'key'")
+        [[kept]] = database.execute("SELECT value FROM rankings WHERE key = 'key'")
+        turned = bytes([*kept[:30], kept[30] ^ 1, *kept[31:]])
+        for table, value in (("rankings", turned), ("scores", b"\x00")):
+            database.execute(f"UPDATE {table} SET value = ? WHERE key = 'key'", [value])
 
     assert cache.rankings(["key", "other"], depth=3) == {"other": RANKING}
     assert cache.scores(["key", "other"]) == {"other": 0.5}

@@ -97,6 +97,18 @@ def test_searching_together_equals_searching_one_by_one_to_the_last_bit(
     assert together == [next(vectors.nearest(query[None], depth=depth)) for query in queries]
 
 
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), depth=st.integers(1, 20), every=st.sampled_from([None, 1, 3]))
+def test_a_shallow_search_finds_the_head_of_a_deep_one(vectors, seed, depth, every):
+    query = random_vectors(1, seed=seed)
+    allowed = None if every is None else vectors.rows[::every]
+
+    (deep,) = vectors.nearest(query, depth=UNITS, allowed=allowed)
+    (shallow,) = vectors.nearest(query, depth=depth, allowed=allowed)
+
+    assert shallow == deep.head(depth)
+
+
 def test_the_table_itself_gives_the_same_ranking(table, vectors):
     for query in random_vectors(5, seed=9):
         here = next(vectors.nearest(query[None], depth=30))

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -110,11 +111,15 @@ def installed(packages: tuple[str, ...], *, python: Path | None = None) -> Mappi
         return _installed_there(packages, python)
     found = {}
     for name in packages:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
+        with suppress(PackageNotFoundError):
+            found[name] = version_here(name)
     return found
+
+
+@cache
+def version_here(package: str) -> str:
+    """The version that is installed: a process keeps the first, as it keeps what it imported."""
+    return version(package)
 
 
 @cache

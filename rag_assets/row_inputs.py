@@ -1,0 +1,95 @@
+"""Inputs that are the rows of other tables, one by one: all of them, or those that moved.
+
+A row that is not touched stays where it lies, from one version of its table to the next. Of two
+versions only the rows that went and came need to be read: a refresh whose inputs are a million rows
+of which one in a hundred changed reads twenty thousand keys, and nothing of its own target.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas
+from rag_assets.data_versions import Identities, moves
+from rag_assets.difference import INPUTS, Moved
+from rag_assets.identity import fingerprint
+from rag_assets.store import Store
+
+HALF_OF_SHA256 = 32
+"""Hexadecimal digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowInputs:
+    """The rows of `tables` (name: version) as inputs of a derived table.
+
+    What a row says is in its `row_fingerprint`. The fingerprint of an input is half of that and
+    half of the recipe's: nothing is hashed.
+    """
+
+    store: Store
+    tables: Mapping[str, int]
+    key: str
+    recipe: str
+
+    @classmethod
+    def of(cls, store: Store, *tables: str, key: str, recipe: str) -> Self:
+        """Those of the newest versions, which are read from now on."""
+        return cls(store, {name: store.version(name) for name in tables}, key, recipe)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """All of them, in batches of schema `INPUTS`."""
+        return self._marked(chain.from_iterable(map(self._rows, self.tables)))
+
+    def read_at(self) -> dict[str, str]:
+        """For each table a name of what is read, which no other rows and no other recipe have."""
+        return {
+            name: f"{version}:{self._name_of(name, version)}"
+            for name, version in self.tables.items()
+        }
+
+    def since(self, read_at: Mapping[str, str]) -> Moved | None:
+        """How these differ from the inputs that were `read_at`.
+
+        None if that cannot be told: they were made by another recipe, a table was built anew since,
+        its old version was cleaned up, or much moved.
+        """
+        if read_at.keys() != self.tables.keys():
+            return None
+        gone: list[Iterable[pa.RecordBatch]] = []
+        came: list[Iterable[pa.RecordBatch]] = []
+        count = 0
+        for name, named in read_at.items():
+            version = int(named.partition(":")[0])
+            if named != f"{version}:{self._name_of(name, version)}":
+                return None
+            now = self._rows(name)
+            moved = moves(Identities(self.store, name, version, now.key, now.content), now)
+            if moved is None:
+                return None
+            gone.append(moved.gone)
+            came.append(moved.came)
+            count += moved.rows
+        return Moved(gone=self._table(gone), came=self._table(came), count=count)
+
+    def _rows(self, name: str) -> Identities:
+        content = schemas.ROW_FINGERPRINT.name
+        return Identities(self.store, name, self.tables[name], self.key, content)
+
+    def _name_of(self, name: str, version: int) -> str:
+        return fingerprint(self.key, self.recipe, self.store.files(name, version=version))
+
+    def _table(self, batches: Sequence[Iterable[pa.RecordBatch]]) -> pa.Table:
+        return pa.Table.from_batches(self._marked(chain.from_iterable(batches)), schema=INPUTS)
+
+    def _marked(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        of_recipe = hashlib.sha256(self.recipe.encode()).hexdigest()[HALF_OF_SHA256:]
+        for batch in rows:
+            halves = pc.utf8_slice_codeunits(batch["fingerprint"], 0, HALF_OF_SHA256)
+            marks = pc.binary_join_element_wise(halves, of_recipe, "")
+            yield pa.record_batch([batch["key"], marks], schema=INPUTS)

@@ -1,0 +1,220 @@
+"""Inputs that are rows of other tables: only what moved is read, and nothing is overlooked."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_assets import data_versions, row_inputs, schemas, sync
+from rag_assets.identity import fingerprint
+from rag_assets.row_inputs import RowInputs
+from rag_assets.store import Store
+
+SOURCES = ("left", "right")
+CONTENT = pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("name", "text")])
+SCHEMA = schemas.derived(*CONTENT)
+BROKEN = "broken"
+
+
+def target(name: str) -> sync.Target:
+    return sync.Target(name=name, schema=SCHEMA, key="name", group="name")
+
+
+def rows_of(texts: Mapping[str, str]) -> pa.Table:
+    return pa.table({"name": list(texts), "text": list(texts.values())}, schema=CONTENT)
+
+
+def put(store: Store, source: str, texts: Mapping[str, str]) -> None:
+    """Let a source hold exactly `texts`, touching only the rows that changed."""
+    contents = pa.table(
+        {
+            "key": pa.array(list(texts), pa.string()),
+            "content": pa.array(list(texts.values()), pa.string()),
+        }
+    )
+
+    def transform(changed: pa.Table):
+        keys = changed["key"].to_pylist()
+        yield sync.Batch(rows_of({key: texts[key] for key in keys}), done=keys)
+
+    sync.refresh(
+        store,
+        target=target(source),
+        made_from=fingerprint(dict(texts)),
+        inputs=lambda: sync.with_recipe(contents, key="key", content="content", recipe=""),
+        transform=transform,
+        log=lambda _: None,
+    )
+
+
+def refresh(store: Store, *, recipe: str = "1", retry: bool = False) -> sync.Report:
+    """Bring the table `loud` up to the rows of both sources, in capitals."""
+
+    def transform(changed: pa.Table):
+        keys = changed["key"].to_pylist()
+        held = {
+            row["name"]: row["text"] for source in SOURCES for row in store.read(source).to_pylist()
+        }
+        good = {key: held[key].upper() + recipe for key in keys if held[key] != BROKEN}
+        bad = [sync.Failure(key, "broken", key) for key in keys if held[key] == BROKEN]
+        yield sync.Batch(rows_of(good), done=list(good), failed=bad)
+
+    versions = [sync.current_version(store, source, key="name") for source in SOURCES]
+    return sync.refresh(
+        store,
+        target=target("loud"),
+        made_from=fingerprint(*versions, recipe),
+        inputs=lambda: RowInputs.of(store, *SOURCES, key="name", recipe=recipe),
+        transform=transform,
+        log=lambda _: None,
+        retry=retry,
+    )
+
+
+def content(store: Store) -> list[dict]:
+    return store.read("loud").sort_by("name").to_pylist()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+@pytest.fixture
+def all_read(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """One entry for each pass that went through all inputs."""
+    found: list[bool] = []
+    every = RowInputs.__iter__
+
+    def watched(inputs: RowInputs):
+        found.append(True)
+        return every(inputs)
+
+    monkeypatch.setattr(row_inputs.RowInputs, "__iter__", watched)
+    return found
+
+
+MANY = {f"a{number}": f"text {number}" for number in range(100)}
+FEWER = dict(list(MANY.items())[:-1])
+
+
+def built(store: Store) -> None:
+    put(store, "left", MANY)
+    put(store, "right", {"b": "other"})
+    refresh(store)
+
+
+def test_only_rows_that_moved_are_read(store, all_read):
+    built(store)
+    assert len(all_read) == 1
+    put(store, "left", FEWER | {"a7": "edited", "new": "added"})
+
+    report = refresh(store)
+
+    assert len(all_read) == 1
+    assert (report.added, report.changed, report.removed, report.unchanged) == (1, 1, 1, 99)
+    held = {row["name"]: row["text"] for row in content(store)}
+    assert (held["a7"], held["new"], len(held)) == ("EDITED1", "ADDED1", 101)
+    assert "a99" not in held
+
+
+def clean_up(store: Store) -> None:
+    for source in SOURCES:
+        store.open(source).optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
+
+
+def rebuild(store: Store) -> None:
+    """Build a source anew, until its newest version has the number that it had."""
+    version = store.version("left")
+    store.drop("left")
+    put(store, "left", {"a1": "of another time"} | {f"c{number}": "x" for number in range(99)})
+    for number in range(version - store.version("left")):
+        put(store, "left", MANY | {"a2": f"turn {number}"})
+
+
+@pytest.mark.parametrize(
+    "disturb",
+    [
+        clean_up,
+        rebuild,
+        partial(put, source="left", texts=dict.fromkeys(MANY, "all new")),
+        lambda store: store.reopen("loud"),
+    ],
+    ids=["cleaned up", "built anew", "much changed", "killed"],
+)
+def test_everything_is_read_where_what_moved_cannot_be_told(
+    store, all_read, disturb: Callable[[Store], None]
+):
+    built(store)
+    disturb(store)
+    put(store, "right", {"b": "again"})
+
+    refresh(store)
+
+    assert len(all_read) == 2
+    texts = {row["name"]: row["text"] for row in store.read("left").to_pylist()}
+    wanted = {name: f"{text.upper()}1" for name, text in (texts | {"b": "again"}).items()}
+    assert {row["name"]: row["text"] for row in content(store)} == wanted
+
+
+def test_another_recipe_reads_everything(store, all_read):
+    built(store)
+
+    assert refresh(store, recipe="2").changed == 101
+    assert len(all_read) == 2
+
+
+def test_what_failed_waits_for_a_change_or_a_request(store):
+    put(store, "left", MANY | {"a5": BROKEN})
+    put(store, "right", {})
+    assert refresh(store).failed == 1
+
+    put(store, "left", MANY | {"a5": BROKEN, "a6": "edited"})
+    report = refresh(store)
+    assert (report.changed, report.unchanged, report.failed) == (1, 98, 1)
+
+    assert refresh(store, retry=True).failed == 1
+    put(store, "left", MANY)
+    assert refresh(store).failed == 0
+    assert {row["name"] for row in content(store)} == set(MANY)
+
+
+names = st.sampled_from([f"n{number}" for number in range(6)])
+corpora = st.dictionaries(names, st.sampled_from(["one", "two", BROKEN]), max_size=6)
+steps = st.lists(
+    st.tuples(corpora, st.sampled_from(["1", "1", "1", "2"]), st.booleans(), st.booleans()),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=steps)
+def test_a_refresh_after_any_edits_equals_a_rebuild(tmp_path_factory, steps):
+    """However the sources were edited, merged or built anew, and the recipe changed, in between."""
+    edited, rebuilt = (Store(tmp_path_factory.mktemp(name)) for name in ("edited", "rebuilt"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(data_versions, "NAMED_UP_TO_SHARE", 100)
+        for texts, recipe, is_merged, is_new in steps:
+            if is_new and edited.exists("left"):
+                edited.drop("left")
+            put_halves(edited, texts)
+            if is_merged:
+                edited.open("left").to_lance().optimize.compact_files()
+            report = refresh(edited, recipe=recipe)
+    put_halves(rebuilt, steps[-1][0])
+    fresh = refresh(rebuilt, recipe=steps[-1][1])
+
+    assert content(edited) == content(rebuilt)
+    assert report.data_version == fresh.data_version
+    assert (report.failures, report.rows) == (fresh.failures, fresh.rows)
+
+
+def put_halves(store: Store, texts: Mapping[str, str]) -> None:
+    put(store, "left", {name: text for name, text in texts.items() if name < "n3"})
+    put(store, "right", {name: text for name, text in texts.items() if name >= "n3"})
