@@ -108,7 +108,7 @@ def _collections(
         ]
         note = "Collections: the documents with gold, and of the others the first by hash."
     else:
-        collections, note = _read_collections(settings.collections, corpus), "Collections: as given"
+        collections, note = _read_collections(settings.collections, corpus)
     asked = frozenset(
         question for question, uris in gold.items() if uris is not None and uris <= collections[0]
     )
@@ -121,12 +121,13 @@ def _gold_of(question: Question, corpus: Corpus) -> frozenset[str] | None:
     return frozenset(uri for held in found for _, uri in held) if all(found) else None
 
 
-def _read_collections(path: Path, corpus: Corpus) -> list[frozenset[str]]:
+def _read_collections(path: Path, corpus: Corpus) -> tuple[list[frozenset[str]], str]:
+    """The collections in `path`, smallest first, and a sentence on them."""
     try:
         listed: dict[str, list[str]] = json.loads(path.read_text("utf-8"))["collections"]
+        held = {name: corpus.find(name) for names in listed.values() for name in names}
         found = [
-            frozenset(uri for name in names for _, uri in corpus.find(name))
-            for names in listed.values()
+            frozenset(uri for name in names for _, uri in held[name]) for names in listed.values()
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise QuestionsError(
@@ -135,7 +136,13 @@ def _read_collections(path: Path, corpus: Corpus) -> list[frozenset[str]]:
     ordered = sorted((one for one in found if one), key=len)
     if not ordered or any(not one <= more for one, more in pairwise(ordered)):
         raise QuestionsError(f"{path}: each collection must hold all smaller ones, and documents")
-    return ordered
+    unknown = [name for name, documents in held.items() if not documents]
+    if not unknown:
+        return ordered, "Collections: as given."
+    return ordered, (
+        f"Collections: as given, without {len(unknown):,} documents that no source holds, such as "
+        f"{unknown[0]}."
+    )
 
 
 def _hash(uri: str) -> bytes:
