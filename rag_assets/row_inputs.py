@@ -48,10 +48,7 @@ class RowInputs:
 
     def read_at(self) -> dict[str, str]:
         """For each table a name of what is read, which no other rows and no other recipe have."""
-        return {
-            name: f"{version}:{self._name_of(name, version)}"
-            for name, version in self.tables.items()
-        }
+        return {name: self._name_of(name, version) for name, version in self.tables.items()}
 
     def since(self, read_at: Mapping[str, str]) -> Moved | None:
         """How these differ from the inputs that were `read_at`.
@@ -65,8 +62,9 @@ class RowInputs:
         came: list[Iterable[pa.RecordBatch]] = []
         count = 0
         for name, named in read_at.items():
-            version = int(named.partition(":")[0])
-            if named != f"{version}:{self._name_of(name, version)}":
+            number, _, told = named.partition(":")
+            version = int(number)
+            if not told or named != self._name_of(name, version):
                 return None
             now = self._rows(name)
             moved = moves(Identities(self.store, name, version, now.key, now.content), now)
@@ -82,7 +80,9 @@ class RowInputs:
         return Identities(self.store, name, self.tables[name], self.key, content)
 
     def _name_of(self, name: str, version: int) -> str:
-        return fingerprint(self.key, self.recipe, self.store.files(name, version=version))
+        """The version and what it lies in; the version alone if it was cleaned up meanwhile."""
+        files = self.store.files(name, version=version)
+        return f"{version}:{fingerprint(self.key, self.recipe, files) if files else ''}"
 
     def _table(self, batches: Sequence[Iterable[pa.RecordBatch]]) -> pa.Table:
         return pa.Table.from_batches(self._marked(chain.from_iterable(batches)), schema=INPUTS)

@@ -80,6 +80,8 @@ class Completion:
     """What `data_version` goes on from; None in the record of an older release."""
     read_at: Mapping[str, str] | None = None
     """What the inputs were that are rows of other tables: see `RowInputs.read_at`."""
+    files: str | None = None
+    """What the table lay in: see `Store.files`. Merged since, or put back, it lies elsewhere."""
 
 
 class Store:

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -128,7 +129,7 @@ def refresh(
     store: Store,
     *,
     target: Target,
-    made_from: str,
+    made_from: Callable[[], str],
     inputs: Callable[[], Inputs],
     transform: Transform,
     log: Callable[[str], None],
@@ -140,8 +141,9 @@ def refresh(
     Args:
         store: Where the target lies.
         target: The derived table.
-        made_from: Fingerprint of the data versions of all inputs and of the recipe. If a complete
-            pass was made from the same, nothing is read.
+        made_from: Fingerprint of the data versions of all inputs and of the recipe, as they stand
+            when it is called: at first, and again once the inputs are read. If a complete pass
+            was made from the same, nothing is read.
         inputs: Reads the inputs, of schema `INPUTS`, at once or in batches. The fingerprint of an
             input covers its content and the recipe: see `with_recipe`. Of inputs that are rows of
             other tables, only those are read that moved since the last complete pass.
@@ -154,8 +156,9 @@ def refresh(
     """
     started = time.monotonic()
     with store.lock(target.name, log=log):
+        asked = made_from()
         finished = store.completion(target.name)
-        if finished and finished.made_from == made_from and not (retry and finished.failed):
+        if finished and finished.made_from == asked and not (retry and finished.failed):
             failures = quarantined(store, target.name) if finished.failed else []
             return Report(
                 target=target.name,
@@ -168,14 +171,25 @@ def refresh(
             )
         with _few_collections():
             return _pass(
-                store, target, made_from, inputs, transform, log, retry, settle, started, finished
+                store,
+                target,
+                made_from,
+                asked,
+                inputs,
+                transform,
+                log,
+                retry,
+                settle,
+                started,
+                finished,
             )
 
 
 def _pass(
     store: Store,
     target: Target,
-    made_from: str,
+    made_from: Callable[[], str],
+    asked: str,
     read: Callable[[], Inputs],
     transform: Transform,
     log: Callable[[str], None],
@@ -185,16 +199,18 @@ def _pass(
     finished: Completion | None,
 ) -> Report:
     inputs = read()
+    is_settled = made_from() == asked
     store.reopen(target.name)
     if store.exists(target.name) and not store.widen(target.name, target.schema):
         log(f"{target.name} was written with other columns: building it again")
         store.drop(target.name)
-        finished = None
     if not store.exists(target.name):
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
     before = Identities.of(store, target.name, key=target.group)
     failed_before = entries(store, target.name)
+    if finished and not _is_as_left(finished, before=before, failed=len(failed_before)):
+        finished = None
     moved = _moved(inputs, finished) if not (retry and len(failed_before)) else None
     if moved:
         count, watched = moved.count, moved.named(failed_before)
@@ -212,6 +228,7 @@ def _pass(
     _let_go()
 
     index = KeyIndex(pending["key"])
+    is_open = np.ones(pending.num_rows, bool)
     added = 0
     redone: set[str] = set()
     failures: list[Failure] = []
@@ -221,6 +238,9 @@ def _pass(
         redone |= replaced
         added += len(batch.done) - len(replaced)
         failures.extend(batch.failed)
+        told = [*batch.done, *(failure.key for failure in batch.failed)]
+        places = index.places(pa.array(told, pa.string()))
+        is_open[places[places != ABSENT]] = False
         log(f"{target.name}: {added + len(redone):,} of {pending.num_rows:,} inputs done")
 
     lost = sorted(known & {failure.key for failure in failures} - redone)
@@ -231,16 +251,18 @@ def _pass(
         settle()
     remaining = quarantined(store, target.name)
     content = _content(finished, before=replace(before, key=target.key))
-    if not any(failure.kind == "environment" for failure in remaining):
+    is_tried_again = any(failure.kind == "environment" for failure in remaining)
+    if is_settled and not is_open.any() and not is_tried_again:
         store.complete(
             target.name,
             Completion(
-                made_from=made_from,
+                made_from=asked,
                 data_version=content.data_version,
                 inputs=count,
                 rows=content.rows,
                 failed=len(remaining),
                 bits=content.bits,
+                files=store.files(target.name, version=store.version(target.name)),
                 read_at=inputs.read_at() if isinstance(inputs, RowInputs) else None,
             ),
         )
@@ -301,6 +323,12 @@ def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) ->
         f"{source}: {removed:,} of {held:,} items are gone. Nothing was deleted. If that is "
         "right, refresh with --allow-shrink; otherwise check the source"
     )
+
+
+def _is_as_left(finished: Completion, *, before: Identities, failed: int) -> bool:
+    """Whether the target and its quarantine are what the pass `finished` left behind."""
+    held = before.store.files(before.name, version=before.version)
+    return (finished.files, finished.failed) == (held, failed)
 
 
 def _moved(inputs: Inputs, finished: Completion | None) -> Moved | None:

@@ -45,7 +45,7 @@ def put(store: Store, source: str, texts: Mapping[str, str]) -> None:
     sync.refresh(
         store,
         target=target(source),
-        made_from=fingerprint(dict(texts)),
+        made_from=lambda: fingerprint(dict(texts)),
         inputs=lambda: sync.with_recipe(contents, key="key", content="content", recipe=""),
         transform=transform,
         log=lambda _: None,
@@ -64,11 +64,14 @@ def refresh(store: Store, *, recipe: str = "1", retry: bool = False) -> sync.Rep
         bad = [sync.Failure(key, "broken", key) for key in keys if held[key] == BROKEN]
         yield sync.Batch(rows_of(good), done=list(good), failed=bad)
 
-    versions = [sync.current_version(store, source, key="name") for source in SOURCES]
+    def made_from() -> str:
+        versions = [sync.current_version(store, source, key="name") for source in SOURCES]
+        return fingerprint(*versions, recipe)
+
     return sync.refresh(
         store,
         target=target("loud"),
-        made_from=fingerprint(*versions, recipe),
+        made_from=made_from,
         inputs=lambda: RowInputs.of(store, *SOURCES, key="name", recipe=recipe),
         transform=transform,
         log=lambda _: None,
@@ -160,6 +163,89 @@ def test_everything_is_read_where_what_moved_cannot_be_told(
     texts = {row["name"]: row["text"] for row in store.read("left").to_pylist()}
     wanted = {name: f"{text.upper()}1" for name, text in (texts | {"b": "again"}).items()}
     assert {row["name"]: row["text"] for row in content(store)} == wanted
+
+
+def restore(store: Store) -> None:
+    """Put the target itself back to what it was before its last pass."""
+    version = store.version("loud")
+    put(store, "left", MANY | {"a7": "edited"})
+    refresh(store)
+    store.open("loud").restore(version)
+
+
+def forget_failure(store: Store) -> None:
+    """Lose what the quarantine says."""
+    store.delete(sync.QUARANTINE, column="key", keys=["a5"])
+
+
+@pytest.mark.parametrize("disturb", [restore, forget_failure])
+def test_a_target_that_is_not_as_it_was_left_is_held_against_everything(
+    store, disturb: Callable[[Store], None]
+):
+    put(store, "left", MANY | {"a5": BROKEN})
+    put(store, "right", {"b": "other"})
+    refresh(store)
+    disturb(store)
+    put(store, "left", MANY | {"a5": BROKEN, "a7": "edited", "a8": "edited"})
+
+    report = refresh(store)
+
+    held = {row["name"]: row["text"] for row in content(store)}
+    assert (held["a7"], held["a8"], len(held)) == ("EDITED1", "EDITED1", 100)
+    assert [failure.key for failure in report.failures] == ["a5"]
+    assert report.data_version == sync.data_version_of(
+        store.read("loud", columns=["name", schemas.FINGERPRINT.name])
+    )
+
+
+def test_what_was_read_may_be_cleaned_up_before_the_pass_ends(store):
+    built(store)
+    rows = RowInputs.of(store, *SOURCES, key="name", recipe="1")
+    put(store, "left", MANY | {"a7": "edited"})
+    clean_up(store)
+
+    assert RowInputs.of(store, *SOURCES, key="name", recipe="1").since(rows.read_at()) is None
+
+
+def test_an_input_that_a_transform_left_out_is_asked_for_again(store):
+    put(store, "left", {"a": "one", "b": "two"})
+    asked: list[list[str]] = []
+
+    def transform(changed: pa.Table):
+        asked.append(changed["key"].to_pylist())
+        first = asked[-1][0]
+        yield sync.Batch(rows_of({first: first.upper()}), done=[first])
+
+    for _ in range(2):
+        sync.refresh(
+            store,
+            target=target("loud"),
+            made_from=lambda: "the same",
+            inputs=lambda: RowInputs.of(store, "left", key="name", recipe="1"),
+            transform=transform,
+            log=lambda _: None,
+        )
+
+    assert asked == [["a", "b"], ["b"]]
+
+
+def test_a_source_that_moves_while_a_refresh_begins_is_looked_at_again(store):
+    """Undone later, it would look as if nothing had happened since."""
+    put(store, "left", {"a": "one"})
+    put(store, "right", {})
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(RowInputs, "of", partial(_moving, store, RowInputs.of))
+        refresh(store)
+    put(store, "left", {"a": "one"})
+    refresh(store)
+
+    assert [row["text"] for row in content(store)] == ["ONE1"]
+
+
+def _moving(store: Store, of: Callable[..., RowInputs], *args: object, **named: str) -> RowInputs:
+    put(store, "left", {"a": "two"})
+    return of(*args, **named)
 
 
 def test_another_recipe_reads_everything(store, all_read):

@@ -68,7 +68,7 @@ def refresh(store: Store, documents: dict[str, str], *, recipe: str = "1", **opt
     report = sync.refresh(
         store,
         target=WORDS,
-        made_from=fingerprint(sync.data_version_of(inputs), recipe),
+        made_from=lambda: fingerprint(sync.data_version_of(inputs), recipe),
         inputs=lambda: inputs,
         transform=transform,
         log=lambda line: None,
@@ -109,7 +109,7 @@ def test_unchanged_inputs_are_not_even_read(store):
     again = sync.refresh(
         store,
         target=WORDS,
-        made_from=fingerprint(sync.data_version_of(inputs), "1"),
+        made_from=lambda: fingerprint(sync.data_version_of(inputs), "1"),
         inputs=unread,
         transform=Words({}),
         log=lambda line: None,
@@ -207,7 +207,7 @@ def test_a_table_that_only_lacks_nullable_columns_keeps_its_rows(store):
     report = sync.refresh(
         store,
         target=replace(WORDS, schema=wide),
-        made_from="the next release",
+        made_from=lambda: "the next release",
         inputs=lambda: pa.table({"key": ["a"], "fingerprint": [held["fingerprint"]]}),
         transform=lambda changed: pytest.fail(f"{changed} is there already"),
         log=lambda line: None,
@@ -225,7 +225,7 @@ def test_a_transform_must_account_for_every_input(store):
         sync.refresh(
             store,
             target=WORDS,
-            made_from="x",
+            made_from=lambda: "x",
             inputs=lambda: inputs,
             transform=lambda changed: [sync.Batch(rows=empty, done=["a"])],
             log=lambda line: None,

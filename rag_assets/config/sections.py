@@ -24,6 +24,9 @@ from rag_assets.config.recipes import Variant
 from rag_assets.config.retrieval import Retrieval, RetrieverName
 from rag_assets.schemas import VariantTables, variant_tables
 
+MOST_DAYS = 36_500
+"""Of what is kept: a hundred years, which every calendar knows."""
+
 
 class DocumentSource(Section):
     """A folder or bucket of documents."""
@@ -237,9 +240,14 @@ class Execution(Section):
 class CleanUp(Section):
     """When old versions of tables and old runs of experiments are removed, and which of them."""
 
-    keep_days: int = Field(7, ge=1, description="versions replaced less than so many days ago stay")
+    keep_days: int = Field(
+        7, ge=1, le=MOST_DAYS, description="versions replaced less than so many days ago stay"
+    )
     keep_runs_days: int = Field(
-        90, ge=1, description="runs and arms of experiments used less than so many days ago stay"
+        90,
+        ge=1,
+        le=MOST_DAYS,
+        description="runs and arms of experiments used less than so many days ago stay",
     )
     cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
 

@@ -95,9 +95,12 @@ def refresh_chunks(
         store, parser=parser, name=chunking, settings=settings, rules=rules, described=described
     )
     recipe = _recipe(settings, tokenizer=tokenizer.read_bytes(), rules=rules)
-    elements = sync.current_version(store, work.elements, key="element_id")
-    manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
-    descriptions = sync.current_version(store, described, key="image") if described else ""
+
+    def made_from() -> str:
+        elements = sync.current_version(store, work.elements, key="element_id")
+        manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
+        descriptions = sync.current_version(store, described, key="image") if described else ""
+        return fingerprint(elements, manifest, recipe, descriptions)
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
@@ -105,7 +108,7 @@ def refresh_chunks(
     report = sync.refresh(
         store,
         target=chunks_target(parser, chunking),
-        made_from=fingerprint(elements, manifest, recipe, descriptions),
+        made_from=made_from,
         inputs=lambda: work.inputs(recipe),
         transform=transform,
         log=log,

@@ -109,7 +109,7 @@ def refresh_descriptions(
     return sync.refresh(
         store,
         target=descriptions_target(parser),
-        made_from=fingerprint(
+        made_from=lambda: fingerprint(
             sync.current_version(store, elements, key="element_id"), recipe, figures.min_pixels
         ),
         inputs=inputs,

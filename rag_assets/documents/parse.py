@@ -121,7 +121,7 @@ def refresh_elements(
         report = sync.refresh(
             store,
             target=target,
-            made_from=work.made_from(),
+            made_from=work.made_from,
             inputs=work.inputs,
             transform=transform,
             log=log,

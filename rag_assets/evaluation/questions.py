@@ -112,7 +112,7 @@ def refresh_questions(
     return refresh(
         store,
         target=TARGET,
-        made_from=made_from,
+        made_from=lambda: made_from,
         inputs=inputs,
         transform=transform,
         log=log,

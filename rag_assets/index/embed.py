@@ -131,7 +131,9 @@ def refresh_units(
         target=Target(
             name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
         ),
-        made_from=fingerprint(current_version(store, source.name, key=source.key), work.recipe),
+        made_from=lambda: fingerprint(
+            current_version(store, source.name, key=source.key), work.recipe
+        ),
         inputs=work.inputs,
         transform=work.transform,
         log=log,

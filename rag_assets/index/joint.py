@@ -70,7 +70,7 @@ def refresh_joint(
             key="unit_id",
             group="unit_id",
         ),
-        made_from=joint_made_from(store, tables),
+        made_from=lambda: joint_made_from(store, tables),
         inputs=inputs,
         transform=transform,
         log=log,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets import images
 from rag_assets.clean_up import Cleaned, clean_up_all
+from rag_assets.config.sections import MOST_DAYS
 from rag_assets.serving import disk, refresh
 from rag_assets.serving.command import Answer, CommandError, say, table
 from rag_assets.store import Store
@@ -37,8 +38,8 @@ def run(options: argparse.Namespace) -> Answer:
 
     config = configuration.load()
     keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
-    if keep_days < 0:
-        raise CommandError(f"--keep-days is {keep_days:g}: give 0 or more")
+    if not 0 <= keep_days <= MOST_DAYS:
+        raise CommandError(f"--keep-days is {keep_days:g}: give 0 to {MOST_DAYS}")
     store = Store.of(config)
     with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
         cleaned = list(clean_up_all(store, keep_days=keep_days, log=say))

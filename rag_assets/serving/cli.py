@@ -53,7 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, code=FAILED)
     except KeyboardInterrupt:
         return _complain("interrupted; what was committed is kept, run it again to go on", code=130)
-    _show(answer, as_json=options.json, stream=sys.stdout)
+    try:
+        _show(answer, as_json=options.json, stream=sys.stdout)
+    except BrokenPipeError:  # the reader has seen enough (`| head`), and nothing more is to be told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return answer.code
 
 

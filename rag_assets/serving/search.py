@@ -27,6 +27,7 @@ EXAMPLES = """\
 
 SNIPPET_CHARACTERS = 320
 STDIN = "-"
+NOT_UTF8 = "the query is not valid UTF-8: write it in UTF-8"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.retrieval.search import open_index
 
     many = options.query == STDIN
-    queries = [line.strip() for line in sys.stdin if line.strip()] if many else [options.query]
+    queries = _lines() if many else [_readable(options.query)]
     try:
         filters = Filters(
             domain=options.domain,
@@ -87,6 +88,23 @@ def run(options: argparse.Namespace) -> Answer:
     if many:
         return _several(found, variant=variant, explain=options.explain)
     return _one(found[0], variant=variant, explain=options.explain)
+
+
+def _lines() -> list[str]:
+    try:
+        lines = [line.strip() for line in sys.stdin]
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{NOT_UTF8} ({error.reason})") from error
+    return [_readable(line) for line in lines if line]
+
+
+def _readable(query: str) -> str:
+    """`query`, unless it holds bytes that are no text: Python passes them on as lone surrogates."""
+    try:
+        query.encode()
+    except UnicodeEncodeError as error:
+        raise CommandError(NOT_UTF8) from error
+    return query
 
 
 def positive(text: str) -> int:

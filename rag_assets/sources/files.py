@@ -345,7 +345,7 @@ def refresh_document_files(
     report = sync.refresh(
         store,
         target=TARGET,
-        made_from=fingerprint(RECIPE, seen, sorted(unreached)),
+        made_from=lambda: fingerprint(RECIPE, seen, sorted(unreached)),
         inputs=manifest.inputs,
         transform=manifest.transform,
         log=log,

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from typing_extensions import override
 
@@ -30,6 +30,10 @@ SETTLED_AFTER = 2_000_000
 """Microseconds: a file written later than this before a look may change again unnoticed."""
 
 LOCK_FILE = "~$"
+
+CONTENT_TAGS = ("ETag", "etag", "md5Hash", "content_md5")
+"""What S3, Azure and Google say of an object that moves with its content: their times are whole
+seconds of another clock."""
 
 LISTED_ROOT = "memory://source"
 """Root under which `listed_filesystem` shows a listing to dlt: names below it are not resolved."""
@@ -48,7 +52,8 @@ class Entry:
     """Microseconds since 1970, UTC."""
     mark: int = 0
     """Moves with every write even where the time is set back, as copies do (ns of the change of its
-    entry in the file system); 0 in a bucket."""
+    entry in the file system) or too coarse (the tag that a bucket gives its content, as a number; 0
+    where it gives none)."""
     problem: str | None = None
     """Why it must not be opened: a broken link, a link out of the source, a pipe."""
 
@@ -199,9 +204,7 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
             shown = uri.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
             rejected[shown] = f"the name of {shown} is not valid UTF-8: rename it"
         elif uri in found:
-            rejected[f"{uri} (twice)"] = (
-                f"two files are named {uri}, in two Unicode spellings: rename one of them"
-            )
+            rejected[f"{uri} (twice)"] = _named_twice(uri)
         else:
             found[uri] = _entry(uri, member, root=real)
     if "" in unread:
@@ -268,26 +271,61 @@ def look_of(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def _look_at_bucket(source: DocumentSource) -> Listing:
+    from dlt.common.storages.fsspec_filesystem import glob_files
     from dlt.sources.filesystem import filesystem
+    from dlt.sources.filesystem.helpers import fsspec_from_resource
 
     looked_at = now()
     selection = Selection(source)
-    opened: AbstractFileSystem | None = None
     found: dict[str, Entry] = {}
+    rejected: dict[str, str] = {}
     try:
-        for item in filesystem(bucket_url=source.url, file_glob="**"):
-            opened = item.fsspec
+        opened = fsspec_from_resource(filesystem(bucket_url=source.url, file_glob="**"))
+        listed = _Remembered(opened)
+        for item in glob_files(cast("AbstractFileSystem", listed), source.url):
             uri = unicodedata.normalize("NFC", item["relative_path"])
-            if selection.takes(uri):
-                changed = int(item["modification_date"].timestamp() * 1_000_000)
-                found[uri] = Entry(uri, item["file_url"], item["size_in_bytes"], changed)
+            if not selection.takes(uri):
+                continue
+            if uri in found:
+                rejected[f"{uri} (twice)"] = _named_twice(uri)
+                continue
+            changed = int(item["modification_date"].timestamp() * 1_000_000)
+            path = item["file_url"]
+            found[uri] = Entry(uri, path, item["size_in_bytes"], changed, listed.mark(path))
     except Exception as error:  # each file system raises errors of its own; the cause is kept
         raise SourceError(
             f"{source.name}: {redacted(source.url)} cannot be listed "
             f"({first_line(error)}): check the URL, the credentials in the environment "
             "and that the file system's package is installed (s3fs, gcsfs or adlfs)"
         ) from error
-    return Listing(source, looked_at, [found[uri] for uri in sorted(found)], filesystem=opened)
+    entries = [found[uri] for uri in sorted(found)]
+    return Listing(source, looked_at, entries, rejected=rejected, filesystem=opened)
+
+
+class _Remembered:
+    """A file system that remembers what it said of each file: dlt leaves the tags out."""
+
+    def __init__(self, filesystem: "AbstractFileSystem") -> None:
+        self._filesystem = filesystem
+        self._said: Mapping[str, Mapping[str, object]] = {}
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._filesystem, name)
+
+    def glob(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]:
+        """All files that `path` stands for, with what is said of each."""
+        self._said = self._filesystem.glob(path, detail=detail)
+        return self._said
+
+    def mark(self, url: str) -> int:
+        """The tag of a file's content as a number that fits 64 bits, 0 if it has none."""
+        said = self._said.get(str(self._filesystem._strip_protocol(url)), {})
+        tag = next((str(said[name]) for name in CONTENT_TAGS if said.get(name)), None)
+        return int(fingerprint(tag)[:15], 16) if tag else 0
+
+
+def _named_twice(uri: str) -> str:
+    return f"two files are named {uri}, in two Unicode spellings: rename one of them"
 
 
 def now() -> int:

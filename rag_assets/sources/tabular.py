@@ -13,6 +13,7 @@ among numbers are empty cells. A line with too many or too few cells is left out
 import codecs
 import csv
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -80,11 +81,18 @@ class FileTables(Origin):
 
     @cached_property
     def tables(self) -> dict[str, TabularFile]:
-        """By name; of a workbook no more is read than the names of its sheets."""
+        """By name; of a workbook no more is read than the names of its sheets.
+
+        A file that cannot be named stands there too, with its problem.
+        """
         stems = [Path(entry.uri).stem for entry in self.listing.entries]
-        tables: dict[str, TabularFile] = {}
+        times = Counter(stems)
+        tables = {
+            uri: TabularFile(Entry(uri, "", 0, 0, problem=reason))
+            for uri, reason in self.listing.rejected.items()
+        }
         for found, stem in zip(self.listing.entries, stems, strict=True):
-            name = stem if stems.count(stem) == 1 else Path(found.uri).name
+            name = stem if times[stem] == 1 else Path(found.uri).name
             entry, sheets = found, [None]
             try:
                 sheets = self._sheets(found)
@@ -92,7 +100,12 @@ class FileTables(Origin):
                 entry = replace(found, problem=str(error))
                 self._damaged.add(name)
             for sheet in sheets:
-                tables[name if len(sheets) == 1 else f"{name}.{sheet}"] = TabularFile(entry, sheet)
+                table = name if len(sheets) == 1 else f"{name}.{sheet}"
+                named = entry
+                if other := tables.get(table):
+                    problem = f"{other.entry.uri} and {found.uri} are both the table {table}"
+                    named = replace(entry, problem=f"{problem}: rename one of the files")
+                tables[table] = TabularFile(named, sheet)
         return tables
 
     @override

@@ -119,7 +119,7 @@ def refresh_rows(
     report = sync.refresh(
         store,
         target=TARGET,
-        made_from=made_from,
+        made_from=lambda: made_from,
         inputs=inputs,
         transform=transform,
         log=log,

@@ -17,7 +17,7 @@ from rag_assets.config import Config, SerializerName
 from rag_assets.identity import fingerprint, text_hash
 from rag_assets.row_inputs import RowInputs
 from rag_assets.schemas import TABLE_ROWS_TABLE
-from rag_assets.store import KEYS_PER_STATEMENT, Store
+from rag_assets.store import KEYS_PER_STATEMENT, Store, is_one_of
 from rag_assets.sync import Batch, Failure, Report, Target
 from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
 
@@ -51,17 +51,23 @@ def refresh_serialized_rows(
     empty_cells = config.tables.empty_cells
     recipe = fingerprint("serialized_rows", REVISION, serializer, empty_cells)
 
+    pinned: dict[str, int] = {}
+
     def inputs() -> RowInputs:
-        return RowInputs.of(store, TABLE_ROWS_TABLE, key="row_id", recipe=recipe)
+        rows = RowInputs.of(store, TABLE_ROWS_TABLE, key="row_id", recipe=recipe)
+        pinned.update(rows.tables)
+        return rows
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
-        for rows in _rows_of(store, changed["key"]):
+        for rows in _rows_of(store, changed["key"], version=pinned[TABLE_ROWS_TABLE]):
             yield serialized(rows, serializer=serializer, empty_cells=empty_cells)
 
     return sync.refresh(
         store,
         target=target_of(serializer),
-        made_from=fingerprint(sync.current_version(store, TABLE_ROWS_TABLE, key="row_id"), recipe),
+        made_from=lambda: fingerprint(
+            sync.current_version(store, TABLE_ROWS_TABLE, key="row_id"), recipe
+        ),
         inputs=inputs,
         transform=transform,
         log=log,
@@ -98,16 +104,17 @@ def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: Empty
     )
 
 
-def _rows_of(store: Store, keys: pa.ChunkedArray) -> Iterator[pa.Table]:
+def _rows_of(store: Store, keys: pa.ChunkedArray, *, version: int) -> Iterator[pa.Table]:
     """The rows named by `keys` in bounded batches, in one pass over the table if there are many."""
     columns = [*NAMES, "pairs"]
     if len(keys) <= KEYS_PER_STATEMENT:
-        yield store.read_keys(
-            TABLE_ROWS_TABLE, column="row_id", keys=keys.to_pylist(), columns=columns
-        )
+        where = is_one_of("row_id", keys.to_pylist())
+        yield store.read(TABLE_ROWS_TABLE, columns=columns, where=where, version=version)
         return
     wanted = set(keys.to_pylist())
-    for batch in store.batches(TABLE_ROWS_TABLE, columns=columns, rows=ROWS_PER_BATCH):
+    for batch in store.batches(
+        TABLE_ROWS_TABLE, columns=columns, version=version, rows=ROWS_PER_BATCH
+    ):
         is_wanted = [row in wanted for row in batch["row_id"].to_pylist()]
         if any(is_wanted):
             yield pa.Table.from_batches([batch.filter(pa.array(is_wanted))])

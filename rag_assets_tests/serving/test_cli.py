@@ -209,3 +209,39 @@ def test_status_names_variants_whose_parser_is_not_there(home, capsys):
     assert str(home / "nowhere/bin/python") in unavailable["second"]
     assert cli.main(["status"]) == cli.OK
     assert "Unavailable: the parser marker cannot be used" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e9"])
+def test_days_that_are_none_are_refused(days, home, capsys):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+
+    assert cli.main(["clean-up", "--keep-days", days]) == 1
+    assert "give 0 to 36500" in capsys.readouterr().err
+
+
+def rag_assets(*arguments: str | bytes, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "rag_assets.serving.cli", *arguments]
+    return subprocess.run(command, input=given, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(("query", "given"), [("-", b"\xff\n"), (b"\xff", b"")])
+def test_a_query_that_is_no_text_is_refused(query, given, home):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+
+    done = rag_assets("search", query, given=given)
+
+    assert done.returncode == 1
+    assert b"rag-assets: the query is not valid UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(home):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+    command = [sys.executable, "-m", "rag_assets.serving.cli", "status"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        said = process.stderr.read()
+
+    assert (process.returncode, said) == (0, b"")

@@ -1,6 +1,8 @@
+import hashlib
 import os
 import shutil
 import unicodedata
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -298,6 +300,37 @@ def test_a_bucket_is_listed_and_read_like_a_folder(store, bucket, root):
     assert rows(Store(store.root / "local"))["a.md"]["sha256"] == held["a.md"]["sha256"]
     bucket.rm_file("/store/documents/sub/b.pdf")
     assert counts(refresh(store, source)) == (0, 0, 1, 1, 0)
+
+
+def test_an_object_overwritten_in_the_same_second_is_read_again(store, bucket, monkeypatch):
+    """A bucket's times are coarse; its content tags are not."""
+    plain = type(bucket).glob
+
+    def tagged(self, path: str, **options: object) -> dict:
+        long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+        return {
+            name: said
+            | {"created": long_ago}
+            | ({"ETag": hashlib.md5(self.cat_file(name)).hexdigest()} if said["size"] else {})
+            for name, said in plain(self, path, **options).items()
+        }
+
+    monkeypatch.setattr(type(bucket), "glob", tagged)
+    bucket.pipe_file("/store/a.md", b"# one")
+    refresh(store, DocumentSource(url="memory://store"))
+    bucket.pipe_file("/store/a.md", b"# two")
+
+    assert refresh(store, DocumentSource(url="memory://store")).changed == 1
+
+
+def test_objects_whose_names_are_one_uri_are_told(store, bucket):
+    for name in ("caf\u00e9.md", "cafe\u0301.md"):
+        bucket.pipe_file(f"/store/{name}", b"# a")
+
+    report = refresh(store, DocumentSource(url="memory://store"))
+
+    assert (report.added, report.failed) == (1, 1)
+    assert "two Unicode spellings" in report.failures[0].reason
 
 
 def test_a_bucket_that_cannot_be_reached_keeps_its_documents(store, bucket):

@@ -276,3 +276,32 @@ def test_lines_that_end_in_two_ways_are_lines(store, folder):
     """As a script leaves them that appends to a file from another system."""
     put(folder, "t.csv", 'id,name\r\n1,"a\nb"\r\n2,c\n')
     assert columns(refresh(store, folder)["t"]) == {"id": [1, 2], "name": ["a\nb", "c"]}
+
+
+def test_files_that_are_one_table_are_told_and_none_is_read(store, folder):
+    book = openpyxl.Workbook()
+    for name in ("b", "c"):
+        sheet = book.create_sheet(name)
+        sheet.append(["id"])
+        sheet.append([1])
+    book.remove(book.worksheets[0])
+    book.save(folder / "a.xlsx")
+    settle(folder / "a.xlsx", seconds=60)
+    put(folder, "a.b.csv", "id\n2\n")
+
+    done = refresh(store, folder)
+
+    assert done["a.c"].report.failed == 0
+    [failure] = done["a.b"].report.failures
+    assert failure.reason.endswith("are both the table a.b: rename one of the files")
+
+
+def test_a_file_that_is_named_twice_is_told(store, folder):
+    for name in ("caf\u00e9.csv", "cafe\u0301.csv"):
+        put(folder, name, "id\n1\n")
+
+    failures = [
+        failure for item in refresh(store, folder).values() for failure in item.report.failures
+    ]
+
+    assert ["two Unicode spellings" in failure.reason for failure in failures] == [True]
