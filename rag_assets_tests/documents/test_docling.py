@@ -147,6 +147,6 @@ def test_the_version_names_the_settings(tmp_path):
     weights = pdf_parser(
         config.Parser(engine="docling", docling=config.Docling(artifacts_path=tmp_path))
     )
-    assert plain.version.startswith("docling r1 docling-slim ")
+    assert plain.version.startswith("docling r2 docling-slim ")
     assert "rapid-layout 1.2" in plain.version
     assert plain.version != weights.version

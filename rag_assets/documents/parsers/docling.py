@@ -73,7 +73,7 @@ def lacks(options: Mapping[str, Json]) -> str | None:
 
 PARSER = Parser(
     name="docling",
-    revision=1,
+    revision=2,
     distribution="docling-slim",
     install="pip install 'rag-assets[docling]'",
     instead="pdfium",

@@ -119,7 +119,7 @@ def lacks(options: Mapping[str, Json]) -> str | None:
 
 PARSER = Parser(
     name="marker",
-    revision=1,
+    revision=2,
     distribution="marker-pdf",
     install="make parsers",
     instead="pdfium",

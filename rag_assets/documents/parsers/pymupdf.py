@@ -10,7 +10,7 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from rag_assets.documents.elements import Box, Element, clean, prose_of, to_json
+from rag_assets.documents.elements import EXPONENT, Box, Element, clean, prose_of, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.tables import Word, made_whole, table_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="pymupdf",
-    revision=3,
+    revision=4,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     instead="pdfium",
@@ -53,7 +53,6 @@ SUPERSCRIPT, MONOSPACED = 1, 8
 
 _BULLET = re.compile(r"[•◦▪‣∙·●○■□\u2013\u2014*\ue000-\uf8ff-](?:\s+|$)")
 _NUMBERED = re.compile(r"(?:\d{1,3}|[a-zA-Z])[.)]\s")
-_EXPONENT = re.compile(r"[-+\u2212\u2013]?\d{1,3}")
 
 
 class Span(TypedDict):
@@ -267,7 +266,7 @@ def _line_text(line: Line) -> str:
         if not part:
             continue
         gap = span["bbox"][0] - end
-        if span["flags"] & SUPERSCRIPT and _EXPONENT.fullmatch(part) and text[-1:].isalnum():
+        if span["flags"] & SUPERSCRIPT and EXPONENT.fullmatch(part) and text[-1:].isalnum():
             text += f"^{part}"
         elif text and (gap > WORD_GAP * span["size"] or span["text"][0].isspace()):
             text += f" {part}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="spreadsheet",
-    revision=1,
+    revision=2,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
