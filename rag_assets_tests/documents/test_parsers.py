@@ -288,6 +288,7 @@ def test_docx_has_headings_lists_tables_and_equations(tmp_path):
 
     elements = read(office, path)
     assert [(item.type, item.text) for item in elements] == [
+        ("page_header", "Confidential"),
         ("title", "Specification"),
         ("heading", "Scope"),
         ("text", "Plates of S355, rolled."),
@@ -296,10 +297,9 @@ def test_docx_has_headings_lists_tables_and_equations(tmp_path):
         ("table", "| Steel | MPa |\n| --- | --- |\n| S355 | 355 |"),
         ("heading", "Limits"),
         ("text", "The end."),
-        ("page_header", "Confidential"),
     ]
-    assert elements[5].cells == (("Steel", "MPa"), ("S355", "355"))
-    assert elements[7].section_path == ("Specification", "Scope", "Limits")
+    assert elements[6].cells == (("Steel", "MPa"), ("S355", "355"))
+    assert elements[8].section_path == ("Specification", "Scope", "Limits")
     assert {item.page for item in elements} == {None}
 
 
@@ -354,6 +354,74 @@ def test_pictures_and_wide_cells_of_a_docx_are_kept(tmp_path, square):
     assert (figure.type, figure.image.width, figure.image.height) == ("figure", 40, 30)
     assert found.cells == (("Steels", ""), ("S355", "355"))
     assert found.spans == ((0, 0, 1, 2),)
+
+
+def test_tables_and_pictures_in_a_cell_of_a_docx_follow_the_table(tmp_path, square):
+    import docx
+
+    document = docx.Document()
+    outer = document.add_table(2, 2)
+    outer.cell(0, 0).text, outer.cell(0, 1).text = "Test", "Result"
+    inner = outer.cell(1, 0).add_table(2, 2)
+    for place, text_ in enumerate(("Steel", "MPa", "S355", "355")):
+        inner.cell(place // 2, place % 2).text = text_
+    outer.cell(1, 1).paragraphs[0].add_run("as drawn").add_picture(square)
+    document.save(tmp_path / "file.docx")
+    table, nested, figure = read(office, tmp_path / "file.docx")
+    assert table.cells == (("Test", "Result"), ("", "as drawn"))
+    assert nested.cells == (("Steel", "MPa"), ("S355", "355"))
+    assert figure.image.width == 40
+
+
+def test_a_nested_table_whose_words_the_cell_says_is_not_doubled(tmp_path):
+    path = tmp_path / "file.html"
+    path.write_text(
+        "<h1>A</h1><table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td>"
+        "<table><tr><td>n1</td><td>n2</td></tr><tr><td>n3</td><td>n4</td></tr></table>"
+        "</td></tr></table>"
+    )
+    _, table = read(office, path)
+    assert table.cells == (("a", "b"), ("c", "n1 n2 n3 n4"))
+
+
+def test_headers_of_a_docx_come_first_with_their_tables_and_footnotes_are_text(tmp_path):
+    import docx
+
+    document = docx.Document()
+    document.add_paragraph("Plates are rolled.")
+    section = document.sections[0]
+    table = section.header.add_table(1, 2, docx.shared.Inches(6))
+    table.cell(0, 0).text, table.cell(0, 1).text = "Test ID: 4711", "Revision: B"
+    section.footer.paragraphs[0].text = "Confidential"
+    document.save(tmp_path / "file.docx")
+    making.add_footnote(tmp_path / "file.docx", "Rolled at 900 °C.")
+    assert [(item.type, item.text) for item in read(office, tmp_path / "file.docx")] == [
+        ("page_header", "Test ID: 4711 | Revision: B"),
+        ("text", "Plates are rolled."),
+        ("page_footer", "Confidential"),
+        ("footnote", "Rolled at 900 °C."),
+    ]
+
+
+def test_what_is_set_above_or_below_the_line_stays_with_its_word(tmp_path):
+    import docx
+
+    document = docx.Document()
+    paragraph = document.add_paragraph("a rate of 10")
+    paragraph.add_run("-3").font.superscript = True
+    paragraph.add_run(" in H")
+    paragraph.add_run("2").font.subscript = True
+    paragraph.add_run("O and CO")
+    paragraph.add_run("2").font.subscript = True
+    paragraph.add_run(" gas")
+    table = document.add_table(2, 2)
+    for place, text_ in enumerate(("Steel", "Rate", "S355", "10")):
+        table.cell(place // 2, place % 2).text = text_
+    table.cell(1, 1).paragraphs[0].add_run("-3").font.superscript = True
+    document.save(tmp_path / "file.docx")
+    text_, found = read(office, tmp_path / "file.docx")
+    assert text_.text == "a rate of 10^-3 in H2O and CO2 gas"
+    assert found.cells[1] == ("S355", "10^-3")
 
 
 def test_a_chart_is_a_table_and_a_picture_on_a_slide_a_figure(tmp_path, square):
