@@ -92,6 +92,41 @@ def test_front_matter_is_no_heading_and_comments_are_no_text(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        ("---\n\n# Title\n\n---\n\ntext\n", ["heading", "text"]),
+        ("---\n---\n# Title\n\n---\n\ntext\n", ["heading", "text"]),
+        ("---\r\nlang: sv\r\n---\r\n# Title\r\n", ["text", "heading"]),
+    ],
+)
+def test_a_rule_on_the_first_line_is_no_front_matter(tmp_path, source, kinds):
+    assert [element.type for element in markdown(tmp_path, source)] == kinds
+
+
+def test_targets_of_links_and_footnotes_are_kept(tmp_path):
+    source = (
+        "As tested[^1] by [SSAB].\n\n[^1]: https://example.com/test\n[SSAB]: https://ssab.com\n"
+    )
+    assert "\n\n".join(element.text for element in markdown(tmp_path, source)) == source.strip()
+
+
+def test_tags_in_a_markdown_heading_are_no_words(tmp_path):
+    (heading,) = markdown(tmp_path, '## <a name="scope"></a>Scope of `S355`\n')
+    assert heading.text == "Scope of S355"
+
+
+def test_an_indented_list_keeps_its_depth(tmp_path):
+    (found,) = markdown(tmp_path, "  - one\n  - two\n    - three\n")
+    assert found.text == "- one\n- two\n  - three"
+
+
+def test_a_broken_byte_spoils_itself_alone(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_bytes("Hållfasthet vid ".encode() + b"\xff" + " och värme".encode())
+    assert [element.text for element in read(text, path)] == ["Hållfasthet vid \ufffd och värme"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_text_is_read_in_the_usual_encodings(tmp_path, encoding):
     path = tmp_path / "file.txt"
