@@ -11,12 +11,23 @@ import pytest
 
 from rag_assets import config
 from rag_assets.documents.elements import Image, from_json
-from rag_assets.documents.parsers import description, office, parsers_of, pdfium, preflight, text
+from rag_assets.documents.parsers import (
+    description,
+    office,
+    parsers_of,
+    pdf_parser,
+    pdfium,
+    preflight,
+    rapidocr,
+    tesseract,
+    text,
+)
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
 from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.preflight import Inspection
+from rag_assets.documents.parsers.tables import Word
 from rag_assets.documents.sections import with_sections
 from rag_assets.workers.pool import _environment
 from rag_assets_tests.documents import making
@@ -234,6 +245,27 @@ def test_pymupdf_keeps_a_formula_as_text_and_picture():
     view = SimpleNamespace(picture=lambda number, place: picture)
     (formula,) = pymupdf_parser._elements(page, view, [])
     assert (formula.type, formula.text, formula.image) == ("formula", "E = mc²", picture)
+
+
+def test_pymupdf_keeps_the_words_of_a_table_without_a_grid():
+    words = [
+        Word(text_, (60.0 + 100 * across, y, 90.0 + 100 * across, y + 10))
+        for y, row in ((100.0, ("Steel", "MPa")), (120.0, ("S355", "355")))
+        for across, text_ in enumerate(row)
+    ]
+    table = {"extract": None, "cells": None}
+    box = SimpleNamespace(boxclass="table", x0=50, y0=95, x1=300, y1=135, table=table)
+    page = SimpleNamespace(page_number=1, boxes=[SimpleNamespace(**vars(box), textlines=None)])
+    page.fulltext = []
+    (found,) = pymupdf_parser._elements(page, SimpleNamespace(), words)
+    assert found.cells == (("Steel", "MPa"), ("S355", "355"))
+
+
+def test_what_draws_the_pages_is_part_of_the_version():
+    engines = ("pymupdf", "docling", "marker", "pdfium")
+    drawing = [pdf_parser(config.Parser(engine=engine)) for engine in engines]
+    drawing += [rapidocr.PARSER, tesseract.parser(command="tesseract", languages=["en"])]
+    assert all("pypdfium2 " in parser.version for parser in drawing)
 
 
 @pytest.mark.parametrize("parser", [pymupdf_parser, pdfium])
