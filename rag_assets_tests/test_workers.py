@@ -281,6 +281,20 @@ def test_a_task_that_was_done_in_time_is_not_late_because_nobody_looked():
     assert {task.key: outcome for task, outcome in found} == {"first": Done(1), "second": Done(2)}
 
 
+def test_a_long_answer_that_nobody_took_in_time_is_not_late():
+    """It fills the pipe: the worker cannot hand out the rest until somebody reads."""
+    with Pool(size=2) as pool:
+        outcomes(pool, *(call("slow", key=str(n), value=n) for n in range(2)))  # both started
+        pool.submit(call("echo", key="first", value=1))
+        pool.submit(call("slow_raw", key="second", size=3_000_000, seconds=3))
+        finished = pool.finished()
+        found = [next(finished)]
+        time.sleep(3.5)
+        found += finished
+    assert [task.key for task, _ in found] == ["first", "second"]
+    assert isinstance(found[1][1], Done)
+
+
 def test_closing_leaves_no_process():
     with Pool(size=2) as pool:
         for n in range(2):

@@ -71,6 +71,11 @@ def slow(value):
     return value
 
 
+def slow_raw(size):
+    time.sleep(1)
+    return raw(size)
+
+
 def hang():
     time.sleep(600)
 

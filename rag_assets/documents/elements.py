@@ -24,6 +24,8 @@ Span: TypeAlias = tuple[int, int, int, int]
 """Row and column of a cell, from 0, and over how many rows and columns it reaches."""
 
 POINTS_AN_INCH = 72
+EXPONENT = re.compile(r"[-+\u2212\u2013]?\d{1,3}")
+"""What is written 10^-3 where it stands above the line."""
 
 _HYPHENATED = re.compile(r"[^\W\d_]{2,}[-\u00ad\u2010]$")
 _UNPRINTABLE = re.compile(

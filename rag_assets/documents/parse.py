@@ -312,7 +312,7 @@ class _Pass:
                 ),
                 done=[each.file.document_id for each in part],
                 failed=[
-                    replace(failures[each.origin], key=each.file.document_id, label=each.file.uri)
+                    _of_another(failures[each.origin], each.file)
                     for each in part
                     if each.origin in failures
                 ],
@@ -381,6 +381,12 @@ class _Copied:
     """The document that holds them."""
     before: str
     """What they were made of there."""
+
+
+def _of_another(failure: sync.Failure, file: SourceFile) -> sync.Failure:
+    """What failed in one document, said of another one that holds the same."""
+    reason = f"{file.uri}: {failure.reason.removeprefix(f'{failure.label}: ')}"
+    return replace(failure, key=file.document_id, label=file.uri, reason=reason)
 
 
 @dataclass(slots=True)

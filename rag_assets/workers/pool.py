@@ -20,6 +20,8 @@ from rag_assets.workers.tasks import Failed, Outcome, Task, outcome_of
 
 WARM_UP_SECONDS = 60.0
 """Added to the time limit of the first call of a function in a process: heavy imports."""
+ANSWER_SECONDS = 5.0
+"""How long the rest of an answer may take once a part of it has come."""
 MOST_PROCESSES = 4
 LAST_WORDS = 300
 """Characters of a crashed worker's error output that are kept."""
@@ -156,8 +158,7 @@ class Pool:
         busy = [worker for worker in self._workers if worker.task is not None]
         nearest = min((worker.deadline for worker in busy), default=0.0)
         ready = self._selector.select(max(0.0, nearest - time.monotonic()))
-        # late as of now: whoever takes the outcomes may keep us waiting
-        late = [worker for worker in busy if worker.deadline <= time.monotonic()]
+        now = time.monotonic()  # before others take the outcomes, who may keep us waiting
         for key, _ in ready:
             worker: _Worker = key.data
             task, outcome = worker.task, worker.receive()
@@ -167,8 +168,8 @@ class Pool:
                 self._waiting.appendleft(task)
             elif task is not None and outcome is not None:
                 yield task, outcome
-        for worker in late:
-            if (task := worker.task) is not None:
+        for worker in busy:
+            if (task := worker.task) is not None and worker.deadline <= now:
                 self._retire(worker)
                 yield task, Failed("timeout", f"took longer than {worker.limit:.0f} s")
 
@@ -244,6 +245,8 @@ class _Worker:
                 continue
             self.task = None
             return outcome_of(kind, payload)
+        if self._buffer:  # it waited for somebody to read: its task is done
+            self.deadline = max(self.deadline, time.monotonic() + ANSWER_SECONDS)
         return None
 
     def _next_reply(self) -> tuple[bytes, bytes] | None:

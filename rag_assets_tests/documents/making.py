@@ -1,6 +1,7 @@
 """Real files for the tests, and the manifest that the sources room would write of them."""
 
 import hashlib
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -68,6 +69,30 @@ def report(path):
     page.insert_text((220, 720), "Figure 1: Crack length after each step", fontsize=10)
     document.saveIncr()
     return path
+
+
+def add_footnote(path, text):
+    """Put a footnote into a DOCX, which python-docx cannot."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    office, main = "http://schemas.openxmlformats.org/officeDocument/2006", "wordprocessingml"
+    members["[Content_Types].xml"] = members["[Content_Types].xml"].replace(
+        b"</Types>",
+        b'<Override PartName="/word/footnotes.xml" ContentType="application/vnd.openxmlformats-'
+        b'officedocument.wordprocessingml.footnotes+xml"/></Types>',
+    )
+    members["word/_rels/document.xml.rels"] = members["word/_rels/document.xml.rels"].replace(
+        b"</Relationships>",
+        f'<Relationship Id="rId99" Type="{office}/relationships/footnotes" '
+        'Target="footnotes.xml"/></Relationships>'.encode(),
+    )
+    members["word/footnotes.xml"] = (
+        f'<w:footnotes xmlns:w="http://schemas.openxmlformats.org/{main}/2006/main">'
+        f'<w:footnote w:id="2"><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:footnote></w:footnotes>'
+    ).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
 
 
 def without_pages(path):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rag_assets import sync
 from rag_assets.config import Variant
 from rag_assets.documents import checks, parsers
 from rag_assets.documents.account import Account, measured, named, ranges
@@ -67,6 +68,18 @@ def test_a_page_that_nobody_can_read_is_named_with_what_each_said(chained, monke
         1,
         [{"reason": "is refused", "pages": "2"}],
     )
+
+
+def test_a_renamed_file_is_quarantined_under_its_new_name(chained):
+    chained.settings["fallback"] = []
+    pdf(chained.folder / "a.pdf", ["<p>one</p>", "<p>refuse</p>"])
+    chained.list_files()
+    chained.parse()
+    (chained.folder / "a.pdf").rename(chained.folder / "b.pdf")
+    chained.list_files()
+    assert chained.parse().contents == 0
+    (failure,) = sync.quarantined(chained.store, "elements__plain")
+    assert (failure.label, failure.reason) == ("b.pdf", "b.pdf: page 2: is refused")
 
 
 def test_a_parser_that_hangs_again_and_again_is_given_no_more_of_the_file(chained, monkeypatch):

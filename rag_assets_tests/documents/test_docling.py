@@ -116,6 +116,23 @@ def test_what_the_weights_give_is_kept(path):
     assert found[0].box == pytest.approx((60, 80, 300, 100))
 
 
+def test_a_paragraph_that_goes_on_is_on_both_pages_and_an_item_keeps_its_number(path):
+    document = DoclingDocument(name="recorded")
+
+    def place(page, span):
+        corner = BoundingBox(l=60, t=80, r=300, b=100, coord_origin=CoordOrigin.TOPLEFT)
+        return ProvenanceItem(page_no=page, bbox=corner, charspan=span)
+
+    for page in (1, 2):
+        document.add_page(page_no=page, size=Size(width=595, height=842))
+    text = document.add_text(DocItemLabel.TEXT, "Of this material plates", prov=place(1, (0, 13)))
+    text.prov.append(place(2, (14, 26)))  # "Of this mate-" goes on with "rial plates"
+    document.add_list_item("Cut it", enumerated=True, marker="3.", prov=place(2, (0, 6)))
+    with PageView(str(path)) as view:
+        found = [(item.page, item.text) for item in docling.elements(document, view)]
+    assert found == [(1, "Of this"), (2, "material plates"), (2, "3. Cut it")]
+
+
 def cell(text, *, row, column, columns=1):
     return TableCell(
         text=text,
@@ -147,6 +164,6 @@ def test_the_version_names_the_settings(tmp_path):
     weights = pdf_parser(
         config.Parser(engine="docling", docling=config.Docling(artifacts_path=tmp_path))
     )
-    assert plain.version.startswith("docling r1 docling-slim ")
+    assert plain.version.startswith("docling r2 docling-slim ")
     assert "rapid-layout 1.2" in plain.version
     assert plain.version != weights.version

@@ -77,6 +77,12 @@ def test_recorded_blocks_are_the_report(path):
     check_report(read(json.loads((HERE / "recorded" / "marker_blocks.json").read_text()), path))
 
 
+def test_a_list_in_a_list_is_said_once_and_a_minus_is_no_bullet(path):
+    html = "<ul><li>• steels<ul><li>S355</li><li>S690</li></ul></li><li>-5 °C</li></ul>"
+    (found,) = read([block("ListGroup", html)], path)
+    assert found.text == "- steels\n  - S355\n  - S690\n- -5 °C"
+
+
 def test_groups_are_taken_apart_and_cells_keep_their_spans(path):
     table = "<table><tr><th rowspan=2>Steel</th><th colspan=2>MPa</th></tr>"
     table += "<tr><td>Re</td><td>Rm</td></tr><tr><td>S355</td><td>355</td><td>510</td></tr></table>"
@@ -178,7 +184,7 @@ def test_its_own_interpreter_gives_the_report(path):
     settings = config.Parser(engine="marker", python=PYTHON)
     assert unavailable(settings, name="marker") is None
     parser = pdf_parser(settings)
-    assert parser.version.startswith("marker r1 marker-pdf 2.")
+    assert parser.version.startswith("marker r2 marker-pdf 2.")
     arguments = {"pages": [1, 2], **parser.options}
     task = Task("x", parser.function, arguments, 90, file=path, python=PYTHON)
     with Pool(size=1, environment=OFFLINE, memory_bytes=4 << 30) as pool:

@@ -4,10 +4,12 @@ import csv
 import os
 import shutil
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from rag_assets import config
 from rag_assets.documents.elements import from_json
 from rag_assets.documents.parsers import chain, ocr, preflight, tesseract
 from rag_assets.documents.parsers.media_types import PDF
@@ -210,7 +212,9 @@ def stand_in(tmp_path):
 def test_what_tesseract_says_of_itself_is_understood(stand_in):
     parser = tesseract.parser(command=stand_in, languages=["en", "sv"])
     assert parser.missing() is None
-    assert parser.version == "tesseract r1 tesseract 5.3.0 eng+swe"
+    said, drawn_by = parser.version.split(" pypdfium2 ")
+    assert said == "tesseract r1 tesseract 5.3.0 eng+swe"
+    assert drawn_by == version("pypdfium2")
     finnish = tesseract.parser(command=stand_in, languages=["en", "fi"])
     assert finnish.missing() == "it has no data of the language fin"
 
@@ -258,6 +262,17 @@ def test_tesseract_reads_columns_one_after_the_other(tmp_path, program):
     assert "The declared unit of the material is one kilogram" in text
     assert text.index("can be counted") < text.index("Den deklarerade")
     assert all(element.confidence > 0.5 for element in elements)
+
+
+def test_what_follows_an_engine_with_an_interpreter_of_its_own_runs_in_this_one(tmp_path):
+    settings = config.Parser(
+        engine="marker", python=tmp_path / "python", fallback=["pymupdf", "pdfium"]
+    )
+    found = chain.chain_of(settings, name="main").fallback
+    assert [(parser.name, parser.python) for parser in found] == [
+        ("pymupdf", None),
+        ("pdfium", None),
+    ]
 
 
 def test_the_languages_and_the_program_are_part_of_what_names_the_chain(project):

@@ -11,12 +11,23 @@ import pytest
 
 from rag_assets import config
 from rag_assets.documents.elements import Image, from_json
-from rag_assets.documents.parsers import description, office, parsers_of, pdfium, preflight, text
+from rag_assets.documents.parsers import (
+    description,
+    office,
+    parsers_of,
+    pdf_parser,
+    pdfium,
+    preflight,
+    rapidocr,
+    tesseract,
+    text,
+)
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
 from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.preflight import Inspection
+from rag_assets.documents.parsers.tables import Word
 from rag_assets.documents.sections import with_sections
 from rag_assets.workers.pool import _environment
 from rag_assets_tests.documents import making
@@ -90,6 +101,41 @@ def test_front_matter_is_no_heading_and_comments_are_no_text(tmp_path):
         ("text", "title: Steel"),
         ("text", "text"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        ("---\n\n# Title\n\n---\n\ntext\n", ["heading", "text"]),
+        ("---\n---\n# Title\n\n---\n\ntext\n", ["heading", "text"]),
+        ("---\r\nlang: sv\r\n---\r\n# Title\r\n", ["text", "heading"]),
+    ],
+)
+def test_a_rule_on_the_first_line_is_no_front_matter(tmp_path, source, kinds):
+    assert [element.type for element in markdown(tmp_path, source)] == kinds
+
+
+def test_targets_of_links_and_footnotes_are_kept(tmp_path):
+    source = (
+        "As tested[^1] by [SSAB].\n\n[^1]: https://example.com/test\n[SSAB]: https://ssab.com\n"
+    )
+    assert "\n\n".join(element.text for element in markdown(tmp_path, source)) == source.strip()
+
+
+def test_tags_in_a_markdown_heading_are_no_words(tmp_path):
+    (heading,) = markdown(tmp_path, '## <a name="scope"></a>Scope of `S355`\n')
+    assert heading.text == "Scope of S355"
+
+
+def test_an_indented_list_keeps_its_depth(tmp_path):
+    (found,) = markdown(tmp_path, "  - one\n  - two\n    - three\n")
+    assert found.text == "- one\n- two\n  - three"
+
+
+def test_a_broken_byte_spoils_itself_alone(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_bytes("Hållfasthet vid ".encode() + b"\xff" + " och värme".encode())
+    assert [element.text for element in read(text, path)] == ["Hållfasthet vid \ufffd och värme"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -201,6 +247,27 @@ def test_pymupdf_keeps_a_formula_as_text_and_picture():
     assert (formula.type, formula.text, formula.image) == ("formula", "E = mc²", picture)
 
 
+def test_pymupdf_keeps_the_words_of_a_table_without_a_grid():
+    words = [
+        Word(text_, (60.0 + 100 * across, y, 90.0 + 100 * across, y + 10))
+        for y, row in ((100.0, ("Steel", "MPa")), (120.0, ("S355", "355")))
+        for across, text_ in enumerate(row)
+    ]
+    table = {"extract": None, "cells": None}
+    box = SimpleNamespace(boxclass="table", x0=50, y0=95, x1=300, y1=135, table=table)
+    page = SimpleNamespace(page_number=1, boxes=[SimpleNamespace(**vars(box), textlines=None)])
+    page.fulltext = []
+    (found,) = pymupdf_parser._elements(page, SimpleNamespace(), words)
+    assert found.cells == (("Steel", "MPa"), ("S355", "355"))
+
+
+def test_what_draws_the_pages_is_part_of_the_version():
+    engines = ("pymupdf", "docling", "marker", "pdfium")
+    drawing = [pdf_parser(config.Parser(engine=engine)) for engine in engines]
+    drawing += [rapidocr.PARSER, tesseract.parser(command="tesseract", languages=["en"])]
+    assert all("pypdfium2 " in parser.version for parser in drawing)
+
+
 @pytest.mark.parametrize("parser", [pymupdf_parser, pdfium])
 def test_page_ranges_together_give_what_the_whole_gives(report, parser):
     parts = [*read(parser, report, 1), *read(parser, report, 2)]
@@ -288,6 +355,7 @@ def test_docx_has_headings_lists_tables_and_equations(tmp_path):
 
     elements = read(office, path)
     assert [(item.type, item.text) for item in elements] == [
+        ("page_header", "Confidential"),
         ("title", "Specification"),
         ("heading", "Scope"),
         ("text", "Plates of S355, rolled."),
@@ -296,10 +364,9 @@ def test_docx_has_headings_lists_tables_and_equations(tmp_path):
         ("table", "| Steel | MPa |\n| --- | --- |\n| S355 | 355 |"),
         ("heading", "Limits"),
         ("text", "The end."),
-        ("page_header", "Confidential"),
     ]
-    assert elements[5].cells == (("Steel", "MPa"), ("S355", "355"))
-    assert elements[7].section_path == ("Specification", "Scope", "Limits")
+    assert elements[6].cells == (("Steel", "MPa"), ("S355", "355"))
+    assert elements[8].section_path == ("Specification", "Scope", "Limits")
     assert {item.page for item in elements} == {None}
 
 
@@ -354,6 +421,74 @@ def test_pictures_and_wide_cells_of_a_docx_are_kept(tmp_path, square):
     assert (figure.type, figure.image.width, figure.image.height) == ("figure", 40, 30)
     assert found.cells == (("Steels", ""), ("S355", "355"))
     assert found.spans == ((0, 0, 1, 2),)
+
+
+def test_tables_and_pictures_in_a_cell_of_a_docx_follow_the_table(tmp_path, square):
+    import docx
+
+    document = docx.Document()
+    outer = document.add_table(2, 2)
+    outer.cell(0, 0).text, outer.cell(0, 1).text = "Test", "Result"
+    inner = outer.cell(1, 0).add_table(2, 2)
+    for place, text_ in enumerate(("Steel", "MPa", "S355", "355")):
+        inner.cell(place // 2, place % 2).text = text_
+    outer.cell(1, 1).paragraphs[0].add_run("as drawn").add_picture(square)
+    document.save(tmp_path / "file.docx")
+    table, nested, figure = read(office, tmp_path / "file.docx")
+    assert table.cells == (("Test", "Result"), ("", "as drawn"))
+    assert nested.cells == (("Steel", "MPa"), ("S355", "355"))
+    assert figure.image.width == 40
+
+
+def test_a_nested_table_whose_words_the_cell_says_is_not_doubled(tmp_path):
+    path = tmp_path / "file.html"
+    path.write_text(
+        "<h1>A</h1><table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td>"
+        "<table><tr><td>n1</td><td>n2</td></tr><tr><td>n3</td><td>n4</td></tr></table>"
+        "</td></tr></table>"
+    )
+    _, table = read(office, path)
+    assert table.cells == (("a", "b"), ("c", "n1 n2 n3 n4"))
+
+
+def test_headers_of_a_docx_come_first_with_their_tables_and_footnotes_are_text(tmp_path):
+    import docx
+
+    document = docx.Document()
+    document.add_paragraph("Plates are rolled.")
+    section = document.sections[0]
+    table = section.header.add_table(1, 2, docx.shared.Inches(6))
+    table.cell(0, 0).text, table.cell(0, 1).text = "Test ID: 4711", "Revision: B"
+    section.footer.paragraphs[0].text = "Confidential"
+    document.save(tmp_path / "file.docx")
+    making.add_footnote(tmp_path / "file.docx", "Rolled at 900 °C.")
+    assert [(item.type, item.text) for item in read(office, tmp_path / "file.docx")] == [
+        ("page_header", "Test ID: 4711 | Revision: B"),
+        ("text", "Plates are rolled."),
+        ("page_footer", "Confidential"),
+        ("footnote", "Rolled at 900 °C."),
+    ]
+
+
+def test_what_is_set_above_or_below_the_line_stays_with_its_word(tmp_path):
+    import docx
+
+    document = docx.Document()
+    paragraph = document.add_paragraph("a rate of 10")
+    paragraph.add_run("-3").font.superscript = True
+    paragraph.add_run(" in H")
+    paragraph.add_run("2").font.subscript = True
+    paragraph.add_run("O and CO")
+    paragraph.add_run("2").font.subscript = True
+    paragraph.add_run(" gas")
+    table = document.add_table(2, 2)
+    for place, text_ in enumerate(("Steel", "Rate", "S355", "10")):
+        table.cell(place // 2, place % 2).text = text_
+    table.cell(1, 1).paragraphs[0].add_run("-3").font.superscript = True
+    document.save(tmp_path / "file.docx")
+    text_, found = read(office, tmp_path / "file.docx")
+    assert text_.text == "a rate of 10^-3 in H2O and CO2 gas"
+    assert found.cells[1] == ("S355", "10^-3")
 
 
 def test_a_chart_is_a_table_and_a_picture_on_a_slide_a_figure(tmp_path, square):

@@ -1,9 +1,11 @@
 """Workbooks among the documents."""
 
 from datetime import date, datetime
+from io import BytesIO
 
 import pytest
 from openpyxl import Workbook
+from openpyxl.worksheet.formula import ArrayFormula
 
 from rag_assets.documents.elements import from_json
 from rag_assets.documents.parsers import spreadsheet
@@ -48,6 +50,28 @@ def test_a_sheet_that_is_no_table_keeps_its_text(tmp_path):
     _, note = read(book, tmp_path)
     assert (note.type, note.text) == ("text", "Only a note")
     assert "1 x 1" in note.problem
+
+
+def test_a_formula_without_a_value_is_shown_as_it_is_written(tmp_path):
+    book = Workbook()
+    book.active.append(["Steel", "MPa"])
+    book.active.append(["S355", 355])
+    book.active.append(["Most", "=MAX(B2:B2)"])
+    book.active["A4"], book.active["B4"] = "Sum", ArrayFormula("B4", "=SUM(B2*2)")
+    _, table = read(book, tmp_path)
+    assert table.cells[2:] == (("Most", "=MAX(B2:B2)"), ("Sum", "=SUM(B2*2)"))
+
+
+def test_a_picture_on_a_sheet_is_a_figure(tmp_path):
+    from openpyxl.drawing.image import Image
+    from PIL import Image as Picture
+
+    file = BytesIO()
+    Picture.new("RGB", (40, 30), (255, 0, 0)).save(file, "PNG")
+    book = Workbook()
+    book.active.add_image(Image(file), "D4")
+    _, figure = read(book, tmp_path)
+    assert (figure.type, figure.image.width, figure.image.height) == ("figure", 40, 30)
 
 
 def test_a_sheet_of_data_says_where_it_belongs(tmp_path, monkeypatch):

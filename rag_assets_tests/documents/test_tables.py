@@ -40,6 +40,21 @@ def test_a_wide_heading_does_not_make_a_table_doubtful():
     assert table_of(cells, spans=[(0, 0, 1, 2)]).problem is None
 
 
+def test_the_places_that_merged_cells_cover_are_filled():
+    tall = [["Steel", "S355"], ["", "S690"], ["", "S960"], ["", "S1100"]]
+    assert "1 of 4" in table_of(tall).problem
+    assert table_of(tall, spans=[(0, 0, 4, 1)]).problem is None
+    form = [["Region", *[""] * 5, "North", *[""] * 5], ["Stage", *[""] * 5, "Final", *[""] * 5]]
+    wide = [(row, column, 1, 6) for row in range(2) for column in (0, 6)]
+    assert table_of(form).type == "text"
+    assert table_of(form, spans=wide).problem is None
+
+
+def test_prose_that_runs_over_columns_is_no_table():
+    rows = [["We test plates", "", "", "", ""], ["and bend them", "", "", "", ""]]
+    assert table_of(rows, spans=[(0, 0, 1, 5), (1, 0, 1, 5)]).type == "text"
+
+
 def test_the_text_of_a_wide_cell_stands_once():
     grid, spans = spanned_grid([(0, 0, 1, 2, "wide"), (1, 0, 1, 1, "a"), (1, 1, 1, 1, "b")])
     assert grid == [["wide", ""], ["a", "b"]]

@@ -25,9 +25,12 @@ class Chain:
 
 
 def chain_of(settings: "config.Parser", *, name: str) -> Chain:
-    """The helpers of the parser that the config calls `name`; absent ones are left out."""
+    """The helpers of the parser that the config calls `name`; absent ones are left out.
+
+    The interpreter of the config is that of its engine: those that follow it run in this one.
+    """
     others = (
-        pdf_parser(settings.model_copy(update={"engine": engine}))
+        pdf_parser(settings.model_copy(update={"engine": engine, "python": None}))
         for engine in dict.fromkeys(settings.fallback)
         if engine != settings.engine
     )

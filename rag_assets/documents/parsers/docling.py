@@ -22,7 +22,13 @@ from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from docling.document_converter import DocumentConverter
-    from docling_core.types.doc import DocItem, DoclingDocument, TableItem
+    from docling_core.types.doc import (
+        DocItem,
+        DoclingDocument,
+        ProvenanceItem,
+        TableItem,
+        TextItem,
+    )
 
     from rag_assets import config
 
@@ -73,7 +79,7 @@ def lacks(options: Mapping[str, Json]) -> str | None:
 
 PARSER = Parser(
     name="docling",
-    revision=1,
+    revision=2,
     distribution="docling-slim",
     install="pip install 'rag-assets[docling]'",
     instead="pdfium",
@@ -138,16 +144,17 @@ def _runs(pages: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _read(item: "DocItem", document: "DoclingDocument", view: PageView) -> Iterator[Element]:
-    from docling_core.types.doc import PictureItem, TableItem
+    from docling_core.types.doc import PictureItem, TableItem, TextItem
 
-    page, box = _place(item, document)
+    page, box = _place(item.prov[0], document)
     kind = TYPES.get(item.label.value, "text")
     if isinstance(item, TableItem):
         yield _table(item, view, page=page, box=box)
     elif isinstance(item, PictureItem):
         yield figure_of(view, page=page, box=box)
-    elif text := clean(getattr(item, "text", "")):
-        yield _text(kind, text, view, page=page, box=box)
+    elif isinstance(item, TextItem) and clean(item.text):
+        for number, place, text in _parts(item, document):
+            yield _text(kind, _marked(item, text), view, page=number, box=place)
     elif kind == "formula":  # no model wrote it as LaTeX
         words = " ".join(word.text for word in view.words_in(page, box))
         image = view.picture(page, box)
@@ -155,9 +162,7 @@ def _read(item: "DocItem", document: "DoclingDocument", view: PageView) -> Itera
 
 
 def _text(kind: str, text: str, view: PageView, *, page: int, box: Box) -> Element:
-    if kind == "list":
-        text = f"- {text}"
-    elif kind == "formula":
+    if kind == "formula":
         text = f"$${text}$$"
     is_heading = kind in ("heading", "title")
     return Element(
@@ -169,9 +174,31 @@ def _text(kind: str, text: str, view: PageView, *, page: int, box: Box) -> Eleme
     )
 
 
-def _place(item: "DocItem", document: "DoclingDocument") -> tuple[int, Box]:
-    """Page and box, from the top left, of where an item begins."""
-    place = item.prov[0]
+def _marked(item: "TextItem", text: str) -> str:
+    """`text` with the marker that docling took off an item of a list."""
+    from docling_core.types.doc import ListItem
+
+    if not isinstance(item, ListItem):
+        return text
+    return f"{item.marker} {text}" if item.enumerated else f"- {text}"
+
+
+def _parts(item: "TextItem", document: "DoclingDocument") -> Iterator[tuple[int, Box, str]]:
+    """Page, box and text of each page that a paragraph reaches over, cut between two words."""
+    start = 0
+    runs = [list(run) for _, run in groupby(item.prov, key=lambda place: place.page_no)]
+    ends = [item.text.rfind(" ", start, run[0].charspan[0]) + 1 for run in runs[1:]]
+    for run, end in zip(runs, [*ends, len(item.text)], strict=True):
+        lefts, tops, rights, bottoms = zip(
+            *(_place(place, document)[1] for place in run), strict=True
+        )
+        if text := clean(item.text[start:end]):
+            yield run[0].page_no, (min(lefts), min(tops), max(rights), max(bottoms)), text
+        start = max(start, end)
+
+
+def _place(place: "ProvenanceItem", document: "DoclingDocument") -> tuple[int, Box]:
+    """Page and box, from the top left, of an item or of a part of it."""
     box = place.bbox.to_top_left_origin(document.pages[place.page_no].size.height)
     return place.page_no, (box.l, box.t, box.r, box.b)
 

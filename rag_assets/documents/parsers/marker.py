@@ -11,6 +11,7 @@ hold the page, which its page markers and its chunks lose for groups.
 
 import logging
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -62,6 +63,8 @@ TYPES = {
 }
 GROUPS = ("Page", "FigureGroup", "PictureGroup", "TableGroup")
 """Blocks that only hold others: a table and its caption."""
+
+_BULLET = re.compile(r"(?:•\s*|-\s+)+")
 
 LABELS = {
     "text": "Text",
@@ -119,7 +122,7 @@ def lacks(options: Mapping[str, Json]) -> str | None:
 
 PARSER = Parser(
     name="marker",
-    revision=1,
+    revision=2,
     distribution="marker-pdf",
     install="make parsers",
     instead="pdfium",
@@ -223,8 +226,14 @@ def _formula(text: str, view: PageView, *, page: int, box: Box) -> Element:
 
 def _list(html: "Tag") -> str:
     """The items of a list in Markdown."""
-    items = html.find_all("li") or [html]
-    return "\n".join(f"- {words}" for item in items if (words := _words(item).lstrip("•- ")))
+    lines = []
+    for item in reversed(html.find_all("li")):  # the inner ones first: they are taken out
+        depth = len(item.find_parents("li"))
+        if words := _BULLET.sub("", _words(item.extract())):
+            lines.append(f"{'  ' * depth}- {words}")
+    if words := _BULLET.sub("", _words(html)):
+        lines.append(f"- {words}")
+    return "\n".join(reversed(lines))
 
 
 def _words(html: "Tag") -> str:

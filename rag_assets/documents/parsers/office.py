@@ -1,28 +1,39 @@
 """DOCX, PPTX and HTML through docling: styles as headings, equations as LaTeX, tables as cells.
 
 A slide is a page, its charts are tables and its notes text; DOCX and HTML have no pages. Pictures
-inside the file are kept. Nothing is fetched: images and links that a file names are left alone.
+inside the file are kept; tables and pictures inside the cell of a table follow it. What stands on
+top of each page of a DOCX comes first, footnotes come last. Nothing is fetched: images and links
+that a file names are left alone.
 """
 
 import logging
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Box, Element, Image, clean, to_json
+from rag_assets.documents.elements import EXPONENT, Box, Element, Image, clean, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.pictures import image_of
+from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from docling.document_converter import DocumentConverter
-    from docling_core.types.doc import DoclingDocument, NodeItem, PictureItem, TableData, TableItem
+    from docling_core.types.doc import (
+        DoclingDocument,
+        NodeItem,
+        PictureItem,
+        TableCell,
+        TableData,
+        TableItem,
+    )
 
 PARSER = Parser(
     name="office",
-    revision=2,
+    revision=3,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
@@ -33,6 +44,8 @@ EMU_A_POINT = 12_700
 
 _SPACE_BEFORE = re.compile(r" +([,.;:!?)\]}])")
 _SPACE_AFTER = re.compile(r"([(\[{]) +")
+_GOES_ON = re.compile(r"[A-Z](?![a-z])|[)\]]")
+"""What follows an index without a blank: the O of H2O."""
 
 
 def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed as a whole
@@ -79,9 +92,12 @@ class _Reader:
         self._has_one_title = sum(item.content_layer.value == "body" for item in titles) == 1
 
     def elements(self) -> Iterator[Element]:
+        headers: list[Element] = []
+        others: list[Element] = []
         for element in self._below(self._document.body):
             if element.text or element.type == "figure":
-                yield element
+                (headers if element.type == "page_header" else others).append(element)
+        return chain(headers, others)
 
     def _below(self, node: "NodeItem") -> Iterator[Element]:
         for reference in node.children:
@@ -101,7 +117,7 @@ class _Reader:
         )
 
         if getattr(item, "content_layer", None) == ContentLayer.FURNITURE:
-            yield self._element("page_header", self._words(item), item)
+            yield self._furniture(item)
         elif isinstance(item, TableItem):
             yield from self._table(item)
         elif isinstance(item, PictureItem):
@@ -125,6 +141,27 @@ class _Reader:
         else:
             yield from self._below(item)
 
+    def _furniture(self, item: "NodeItem") -> Element:
+        """What stands beside the text: the header or footer of all pages, or a footnote."""
+        if getattr(item, "label", "") == "footnote":
+            return self._element("footnote", self._words(item), item)
+        is_footer = getattr(item, "name", "") == "page footer"
+        kind = "page_footer" if is_footer else "page_header"
+        return self._element(kind, "\n".join(self._furniture_lines(item)), item)
+
+    def _furniture_lines(self, item: "NodeItem") -> Iterator[str]:
+        """A header or footer line by line; a row of a table in it is a line."""
+        from docling_core.types.doc import GroupItem, InlineGroup, TableItem
+
+        if isinstance(item, TableItem):
+            cells, _ = docling_grid(item.data, text_of=self._cell_words)
+            yield from (" | ".join(filter(None, map(clean, row))) for row in cells)
+        elif isinstance(item, GroupItem) and not isinstance(item, InlineGroup):
+            for reference in item.children:
+                yield from self._furniture_lines(reference.resolve(self._document))
+        else:
+            yield self._words(item)
+
     def _picture(self, item: "PictureItem") -> Iterator[Element]:
         """A figure, or the numbers behind a chart."""
         caption = item.caption_text(self._document)
@@ -138,12 +175,40 @@ class _Reader:
             yield self._element("figure", caption, item, image=image)
 
     def _table(self, item: "TableItem") -> Iterator[Element]:
+        from docling_core.types.doc import RichTableCell
+
         yield self._element("caption", item.caption_text(self._document), item)
         yield self._cells(item.data, item)
+        for cell in item.data.table_cells:
+            if isinstance(cell, RichTableCell):
+                yield from self._inside(cell.ref.resolve(self._document), said=cell.text)
+
+    def _inside(self, node: "NodeItem", *, said: str) -> Iterator[Element]:
+        """Pictures in a cell, and tables whose words are not among those that it says itself."""
+        from docling_core.types.doc import PictureItem, TableItem
+
+        for reference in node.children:
+            item = reference.resolve(self._document)
+            if isinstance(item, PictureItem):
+                yield from self._picture(item)
+            elif isinstance(item, TableItem):
+                if not all(cell.text in said for cell in item.data.table_cells):
+                    yield from self._table(item)
+            else:
+                yield from self._inside(item, said=said)
+
+    def _cell_words(self, cell: "TableCell") -> str:
+        """The text of a cell; docling forgets of a styled one what stands above its line."""
+        from docling_core.types.doc import RichTableCell
+
+        if not isinstance(cell, RichTableCell):
+            return cell.text
+        words = self._words(cell.ref.resolve(self._document))
+        return words if letters_of(words) == letters_of(cell.text) else cell.text
 
     def _cells(self, data: "TableData", item: "NodeItem") -> Element:
         page, box = self._place(item)
-        cells, spans = docling_grid(data)
+        cells, spans = docling_grid(data, text_of=self._cell_words)
         return table_of(cells, page=page, box=box, spans=spans)
 
     def _element(
@@ -214,9 +279,32 @@ class _Reader:
             return f"${node.text}$"
         if isinstance(node, TextItem):
             return node.text
-        parts = (self._words(reference.resolve(self._document)) for reference in node.children)
-        line = " ".join(part.strip() for part in parts if part.strip())
+        line, script = "", ""
+        for reference in node.children:
+            item = reference.resolve(self._document)
+            if part := self._words(item).strip():
+                before, script = script, _script_of(item)
+                line = _continued(line, part, script=script, before=before)
         return _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", line))
+
+
+def _script_of(item: "NodeItem") -> str:
+    """Whether a run of text is set `sub` or `super`; empty if it says nothing of it."""
+    formatting = getattr(item, "formatting", None)
+    return formatting.script.value if formatting else ""
+
+
+def _continued(line: str, part: str, *, script: str, before: str) -> str:
+    """A line and its next run, which docling gives without the blanks between them.
+
+    What is set above or below the line belongs to what it follows: 10^-3, CO2.
+    """
+    if script == "super":
+        is_power = line[-1:].isalnum() and EXPONENT.fullmatch(part)
+        return f"{line}^{part}" if is_power else line + part
+    if script == "sub" or (before == "sub" and _GOES_ON.match(part)):
+        return line + part
+    return f"{line} {part}".lstrip()
 
 
 _TYPES = {"code": "code", "formula": "formula", "caption": "caption", "footnote": "footnote"}

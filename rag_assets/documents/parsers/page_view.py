@@ -5,7 +5,7 @@ them yield the same pictures. Places are points from the top left of the page as
 whatever its rotation and crop box.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int
 from dataclasses import replace
 from functools import lru_cache
@@ -76,7 +76,7 @@ class PageView:
                 continue
             left, bottom, right, top = item.get_bounds()
             place = box_of(shown(left, top), shown(right, bottom))
-            if not _is_inside(place, box):
+            if not is_inside(place, box):
                 continue
             if item.type != pdfium.FPDF_PAGEOBJ_PATH:
                 return True
@@ -88,7 +88,7 @@ class PageView:
 
     def words_in(self, number: int, box: Box) -> list[Word]:
         """Words of page `number` whose middle lies in `box`, as the page's text holds them."""
-        return [word for word in self.words(number) if _is_inside(word.box, box)]
+        return [word for word in self.words(number) if is_inside(word.box, box)]
 
     def type_size(self, number: int, box: Box) -> float | None:
         """Height of the tallest word in `box`, in half points: headings are told apart by it."""
@@ -152,7 +152,8 @@ def _area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def _is_inside(box: Box, place: Box) -> bool:
+def is_inside(box: Sequence[float], place: Sequence[float]) -> bool:
+    """Whether the middle of `box` lies in the box `place`."""
     middle_x, middle_y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return place[0] <= middle_x <= place[2] and place[1] <= middle_y <= place[3]
 

@@ -10,10 +10,10 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from rag_assets.documents.elements import Box, Element, clean, prose_of, to_json
+from rag_assets.documents.elements import EXPONENT, Box, Element, clean, prose_of, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
-from rag_assets.documents.parsers.page_view import PageView
-from rag_assets.documents.parsers.tables import Word, made_whole, table_of
+from rag_assets.documents.parsers.page_view import PageView, is_inside
+from rag_assets.documents.parsers.tables import Word, grid_of, made_whole, table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="pymupdf",
-    revision=3,
+    revision=4,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
     instead="pdfium",
     lowest=2,
+    beside=("pypdfium2",),
 )
 
 TYPES = {
@@ -53,7 +54,6 @@ SUPERSCRIPT, MONOSPACED = 1, 8
 
 _BULLET = re.compile(r"[•◦▪‣∙·●○■□\u2013\u2014*\ue000-\uf8ff-](?:\s+|$)")
 _NUMBERED = re.compile(r"(?:\d{1,3}|[a-zA-Z])[.)]\s")
-_EXPONENT = re.compile(r"[-+\u2212\u2013]?\d{1,3}")
 
 
 class Span(TypedDict):
@@ -155,9 +155,9 @@ def _elements(page: "PageLayout", view: PageView, words: Sequence[Word]) -> Iter
             yield _table(block, words, page=page.page_number, box=box)
             continue
         lines = _lines(block)
-        if found := [line for line in lost if _is_inside(line, box)]:
+        if found := [line for line in lost if is_inside(line["bbox"], box)]:
             lines = sorted([*lines, *found], key=lambda line: line["bbox"][1])
-            lost = [line for line in lost if not _is_inside(line, box)]
+            lost = [line for line in lost if not is_inside(line["bbox"], box)]
         if kind == "text" and lines and all(map(_is_code, lines)):
             kind = "code"
         text = clean(_TEXT_OF.get(kind, _prose)(lines))
@@ -189,22 +189,21 @@ def _lost_lines(page: "PageLayout") -> list[Line]:
     return [
         line
         for line in lines
-        if _line_text(line) and not any(_is_inside(line, place) for place in taken)
+        if _line_text(line) and not any(is_inside(line["bbox"], place) for place in taken)
     ]
-
-
-def _is_inside(line: Line, place: Sequence[float]) -> bool:
-    """Whether the middle of `line` lies in the box `place`."""
-    x0, y0, x1, y1 = line["bbox"]
-    return place[0] <= (x0 + x1) / 2 <= place[2] and place[1] <= (y0 + y1) / 2 <= place[3]
 
 
 def _table(block: "LayoutBox", words: Sequence[Word], *, page: int, box: Box) -> Element:
     """A table, or text that was taken for one; the grid of the layout knows no wide cells."""
     found = block.table or {}
-    texts, boxes = found.get("extract") or [], found.get("cells") or []
-    cells, spans = made_whole(texts, boxes, words)
-    return table_of(cells, page=page, box=box, spans=spans)
+    texts, boxes = found.get("extract"), found.get("cells")
+    if texts and boxes:
+        cells, spans = made_whole(texts, boxes, words)
+        return table_of(cells, page=page, box=box, spans=spans)
+    inside = [word for word in words if is_inside(word.box, box)]
+    cells, spans = grid_of(inside)
+    text = " ".join(word.text for word in inside)
+    return table_of(cells, page=page, box=box, spans=spans, text=text)
 
 
 def _is_code(line: Line) -> bool:
@@ -267,7 +266,7 @@ def _line_text(line: Line) -> str:
         if not part:
             continue
         gap = span["bbox"][0] - end
-        if span["flags"] & SUPERSCRIPT and _EXPONENT.fullmatch(part) and text[-1:].isalnum():
+        if span["flags"] & SUPERSCRIPT and EXPONENT.fullmatch(part) and text[-1:].isalnum():
             text += f"^{part}"
         elif text and (gap > WORD_GAP * span["size"] or span["text"][0].isspace()):
             text += f" {part}"

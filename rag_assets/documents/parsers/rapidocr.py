@@ -21,6 +21,7 @@ PARSER = Parser(
     distribution="rapidocr",
     install="pip install 'rag-assets[ocr]'",
     lowest=3,
+    beside=("pypdfium2",),
 )
 
 

@@ -1,32 +1,40 @@
 """XLSX among the documents: each sheet a heading and a table, so that no workbook is lost.
 
+A formula that no program has computed yet is shown as it is written; pictures are figures.
+
 Sheets that are records row by row are better named under `sources.tables`: there each row is a
 unit of its own, with its headings in plain words. A workbook that is named there is no document.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import datetime, time
+from io import BytesIO
 from typing import TYPE_CHECKING, cast
 
 from rag_assets.documents.elements import Element, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.tables import spanned_grid, table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
+    from openpyxl import Workbook
     from openpyxl.worksheet.cell_range import CellRange
     from openpyxl.worksheet.worksheet import Worksheet
 
 PARSER = Parser(
     name="spreadsheet",
-    revision=1,
+    revision=2,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
 
 MOST_CELLS = 50_000
 """Of one sheet; a larger one holds data and is no table to read."""
+
+_FORMULA = re.compile(rb"<f[ >]")
 
 Placed = tuple[int, int, int, int, str]
 
@@ -44,21 +52,37 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed 
 
     try:
         workbook = load_workbook(path, data_only=True, keep_links=False)
+        written = _with_formulas(path)
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ParseError(f"is a damaged workbook ({error}): save it again from Excel") from error
     elements = [
         element
         for sheet in workbook.worksheets
         if sheet.sheet_state == "visible"
-        for element in _sheet(sheet)
+        for element in _sheet(sheet, written[sheet.title] if written else None)
     ]
     workbook.close()
     return to_json(elements)
 
 
-def _sheet(sheet: "Worksheet") -> Iterator[Element]:
-    cells = list(_cells(sheet))
-    if not cells:
+def _with_formulas(path: str) -> "Workbook | None":
+    """The workbook with its formulas in place of what they gave; None if it has none."""
+    import zipfile
+
+    from openpyxl import load_workbook
+
+    with zipfile.ZipFile(path) as archive:
+        sheets = (name for name in archive.namelist() if name.startswith("xl/worksheets/"))
+        if not any(_FORMULA.search(archive.read(name)) for name in sheets):
+            return None
+    return load_workbook(path, keep_links=False)
+
+
+def _sheet(sheet: "Worksheet", written: "Worksheet | None") -> Iterator[Element]:
+    """The elements of a sheet; `written` is the same one with its formulas."""
+    cells = list(_cells(sheet, written))
+    pictures = list(_pictures(sheet))
+    if not cells and not pictures:
         return
     if len(cells) > MOST_CELLS:
         raise ParseError(
@@ -66,11 +90,21 @@ def _sheet(sheet: "Worksheet") -> Iterator[Element]:
             "the file under sources.tables, where each row is a unit"
         )
     yield Element(type="heading", text=sheet.title, level=1)
-    grid, spans = spanned_grid(_without_empty_lines(cells))
-    yield table_of(grid, spans=spans)
+    if cells:
+        grid, spans = spanned_grid(_without_empty_lines(cells))
+        yield table_of(grid, spans=spans)
+    yield from pictures
 
 
-def _cells(sheet: "Worksheet") -> Iterator[Placed]:
+def _pictures(sheet: "Worksheet") -> Iterator[Element]:
+    from PIL import Image
+
+    for held in sheet._images:
+        with Image.open(BytesIO(held._data())) as picture:
+            yield Element(type="figure", text="", image=image_of(picture))
+
+
+def _cells(sheet: "Worksheet", written: "Worksheet | None") -> Iterator[Placed]:
     """Cells that show something: row, column, rows, columns and text, from 1."""
     wide: dict[tuple[int, int], tuple[int, int]] = {}
     for area in cast("set[CellRange]", sheet.merged_cells.ranges):
@@ -78,7 +112,11 @@ def _cells(sheet: "Worksheet") -> Iterator[Placed]:
         wide[top, left] = (bottom - top + 1, right - left + 1)
     # its rows would be walked to the last formatted cell, which may be the millionth
     for (row, column), cell in sheet._cells.items():
-        if text := _shown(cell.value):
+        value = cell.value
+        if value is None and written is not None:
+            formula = written.cell(row, column).value
+            value = getattr(formula, "text", formula)  # one over several cells is an object
+        if text := _shown(value):
             yield row, column, *wide.get((row, column), (1, 1)), text
 
 

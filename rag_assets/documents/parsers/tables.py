@@ -5,9 +5,10 @@ least two rows and two columns, enough of its cells are filled, and its rows agr
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
+from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from rag_assets.documents.elements import (
 )
 
 if TYPE_CHECKING:
-    from docling_core.types.doc import TableData
+    from docling_core.types.doc import TableCell, TableData
 
 FEWEST_CELLS = 2
 """Rows and columns below which a table is taken for text set in a box."""
@@ -69,8 +70,8 @@ def table_of(
         text: Its words in reading order, for when it is none; else those of its cells.
     """
     grid = cleaned_cells(cells)
-    shape, sparse = _shape_problem(grid), _sparse_problem(grid)
-    if problem := shape or sparse:
+    covered = _covered(grid, spans)
+    if problem := _shape_problem(grid) or _sparse_problem(grid, covered=len(covered)):
         words = text or "\n".join(" ".join(filter(None, row)) for row in grid)
         return Element(type="text", text=clean(words), page=page, box=box, problem=problem)
     return Element(
@@ -80,8 +81,23 @@ def table_of(
         box=box,
         cells=grid,
         spans=tuple(spans) or None,
-        problem=_column_problem(grid, spans=spans),
+        problem=_column_problem(grid, spans=spans, covered=covered),
     )
+
+
+def _covered(cells: Cells, spans: Sequence[Span]) -> set[tuple[int, int]]:
+    """Row and column of the places that a merged cell fills beside its first.
+
+    What stands alone in its row may be prose that runs over columns: it fills its first place.
+    """
+    return {
+        (row + down, column + across)
+        for row, column, rows, columns in spans
+        if rows > 1 or sum(map(bool, cells[row])) > 1
+        for down in range(rows)
+        for across in range(columns)
+        if down or across
+    }
 
 
 def _shape_problem(cells: Cells) -> str | None:
@@ -91,19 +107,25 @@ def _shape_problem(cells: Cells) -> str | None:
     return None
 
 
-def _sparse_problem(cells: Cells) -> str | None:
+def _sparse_problem(cells: Cells, *, covered: int) -> str | None:
     filled = sum(bool(cell) for row in cells for cell in row)
-    count = sum(map(len, cells))
+    count = sum(map(len, cells)) - covered
     if filled < FEWEST_FILLED * count:
         return f"no table: {filled} of {count} cells are filled"
     return None
 
 
-def _column_problem(cells: Cells, *, spans: Sequence[Span]) -> str | None:
+def _column_problem(
+    cells: Cells, *, spans: Sequence[Span], covered: set[tuple[int, int]]
+) -> str | None:
     """Rows of a single cell are headings inside a table; most of them make it doubtful."""
     wide = {row for row, _, _, columns in spans if columns > 1}
-    rows = [row for place, row in enumerate(cells) if place not in wide]
-    agreeing = sum(sum(map(bool, row)) >= FEWEST_CELLS for row in rows)
+    rows = [row for row in range(len(cells)) if row not in wide]
+    filled = [
+        sum(bool(cell) or (row, column) in covered for column, cell in enumerate(cells[row]))
+        for row in rows
+    ]
+    agreeing = sum(count >= FEWEST_CELLS for count in filled)
     if agreeing < FEWEST_AGREEING * len(rows):
         return f"rows disagree on the columns: {agreeing} of {len(rows)} fill two cells or more"
     return None
@@ -270,7 +292,9 @@ def spanned_grid(
     return grid, spans
 
 
-def docling_grid(data: "TableData") -> tuple[list[list[str]], list[Span]]:
+def docling_grid(
+    data: "TableData", *, text_of: "Callable[[TableCell], str]" = attrgetter("text")
+) -> tuple[list[list[str]], list[Span]]:
     """The cells of a table of docling's, as `spanned_grid` gives them."""
     return spanned_grid(
         (
@@ -278,7 +302,7 @@ def docling_grid(data: "TableData") -> tuple[list[list[str]], list[Span]]:
             cell.start_col_offset_idx,
             cell.row_span,
             cell.col_span,
-            cell.text,
+            text_of(cell),
         )
         for cell in data.table_cells
     )

@@ -12,7 +12,7 @@ from statistics import median
 
 from rag_assets.documents.elements import Element, to_json
 from rag_assets.documents.parsers import ocr
-from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.parsers.description import Parser, version_here
 from rag_assets.workers import Json
 
 ASK_SECONDS = 5.0
@@ -47,8 +47,9 @@ class Tesseract(Parser):
 
     @cached_property
     def version(self) -> str:
-        """Names the output: the program's version, our revision and the languages."""
-        return f"{self.name} r{self.revision} {_version(self.command)} {_codes(self.languages)}"
+        """Names the output: our revision, the program, the languages and who draws the pages."""
+        program = f"{self.name} r{self.revision} {_version(self.command)}"
+        return f"{program} {_codes(self.languages)} pypdfium2 {version_here('pypdfium2')}"
 
     def missing(self) -> str | None:
         """Why it cannot be used here, or None."""

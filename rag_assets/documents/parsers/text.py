@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import Element, clean, cleaned_cells, to_json
@@ -18,14 +19,20 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
-    revision=2,
+    revision=3,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
 )
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(
+    r"\A---[ \t]*\n(?!\s*\n)(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+"""What follows a blank line is no front matter: the first line is a rule then."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+REPLACED = "\ufffd"
+"""What stands for a byte that is not of the encoding."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 _TYPES = {
@@ -58,11 +65,16 @@ def _decoded(content: bytes) -> str:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            text = _decoded_western(content)
+            text = _decoded_leniently(content)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _decoded_western(content: bytes) -> str:
+def _decoded_leniently(content: bytes) -> str:
+    """UTF-8 in which fewer bytes are broken than letters are sound; else a Western encoding."""
+    text = content.decode("utf-8-sig", "replace")
+    broken = text.count(REPLACED)
+    if broken < len(_BEYOND_ASCII.findall(text)) - broken:
+        return text
     try:
         return content.decode("cp1252")
     except UnicodeDecodeError:
@@ -82,7 +94,9 @@ def _markdown(source: str) -> Iterator[Element]:
         source = source[front_matter.end() :]
     lines = source.split("\n")
     # what stands inside a paragraph is kept as it is written: reading it would cost most
-    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(source)
+    # and the targets of links and footnotes are kept where they stand
+    reader = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
+    tokens = reader.parse(source)
     for position, token in enumerate(tokens):
         if token.level == 0 and token.map and token.nesting >= 0:
             yield _block(token, tokens[position + 1 :], lines[slice(*token.map)])
@@ -91,7 +105,7 @@ def _markdown(source: str) -> Iterator[Element]:
 def _block(token: "Token", following: "Sequence[Token]", lines: Sequence[str]) -> Element:
     """One block; inside a list or a quotation, whatever it holds stays as it is written."""
     kind = _TYPES.get(token.type, "text")
-    source = clean("\n".join(lines))
+    source = clean(dedent("\n".join(lines)))
     if kind == "heading":
         return Element(type=kind, text=_plain(following[0].content), level=int(token.tag[1:]))
     if kind == "code":
@@ -108,13 +122,14 @@ def _block(token: "Token", following: "Sequence[Token]", lines: Sequence[str]) -
 
 
 def _plain(heading: str) -> str:
-    """The words of a heading without emphasis marks and link targets."""
+    """The words of a heading without emphasis marks, link targets and tags of HTML."""
     (inline,) = _inline_reader().parseInline(heading)
     parts = (
         "\n" if child.type in ("softbreak", "hardbreak") else child.content
         for child in inline.children or ()
+        if child.type != "html_inline"
     )
-    return " ".join(clean("".join(parts)).split())
+    return " ".join(clean("".join(parts) or heading).split())
 
 
 @cache
