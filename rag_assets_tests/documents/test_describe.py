@@ -58,7 +58,7 @@ def parsed(store: Store, *figures: Element) -> None:
     refresh(
         store,
         target=target,
-        made_from=content,
+        made_from=lambda: content,
         inputs=lambda: inputs,
         transform=transform,
         log=print,
