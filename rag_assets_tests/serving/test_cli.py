@@ -143,7 +143,7 @@ def test_clean_up_says_what_it_removed_and_left(home, capsys):
     assert (answer["runs_removed"], answer["arms_removed"]) == (0, 0)
     assert (said["table"], said["removed"], said["kept"]) == ("words", 0, 2)
     assert cli.main(["clean-up", "--keep-days", "-1"]) == cli.FAILED
-    assert "give 0 or more" in capsys.readouterr().err
+    assert "give 0 to 36500" in capsys.readouterr().err
 
 
 def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys, monkeypatch):
