@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
-    from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileInfo, FileSystem
 
 MANIFESTS = "_versions"
 """Folder of a table with a file for each version: without one there is no table."""
+
+
+class UnreachableError(OSError):
+    """The object store that holds the tables does not answer."""
+
+    def __init__(self, url: str, error: OSError) -> None:
+        super().__init__(
+            f"the tables at {url} cannot be reached ({str(error).splitlines()[0]}): check "
+            "`tables_url`, that the store runs, and the AWS_* variables of the environment"
+        )
 
 
 class Place(Protocol):
@@ -99,23 +109,18 @@ class Bucket:
 
     def exists(self, name: str, /) -> bool:
         """Whether the table was ever written; asked of the store until it is."""
-        from pyarrow.fs import FileSelector
-
         if name not in self._seen:
-            files, root = self._files()
-            folder = FileSelector(f"{root}/{name}.lance/{MANIFESTS}", allow_not_found=True)
-            if any(file.extension == "manifest" for file in files.get_file_info(folder)):
+            found = self._listed(f"/{name}.lance/{MANIFESTS}")
+            if any(file.extension == "manifest" for file in found):
                 self._seen.add(name)
         return name in self._seen
 
     def names(self) -> list[str]:
         """All tables, sorted."""
-        from pyarrow.fs import FileSelector
-
-        files, root = self._files()
-        folders = files.get_file_info(FileSelector(root, allow_not_found=True))
         names = [
-            info.base_name.removesuffix(".lance") for info in folders if info.extension == "lance"
+            info.base_name.removesuffix(".lance")
+            for info in self._listed("")
+            if info.extension == "lance"
         ]
         return sorted(name for name in names if self.exists(name))
 
@@ -125,6 +130,16 @@ class Bucket:
         files, root = self._files()
         files.delete_dir_contents(f"{root}/{name}.lance/{MANIFESTS}", missing_dir_ok=True)
         files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
+
+    def _listed(self, folder: str) -> "list[FileInfo]":
+        """What lies in a folder below the URL; nothing if it is not there."""
+        from pyarrow.fs import FileSelector
+
+        try:
+            files, root = self._files()
+            return files.get_file_info(FileSelector(f"{root}{folder}", allow_not_found=True))
+        except OSError as error:
+            raise UnreachableError(self._url, error) from error
 
     def _files(self) -> "tuple[FileSystem, str]":
         from pyarrow.fs import FileSystem

@@ -9,6 +9,7 @@ from pyarrow.fs import FileSelector, FileSystem
 from rag_assets.config import ConfigError, load
 from rag_assets.places import MANIFESTS
 from rag_assets.retrieval.search import open_index
+from rag_assets.serving import cli
 from rag_assets.store import Completion, MissingTableError, Store
 from rag_assets_tests import object_store
 from rag_assets_tests.faults import comparing, project
@@ -130,3 +131,20 @@ def test_only_an_object_store_without_credentials_is_taken(tmp_path, url):
     with pytest.raises(ConfigError, match="tables_url") as refused:
         load(file)
     assert "secret" not in str(refused.value)
+
+
+def test_an_object_store_that_does_not_answer_is_named_with_the_remedy(
+    tmp_path, monkeypatch, capsys
+):
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu"}
+    for name, value in (keys | {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rag_assets.yaml").write_text("tables_url: s3://tables/here\n")
+
+    assert cli.main(["status"]) == cli.FAILED
+
+    said = capsys.readouterr().err
+    assert "the tables at s3://tables/here cannot be reached" in said
+    assert "AWS_* variables" in said
+    assert "secret" not in said
