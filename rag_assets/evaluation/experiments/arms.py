@@ -154,6 +154,7 @@ class Bench:
             [config.retrieval.depth, config.retrieval.rrf_k, config.index.ann_from_rows],
             arm.filters.condition() if arm.filters else None,
             self._questions_key,
+            {source.name: source.url for source in config.sources.documents},
             *([local] if local else []),
         )[:32]
 

@@ -165,6 +165,20 @@ def test_a_second_run_finds_everything(inside, capsys):
     assert len(json.loads(out)["experiments"]) == len(EXPERIMENTS)
 
 
+def test_an_arm_is_known_by_where_its_sources_lie(project):
+    """Gold is looked up by paths below them."""
+    store, config = opened(project)
+    questions = read_questions(store)
+    arm = design_of(store, config, "fusion_modes", questions=questions).arms[0]
+    elsewhere = [source.model_copy(update={"url": "other"}) for source in config.sources.documents]
+    sources = config.sources.model_copy(update={"documents": elsewhere})
+    keys = {
+        Bench(store, one, questions, log=print).key_of(arm)
+        for one in (config, config.model_copy(update={"sources": sources}))
+    }
+    assert len(keys) == 2
+
+
 def test_only_arms_that_are_new_are_run(inside, monkeypatch, capsys):
     monkeypatch.setenv("RAG_ASSETS__EXPERIMENTS__CHUNK_SIZE__TOP_K", "[2, 5, 7]")
     assert cli.main(["experiment", "chunk_size"]) == 0
