@@ -83,6 +83,11 @@ def test_a_list_in_a_list_is_said_once_and_a_minus_is_no_bullet(path):
     assert found.text == "- steels\n  - S355\n  - S690\n- -5 °C"
 
 
+def test_what_looks_like_a_bullet_within_an_item_stays(path):
+    (found,) = read([block("ListGroup", "<ul><li>• 5 - 10 mm • drilled</li></ul>")], path)
+    assert found.text == "- 5 - 10 mm • drilled"
+
+
 def test_groups_are_taken_apart_and_cells_keep_their_spans(path):
     table = "<table><tr><th rowspan=2>Steel</th><th colspan=2>MPa</th></tr>"
     table += "<tr><td>Re</td><td>Rm</td></tr><tr><td>S355</td><td>355</td><td>510</td></tr></table>"

@@ -64,7 +64,7 @@ TYPES = {
 GROUPS = ("Page", "FigureGroup", "PictureGroup", "TableGroup")
 """Blocks that only hold others: a table and its caption."""
 
-_BULLET = re.compile(r"(?:•\s*|-\s+)+")
+_BULLET = re.compile(r"\A(?:•\s*|-\s+)+")
 
 LABELS = {
     "text": "Text",
@@ -122,7 +122,7 @@ def lacks(options: Mapping[str, Json]) -> str | None:
 
 PARSER = Parser(
     name="marker",
-    revision=2,
+    revision=3,
     distribution="marker-pdf",
     install="make parsers",
     instead="pdfium",
