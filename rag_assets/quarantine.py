@@ -78,7 +78,7 @@ def waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list
 
 def entries(store: Store, target: str) -> pa.Table:
     """What stands in quarantine for `target`: key and fingerprint of each input, as `INPUTS`."""
-    if target not in quarantined_targets(store):
+    if target not in quarantined_targets(store) or not store.exists(QUARANTINE):
         return INPUTS.empty_table()
     held = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
     return held.cast(INPUTS)

@@ -182,6 +182,15 @@ def test_the_targets_in_quarantine_are_read_from_it_where_an_older_release_left_
     assert sync.quarantined_targets(store) == ["other", "words"]
 
 
+def test_a_quarantine_that_was_lost_is_filled_anew(store):
+    refresh(store, {"a": "one", "b": "BROKEN"})
+    store.drop(sync.QUARANTINE)
+
+    report, _ = refresh(store, {"a": "two", "b": "BROKEN"})
+
+    assert (report.failed, [failure.key for failure in report.failures]) == (1, ["b"])
+
+
 def test_the_quarantine_forgets_removed_inputs(store):
     refresh(store, {"a": "one", "b": "BROKEN"})
 
