@@ -16,7 +16,7 @@ MANIFESTS = "_versions"
 """Folder of a table with a file for each version: without one there is no table."""
 
 
-class UnreachableError(OSError):
+class UnreachableTablesError(OSError):
     """The object store that holds the tables does not answer."""
 
     def __init__(self, url: str, error: OSError) -> None:
@@ -139,7 +139,7 @@ class Bucket:
             files, root = self._files()
             return files.get_file_info(FileSelector(f"{root}{folder}", allow_not_found=True))
         except OSError as error:
-            raise UnreachableError(self._url, error) from error
+            raise UnreachableTablesError(self._url, error) from error
 
     def _files(self) -> "tuple[FileSystem, str]":
         from pyarrow.fs import FileSystem

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rag_assets.config import ConfigError
-from rag_assets.places import UnreachableError
+from rag_assets.places import UnreachableTablesError
 from rag_assets.serving import (
     clean_up,
     evaluate,
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         answer: Answer = options.run(options)
     except ConfigError as error:
         return _complain(error, code=USAGE)
-    except (CommandError, MissingTableError, UnreachableError) as error:
+    except (CommandError, MissingTableError, UnreachableTablesError) as error:
         return _complain(error, code=FAILED)
     except KeyboardInterrupt:
         return _complain("interrupted; what was committed is kept, run it again to go on", code=130)
