@@ -269,30 +269,29 @@ def test_a_process_that_cannot_even_start_is_a_crash():
     assert outcome.kind == "crash"
 
 
-def test_a_task_that_was_done_in_time_is_not_late_because_nobody_looked():
+LONG = 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "answer"),
+    [("slow", {"value": 2}, 2), ("slow_raw", {"size": LONG}, b"\x00\xff" * LONG)],
+    ids=["short", "longer than the pipe, which the worker fills until somebody reads"],
+)
+def test_a_task_that_was_done_in_time_is_not_late_because_nobody_looked(
+    function, arguments, answer
+):
     with Pool(size=2) as pool:
         outcomes(pool, *(call("slow", key=str(n), value=n) for n in range(2)))  # both started
         pool.submit(call("echo", key="first", value=1))
-        pool.submit(call("slow", key="second", value=2, seconds=3))
+        pool.submit(call(function, key="second", seconds=3, **arguments))
         finished = pool.finished()
         found = [next(finished)]
         time.sleep(3.5)
         found += finished
-    assert {task.key: outcome for task, outcome in found} == {"first": Done(1), "second": Done(2)}
-
-
-def test_a_long_answer_that_nobody_took_in_time_is_not_late():
-    """It fills the pipe: the worker cannot hand out the rest until somebody reads."""
-    with Pool(size=2) as pool:
-        outcomes(pool, *(call("slow", key=str(n), value=n) for n in range(2)))  # both started
-        pool.submit(call("echo", key="first", value=1))
-        pool.submit(call("slow_raw", key="second", size=3_000_000, seconds=3))
-        finished = pool.finished()
-        found = [next(finished)]
-        time.sleep(3.5)
-        found += finished
-    assert [task.key for task, _ in found] == ["first", "second"]
-    assert isinstance(found[1][1], Done)
+    assert {task.key: outcome for task, outcome in found} == {
+        "first": Done(1),
+        "second": Done(answer),
+    }
 
 
 def test_closing_leaves_no_process():

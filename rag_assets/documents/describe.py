@@ -1,8 +1,9 @@
 """Figures become descriptions: a vision model says in words what the picture shows.
 
-One description for each picture, however many documents show it; what is asked, and of which model,
-is part of its fingerprint. Where no model is configured there is no such table, and a figure is
-found by its caption and its own words. An endpoint that cannot be reached holds nothing up: its
+One description for each picture, however many documents show it. The prompt and the model are part
+of its fingerprint; the words around the picture, which the model is told as well, are not: an
+edited caption asks for nothing. Where no model is configured there is no such table, and a figure
+is found by its caption and its own words. An endpoint that cannot be reached holds nothing up: its
 figures are tried again at the next refresh.
 """
 
