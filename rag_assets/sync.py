@@ -31,6 +31,7 @@ from rag_assets.data_versions import Content, Identities, moved_on
 from rag_assets.difference import INPUTS, Difference, Moved, Watched, compare, compare_moved
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.overlap import behind
 from rag_assets.quarantine import (
     QUARANTINE,
     Failure,
@@ -170,7 +171,7 @@ def refresh(
                 failures=failures,
             )
         with _few_collections():
-            return _pass(
+            report = _pass(
                 store,
                 target,
                 made_from,
@@ -183,6 +184,8 @@ def refresh(
                 started,
                 finished,
             )
+        _let_go()
+        return report
 
 
 def _pass(
@@ -232,8 +235,11 @@ def _pass(
     added = 0
     redone: set[str] = set()
     failures: list[Failure] = []
-    for batch in transform(pending) if pending.num_rows else ():
+
+    def commit(batch: Batch) -> None:
         _commit(store, target, batch, pending=pending, index=index, known=known)
+
+    for batch in behind(transform(pending) if pending.num_rows else (), commit):
         replaced = known.intersection(batch.done)
         redone |= replaced
         added += len(batch.done) - len(replaced)
@@ -266,7 +272,6 @@ def _pass(
                 read_at=inputs.read_at() if isinstance(inputs, RowInputs) else None,
             ),
         )
-    _let_go()
     return Report(
         target=target.name,
         data_version=content.data_version,
