@@ -31,6 +31,7 @@ from rag_assets.data_versions import Content, Identities, moved_on
 from rag_assets.difference import INPUTS, Difference, Moved, Watched, compare, compare_moved
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.memory import let_go
 from rag_assets.overlap import behind
 from rag_assets.quarantine import (
     QUARANTINE,
@@ -184,7 +185,7 @@ def refresh(
                 started,
                 finished,
             )
-        _let_go()
+        let_go()
         return report
 
 
@@ -228,7 +229,7 @@ def _pass(
     removed, unchanged = difference.removed, difference.unchanged
     pending = _without(difference.pending, blocked).combine_chunks()
     del difference
-    _let_go()
+    let_go()
 
     index = KeyIndex(pending["key"])
     is_open = np.ones(pending.num_rows, bool)
@@ -422,9 +423,3 @@ def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
 def concatenated(parts: Iterator[pa.Table], schema: pa.Schema) -> pa.Table:
     """`parts` as one table; an empty one of `schema` if there are none."""
     return pa.concat_tables([schema.empty_table(), *parts])
-
-
-def _let_go() -> None:
-    """Give back the memory that is no longer used: a run goes through many tables, one by one."""
-    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
-        pool.release_unused()

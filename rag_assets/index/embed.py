@@ -24,6 +24,7 @@ from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
 from rag_assets.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
+from rag_assets.memory import let_go
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
@@ -189,6 +190,7 @@ class _Pass:
                 yield self._copied(part, table=table, version=version)
             plan = plan.filter(pa.array(~is_held))
         if plan.num_rows:
+            let_go()
             yield from self._computed(plan)
 
     def report(self, report: Report) -> EmbeddingReport:
