@@ -195,8 +195,8 @@ class _Refresh:
         done = snapshot_passes.last_pass(file)
         if done and done.observed == item.mark and not (self.retry and done.failed):
             return done
-        is_keyed = bool(item.spec.key or origin.describe(item.table).key) or any(
-            name.lower() in KEY_NAMES for name in declared
+        is_keyed = bool(
+            item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
         )
         held = self._held(origin, item, done)
         item.request = Request(is_keyed=is_keyed, increment=increment, held=held)
@@ -209,8 +209,10 @@ class _Refresh:
         file = self.outcomes.file(item.table)
         if done is None or done.failed or not file.is_file():
             return None
+        described = origin.describe(item.table)
         key = snapshots.metadata_of(file)["key"]
-        wanted = list(item.spec.key or origin.describe(item.table).key)
+        candidates = _key_candidates([name for name, _ in described.columns])
+        wanted = list(item.spec.key or described.key) or candidates[:1]
         if wanted and wanted != key:
             return None
         return Held(file, key, done.memory)
@@ -311,9 +313,7 @@ class _Refresh:
             self.outcomes.file(table),
             landed=landed,
             about=about,
-            key_candidates=[
-                name for wanted in KEY_NAMES for name in columns if name.lower() == wanted
-            ],
+            key_candidates=_key_candidates(columns),
             work=work,
             allow_shrink=self.allow_shrink,
             log=self.log,
@@ -334,3 +334,8 @@ class _Refresh:
             f"{self.source.name}: {shown(self.source)} has {what}: create it, or correct "
             f"sources.tables; the tables there: {there}{origin.hint()}"
         )
+
+
+def _key_candidates(columns: Sequence[str]) -> list[str]:
+    """Those of `columns` that are the key if their values are unique, the first choice first."""
+    return [name for wanted in KEY_NAMES for name in columns if name.lower() == wanted]
