@@ -219,6 +219,8 @@ def _pass(
         every = Watched(inputs, keys=failed_before["key"])
         difference = compare(every, before)
         count, watched = every.count, every.watched
+        if retry:
+            difference = difference.with_again(watched)
     blocked = waiting(store, target.name, inputs=watched, retry=retry)
     valid = valid_entries(store, target.name, inputs=watched)
     known = set(difference.changed["key"].to_pylist())

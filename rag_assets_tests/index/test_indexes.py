@@ -72,6 +72,15 @@ def test_nothing_is_written_or_read_when_nothing_moved(store, monkeypatch):
     assert store.version(TABLE) == version
 
 
+def test_a_table_built_anew_with_the_same_content_gets_its_indexes(store):
+    for n in range(2):
+        add(store, 0, 50)
+        finished = sync.Completion("inputs", "v1", 50, 50, 0, files=f"of build {n}")
+        store.complete(TABLE, finished)
+        assert care(store).done, n
+        store.drop(TABLE)
+
+
 def test_a_moved_table_below_the_threshold_is_read_but_not_written(store):
     add(store, 0, 50)
     care(store)
