@@ -32,7 +32,7 @@ class Difference:
         return pa.concat_tables([self.added, self.changed])
 
     def with_again(self, inputs: pa.Table) -> "Difference":
-        """The same, where `inputs` (schema `INPUTS`) are to be done again although they are held."""
+        """The same, where `inputs` (schema `INPUTS`) are to be done although they are held."""
         is_held = KeyIndex(self.pending["key"]).places(inputs["key"]) == ABSENT
         again = inputs.filter(pa.array(is_held))
         changed = pa.concat_tables([self.changed, again])

@@ -264,7 +264,7 @@ def _pass(
                 rows=content.rows,
                 failed=len(remaining),
                 bits=content.bits,
-                files=store.files(target.name, version=store.version(target.name)),
+                files=store.files(target.name),
                 read_at=inputs.read_at() if isinstance(inputs, RowInputs) else None,
             ),
         )

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assets import data_versions, row_inputs, schemas, sync
+from rag_assets.clean_up import merge
 from rag_assets.identity import fingerprint
 from rag_assets.row_inputs import RowInputs
 from rag_assets.store import Store
@@ -163,6 +164,17 @@ def test_everything_is_read_where_what_moved_cannot_be_told(
     texts = {row["name"]: row["text"] for row in store.read("left").to_pylist()}
     wanted = {name: f"{text.upper()}1" for name, text in (texts | {"b": "again"}).items()}
     assert {row["name"]: row["text"] for row in content(store)} == wanted
+
+
+def test_a_target_that_was_merged_is_still_as_it_was_left(store, all_read):
+    built(store)
+    put(store, "left", MANY | {"a7": "edited"})
+    refresh(store)
+    assert merge(store, "loud")
+    put(store, "left", MANY | {"a7": "edited", "a8": "edited"})
+
+    assert refresh(store).changed == 1
+    assert len(all_read) == 1
 
 
 def restore(store: Store) -> None:
