@@ -141,28 +141,51 @@ def rebuild(store: Store) -> None:
         put(store, "left", MANY | {"a2": f"turn {number}"})
 
 
+def edit_and_clean_up(store: Store) -> None:
+    put(store, "left", MANY | {"a7": "edited"})
+    clean_up(store)
+
+
+def files_of(store: Store) -> set[Path]:
+    """What the rows of a source lie in."""
+    folder = store.root / "lance" / "left.lance" / "data"
+    fragments = store.open("left").to_lance().get_fragments()
+    return {folder / file.path for fragment in fragments for file in fragment.data_files()}
+
+
+def kill_clean_up(store: Store) -> None:
+    """Remove the files of an old version and not yet the version, as a clean-up begins."""
+    put(store, "left", MANY | {"a7": "one"})
+    refresh(store)
+    before = files_of(store)
+    put(store, "left", MANY | {"a7": "two"})
+    for file in before - files_of(store):
+        file.unlink()
+
+
 @pytest.mark.parametrize(
     "disturb",
     [
-        clean_up,
+        edit_and_clean_up,
+        kill_clean_up,
         rebuild,
         partial(put, source="left", texts=dict.fromkeys(MANY, "all new")),
         lambda store: store.reopen("loud"),
     ],
-    ids=["cleaned up", "built anew", "much changed", "killed"],
+    ids=["cleaned up", "clean-up killed", "built anew", "much changed", "killed"],
 )
 def test_everything_is_read_where_what_moved_cannot_be_told(
     store, all_read, disturb: Callable[[Store], None]
 ):
     built(store)
     disturb(store)
-    put(store, "right", {"b": "again"})
+    texts = {row["name"]: row["text"] for row in store.read("left").to_pylist()} | {"a9": "again"}
+    put(store, "left", texts)
 
-    refresh(store)
+    refresh(Store(store.root))
 
     assert len(all_read) == 2
-    texts = {row["name"]: row["text"] for row in store.read("left").to_pylist()}
-    wanted = {name: f"{text.upper()}1" for name, text in (texts | {"b": "again"}).items()}
+    wanted = {name: f"{text.upper()}1" for name, text in (texts | {"b": "other"}).items()}
     assert {row["name"]: row["text"] for row in content(store)} == wanted
 
 
