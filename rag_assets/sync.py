@@ -169,37 +169,31 @@ def refresh(
                 seconds=time.monotonic() - started,
                 failures=failures,
             )
+        request = _Request(store, target, made_from, inputs, transform, log, retry, settle)
         with _few_collections():
-            return _pass(
-                store,
-                target,
-                made_from,
-                asked,
-                inputs,
-                transform,
-                log,
-                retry,
-                settle,
-                started,
-                finished,
-            )
+            return _pass(request, finished, asked=asked, started=started)
 
 
-def _pass(
-    store: Store,
-    target: Target,
-    made_from: Callable[[], str],
-    asked: str,
-    read: Callable[[], Inputs],
-    transform: Transform,
-    log: Callable[[str], None],
-    retry: bool,
-    settle: Callable[[], None] | None,
-    started: float,
-    finished: Completion | None,
-) -> Report:
-    inputs = read()
-    is_settled = made_from() == asked
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What `refresh` was called with."""
+
+    store: Store
+    target: Target
+    made_from: Callable[[], str]
+    inputs: Callable[[], Inputs]
+    transform: Transform
+    log: Callable[[str], None]
+    retry: bool
+    settle: Callable[[], None] | None
+
+
+def _pass(request: _Request, finished: Completion | None, *, asked: str, started: float) -> Report:
+    """One pass after the `finished` one, over inputs that were made from what was `asked` first."""
+    store, target, log, retry = request.store, request.target, request.log, request.retry
+    inputs = request.inputs()
+    read_at = inputs.read_at() if isinstance(inputs, RowInputs) else None
+    is_settled = request.made_from() == asked
     store.reopen(target.name)
     if store.exists(target.name) and not store.widen(target.name, target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -234,7 +228,7 @@ def _pass(
     added = 0
     redone: set[str] = set()
     failures: list[Failure] = []
-    for batch in transform(pending) if pending.num_rows else ():
+    for batch in request.transform(pending) if pending.num_rows else ():
         _commit(store, target, batch, pending=pending, index=index, known=known)
         replaced = known.intersection(batch.done)
         redone |= replaced
@@ -249,8 +243,8 @@ def _pass(
     store.delete(target.name, column=target.group, keys=removed + lost)
     record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
 
-    if settle:
-        settle()
+    if request.settle:
+        request.settle()
     remaining = quarantined(store, target.name)
     content = _content(finished, before=replace(before, key=target.key))
     is_tried_again = any(failure.kind == "environment" for failure in remaining)
@@ -265,7 +259,7 @@ def _pass(
                 failed=len(remaining),
                 bits=content.bits,
                 files=store.files(target.name),
-                read_at=inputs.read_at() if isinstance(inputs, RowInputs) else None,
+                read_at=read_at,
             ),
         )
     _let_go()

@@ -242,6 +242,35 @@ def test_what_was_read_may_be_cleaned_up_before_the_pass_ends(store):
     assert RowInputs.of(store, *SOURCES, key="name", recipe="1").since(rows.read_at()) is None
 
 
+def test_a_source_that_is_built_anew_during_a_pass_is_not_taken_for_what_was_read(store):
+    put(store, "left", {"a": "one"})
+
+    def refresh_left(while_read: Callable[[], None] = lambda: None) -> None:
+        def transform(changed: pa.Table):
+            keys = changed["key"].to_pylist()
+            held = {row["name"]: row["text"] for row in store.read("left").to_pylist()}
+            yield sync.Batch(rows_of({key: held[key] for key in keys}), done=keys)
+            while_read()
+
+        sync.refresh(
+            store,
+            target=target("loud"),
+            made_from=lambda: sync.current_version(store, "left", key="name"),
+            inputs=lambda: RowInputs.of(store, "left", key="name", recipe="1"),
+            transform=transform,
+            log=lambda _: None,
+        )
+
+    def build_left_anew() -> None:
+        store.drop("left")
+        put(store, "left", {"a": "two"})
+
+    refresh_left(build_left_anew)
+    refresh_left()
+
+    assert [row["text"] for row in content(store)] == ["two"]
+
+
 def test_an_input_that_a_transform_left_out_is_asked_for_again(store):
     put(store, "left", {"a": "one", "b": "two"})
     asked: list[list[str]] = []
