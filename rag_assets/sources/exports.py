@@ -9,7 +9,7 @@ reached. Only a table that is gone from a reachable source, and was taken by a p
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -256,14 +256,15 @@ class _Refresh:
         try:
             if isinstance(landed, Exception):
                 raise landed
-            try:
+            swapped = None
+            with suppress(snapshots.StaleKeysError):
                 swapped = self._swap(origin, item, landed, work=work / "first")
-            except snapshots.StaleKeysError:
+            if swapped is None:  # not while an error is handled: it would pass for the next one's
                 self.log(f"{self.source.name}/{item.table}: reading the whole table")
                 item.request = replace(item.request, held=None)
                 [(_, again)] = self._landed(origin, [item], folder=work / "whole")
                 if isinstance(again, Exception):
-                    raise again from None
+                    raise again
                 landed = again
                 swapped = self._swap(origin, item, landed, work=work / "whole")
         except (SourceError, sync.ShrinkError) as error:

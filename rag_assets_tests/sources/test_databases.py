@@ -241,6 +241,17 @@ def test_a_row_whose_key_lacks_a_part_is_read_when_it_moved(store, sandbox):
 
 @pytest.mark.usefixtures("arrow", "however_kept")
 @pytest.mark.parametrize("cursor", [None, "moved"])
+def test_a_column_that_was_made_text_stays_text_when_other_rows_move(store, sandbox, cursor):
+    sandbox.execute(PARTS, TEN, "ALTER TABLE parts ADD COLUMN until date DEFAULT 'infinity'")
+    sandbox.execute("UPDATE parts SET until = '2024-01-01' WHERE id > 1")
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x', moved = now() WHERE id = 3")
+    assert is_as_built_anew(store, source, "parts")
+
+
+@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.parametrize("cursor", [None, "moved"])
 @pytest.mark.parametrize("key", [["id"], []])
 def test_new_rows_that_share_a_key_are_treated_as_in_a_build_from_scratch(
     store, sandbox, cursor, key
