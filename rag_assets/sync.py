@@ -31,6 +31,7 @@ from rag_assets.data_versions import Content, Identities, moved_on
 from rag_assets.difference import INPUTS, Difference, Moved, Watched, compare, compare_moved
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
+from rag_assets.overlap import behind
 from rag_assets.quarantine import (
     QUARANTINE,
     Failure,
@@ -171,7 +172,9 @@ def refresh(
             )
         request = _Request(store, target, made_from, inputs, transform, log, retry, settle)
         with _few_collections():
-            return _pass(request, finished, asked=asked, started=started)
+            report = _pass(request, finished, asked=asked, started=started)
+        _let_go()
+        return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +231,11 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     added = 0
     redone: set[str] = set()
     failures: list[Failure] = []
-    for batch in request.transform(pending) if pending.num_rows else ():
+
+    def commit(batch: Batch) -> None:
         _commit(store, target, batch, pending=pending, index=index, known=known)
+
+    for batch in behind(request.transform(pending) if pending.num_rows else (), commit):
         replaced = known.intersection(batch.done)
         redone |= replaced
         added += len(batch.done) - len(replaced)
@@ -262,7 +268,6 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
                 read_at=read_at,
             ),
         )
-    _let_go()
     return Report(
         target=target.name,
         data_version=content.data_version,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FILE = "tokenizer.json"
-MOST_WORDS = 1_000_000
+MOST_WORDS = 250_000
 """Distinct words whose counts are kept."""
 CHARACTERS_AT_ONCE = 4_000_000
 PUNCTUATION = string.punctuation

@@ -21,13 +21,14 @@ from rag_assets.difference import gathered
 from rag_assets.executors import for_embedding, outcomes
 from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
-from rag_assets.index.parts import TEXT, Progress, ahead, parts_of_plan, text_starts
+from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
 from rag_assets.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
+from rag_assets.overlap import ahead
 from rag_assets.row_inputs import RowInputs
 from rag_assets.store import KEYS_PER_STATEMENT, ROW_ID, Store, quoted
 from rag_assets.sync import (

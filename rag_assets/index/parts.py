@@ -1,9 +1,7 @@
-"""A long piece of work in parts: cut by size, prepared one ahead, and shown as it goes."""
+"""A long piece of work in parts: cut by size, and shown as it goes."""
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +13,6 @@ TEXT = ("text_high", "text_low")
 BYTES_PER_TOKEN = 4
 UNITS_PER_PART = 16_384
 SECONDS_BETWEEN_LINES = 5.0
-
-Item = TypeVar("Item")
 
 
 def parts_of_plan(plan: pa.Table, *, tokens: int | None = None) -> Iterator[pa.Table]:
@@ -45,19 +41,6 @@ def parts_of_plan(plan: pa.Table, *, tokens: int | None = None) -> Iterator[pa.T
 def text_starts(plan: pa.Table) -> np.ndarray:
     """Where each text of a plan begins: equal ones lie side by side."""
     return np.flatnonzero(begins_run(*(plan[name] for name in TEXT)))
-
-
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """`items`, the next one being made in another thread while this one is used."""
-
-    def take() -> Item | None:
-        return next(items, None)
-
-    with ThreadPoolExecutor(max_workers=1) as worker:
-        following = worker.submit(take)
-        while (item := following.result()) is not None:
-            following = worker.submit(take)
-            yield item
 
 
 class Progress:

@@ -220,9 +220,9 @@ def test_the_recorded_path_is_kept_and_the_config_overrides_it(store, config):
     kept = json.loads(record.read_text("utf-8"))
     assert f"{kept['model_id']}/{kept['path']}" == first.encoder_id
 
-    record.write_text(json.dumps(kept | {"path": "cuda/torch/fp16"}), "utf-8")
+    record.write_text(json.dumps(kept | {"path": "cuda/torch/fp32"}), "utf-8")
     put_chunks(store, config, texts(4))
-    with pytest.raises(EncoderError, match="on cuda/torch/fp16, as its index was"):
+    with pytest.raises(EncoderError, match="on cuda/torch/fp32, as its index was"):
         refresh(store, config)
 
     half = config.models["minilm"].model_copy(update={"precision": "bf16"})

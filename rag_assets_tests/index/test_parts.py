@@ -1,12 +1,9 @@
-import threading
-
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.index import parts
-from rag_assets.index.parts import ahead, parts_of_plan
+from rag_assets.index.parts import parts_of_plan
 
 
 @given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 2_000))
@@ -27,28 +24,3 @@ def test_parts_cover_the_plan_and_never_split_a_text(texts, tokens):
     for some in sets:
         size = sum(sizes[text] for text in some)
         assert size <= tokens * parts.BYTES_PER_TOKEN or len(some) == 1
-
-
-def test_the_next_item_is_made_while_this_one_is_used():
-    made = threading.Event()
-
-    def items():
-        yield 1
-        made.set()
-        yield 2
-
-    iterator = ahead(items())
-    assert next(iterator) == 1
-    assert made.wait(5)
-    assert list(iterator) == [2]
-
-
-def test_an_error_while_preparing_reaches_the_caller():
-    def items():
-        yield 1
-        raise ValueError("unreadable")
-
-    iterator = ahead(items())
-    assert next(iterator) == 1
-    with pytest.raises(ValueError, match="unreadable"):
-        next(iterator)

@@ -1,0 +1,45 @@
+"""Two things at once: one here, the other in a thread beside it.
+
+What waits for a disk, a database or a tokenizer leaves the interpreter to the other thread.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """`items`, the next one being made in another thread while this one is used."""
+
+    def take() -> Item | None:
+        return next(items, None)
+
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        following = worker.submit(take)
+        while (item := following.result()) is not None:
+            following = worker.submit(take)
+            yield item
+
+
+def behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[Item]:
+    """Each of `items` once `work` is done on it in another thread; the next is made meanwhile.
+
+    One after the other, in order. Where making an item fails, the one before is worked on to its
+    end; where the work fails, so does this, and no later item is worked on.
+    """
+
+    def done(started: tuple[Item, Future[object]]) -> Item:
+        item, working = started
+        working.result()
+        return item
+
+    started: tuple[Item, Future[object]] | None = None
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        for item in items:
+            if started:
+                yield done(started)
+            started = item, worker.submit(work, item)
+        if started:
+            yield done(started)
