@@ -14,7 +14,7 @@ that need them are removed.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -80,7 +80,7 @@ def clean_up(
     """
     started = time.monotonic()
     with store.lock(table, log=log):
-        merged = _merge(store.open(table).to_lance())
+        merged = merge(store, table) if _is_worth_merging(store.open(table).to_lance()) else 0
         dataset = store.open(table).to_lance()
         tagged = _tagged(dataset)
         replaced = _replaced(dataset)
@@ -105,20 +105,24 @@ def is_scattered(fragments: Sequence["LanceFragment"]) -> bool:
     return sum(fragment.physical_rows < SMALL_FRAGMENT for fragment in fragments) > SMALL_FRAGMENTS
 
 
-def _merge(dataset: "LanceDataset") -> int:
-    """Write small fragments together, and what deletions left, if it pays; returns how many."""
+def merge(store: Store, table: str) -> int:
+    """Write small fragments together, and what deletions left; returns how many.
+
+    The caller is the table's one writer. The rows are the same: what was finished stays finished.
+    """
+    finished = store.completion(table)
+    is_as_left = finished is not None and finished.files == store.files(table)
+    done = store.open(table).to_lance().optimize.compact_files(target_rows_per_fragment=MERGED_ROWS)
+    if finished and is_as_left:
+        store.complete(table, replace(finished, files=store.files(table)))
+    return done.fragments_removed
+
+
+def _is_worth_merging(dataset: "LanceDataset") -> bool:
     fragments = dataset.get_fragments()
     rows = sum(fragment.physical_rows for fragment in fragments)
     deleted = sum(fragment.num_deletions for fragment in fragments)
-    if not is_scattered(fragments) and deleted <= rows * DELETED_SHARE:
-        return 0
-    return merge(dataset)
-
-
-def merge(dataset: "LanceDataset") -> int:
-    """Write small fragments together, and what deletions left; returns how many."""
-    done = dataset.optimize.compact_files(target_rows_per_fragment=MERGED_ROWS)
-    return done.fragments_removed
+    return is_scattered(fragments) or deleted > rows * DELETED_SHARE
 
 
 def _tagged(dataset: "LanceDataset") -> set[int]:

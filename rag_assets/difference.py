@@ -1,7 +1,7 @@
 """How the inputs of a table differ from what it holds, by key and fingerprint."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -30,6 +30,13 @@ class Difference:
     def pending(self) -> pa.Table:
         """What is to be done: the added inputs, then the changed ones."""
         return pa.concat_tables([self.added, self.changed])
+
+    def with_again(self, inputs: pa.Table) -> "Difference":
+        """The same, where `inputs` (schema `INPUTS`) are to be done although they are held."""
+        is_held = KeyIndex(self.pending["key"]).places(inputs["key"]) == ABSENT
+        again = inputs.filter(pa.array(is_held))
+        changed = pa.concat_tables([self.changed, again])
+        return replace(self, changed=changed, unchanged=self.unchanged - again.num_rows)
 
 
 @dataclass(frozen=True, slots=True)

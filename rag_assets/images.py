@@ -4,7 +4,8 @@ A picture is there before the element that names it is committed, so that a kill
 most pictures that nobody names; a clean-up removes these.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -64,13 +65,27 @@ def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
     """
     if not store.exists(IMAGES_TABLE):
         return 0
-    parsed = [name for name in store.names() if name.startswith(ELEMENTS_PREFIX)]
-    with store.lock(*parsed, IMAGES_TABLE, log=log):
+    with _lock_parsed(store, log=log):
         named = {image for name in store.names() for image in _named(store, name)}
         stored = store.read(IMAGES_TABLE, columns=[KEY])[KEY].to_pylist()
         unnamed = sorted(set(stored) - named)
         store.delete(IMAGES_TABLE, column=KEY, keys=unnamed)
         return len(unnamed)
+
+
+@contextmanager
+def _lock_parsed(store: Store, *, log: Callable[[str], None]) -> Generator[None]:
+    """Be the one writer of pictures and of all elements, of tables too that begin meanwhile."""
+    while True:
+        parsed = _parsed(store)
+        with store.lock(*parsed, IMAGES_TABLE, log=log):
+            if _parsed(store) == parsed:
+                yield
+                return
+
+
+def _parsed(store: Store) -> list[str]:
+    return [name for name in store.names() if name.startswith(ELEMENTS_PREFIX)]
 
 
 def _held(store: Store, keys: pa.ChunkedArray) -> pa.Array:

@@ -56,6 +56,12 @@ class RowInputs:
         None if that cannot be told: they were made by another recipe, a table was built anew since,
         its old version was cleaned up, or much moved.
         """
+        try:
+            return self._since(read_at)
+        except (OSError, ValueError):  # a killed clean-up leaves versions whose files are gone
+            return None
+
+    def _since(self, read_at: Mapping[str, str]) -> Moved | None:
         if read_at.keys() != self.tables.keys():
             return None
         gone: list[Iterable[pa.RecordBatch]] = []

@@ -22,7 +22,7 @@ from rag_assets.snapshot_files import (
     put_in_place,
     with_books,
 )
-from rag_assets.snapshot_types import as_json, load_keys, load_rows, normal
+from rag_assets.snapshot_types import as_json, is_unique, load_keys, load_rows, normal
 from rag_assets.sync import guard_shrink
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class _Patching:
     def run(self, landed: Landed, *, allow_shrink: bool) -> Swap | None:
         assert self.snapshot.books is not None
         self._load(landed)
+        if not is_unique(self.connection, "fresh", self.key):
+            raise StaleKeysError
         self._find_moves()
         held = self.snapshot.rows
         gone = self._number("SELECT count(*) FROM gone")

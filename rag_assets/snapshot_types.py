@@ -236,6 +236,13 @@ def schema_changes(
     return changes
 
 
+def is_unique(connection: "duckdb.DuckDBPyConnection", table: str, columns: Sequence[str]) -> bool:
+    """Whether no two rows of `table` have the same values in `columns`."""
+    keys = f"SELECT DISTINCT {', '.join(columns)} FROM {table}"
+    statement = f"SELECT (SELECT count(*) FROM ({keys})) = (SELECT count(*) FROM {table})"
+    return connection.execute(statement).fetchall()[0][0]
+
+
 def as_json(columns: Iterable[str]) -> str:
     """SQL: the values of `columns` as a JSON list of texts, NULL told from an empty text."""
     texts = ", ".join(f"{column}::VARCHAR" for column in columns)

@@ -41,6 +41,7 @@ from rag_assets.snapshot_patches import HIGH, LOW, identity_of, patched, version
 from rag_assets.snapshot_types import (
     RoomError,
     as_json,
+    is_unique,
     load_keys,
     load_rows,
     normal,
@@ -206,9 +207,7 @@ class _Swapping:
     def _is_unique(self, columns: Sequence[str]) -> bool:
         if not set(columns) <= set(self.schema.names):
             return False
-        keys = f"SELECT DISTINCT {', '.join(self._cells(columns))} FROM fresh"
-        rows = self._number("SELECT count(*) FROM fresh")
-        return self._number(f"SELECT count(*) FROM ({keys})") == rows
+        return is_unique(self.connection, "fresh", self._cells(columns))
 
     def _cells(self, columns: Sequence[str]) -> list[str]:
         return [f"c{self.schema.get_field_index(name)}" for name in columns]
@@ -216,6 +215,8 @@ class _Swapping:
     def _add_unmoved(self, key: Sequence[str]) -> None:
         """Add to what landed all held rows that are still there."""
         if self.held is None or not self.held.columns.equals(self.schema):
+            raise StaleKeysError
+        if not self._is_unique(key):
             raise StaleKeysError
         keys = pa.schema([self.landed.schema.field(name) for name in key])
         load_keys(self.connection, "present", self.landed.keys or (), schema=keys)

@@ -165,8 +165,11 @@ class Store:
         """All versions that can still be read, oldest first."""
         return sorted(int(each["version"]) for each in self._dataset(name).versions())
 
-    def files(self, name: str, *, version: int) -> str | None:
-        """A hash of what a version of the table lies in, no other's; None if it is gone."""
+    def files(self, name: str, *, version: int | None = None) -> str | None:
+        """A hash of what a version of the table lies in, no other's; None if it is gone.
+
+        The newest version unless one is given.
+        """
         try:
             fragments = self._dataset(name, version=version).get_fragments()
         except (MissingTableError, ValueError):

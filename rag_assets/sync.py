@@ -171,39 +171,33 @@ def refresh(
                 seconds=time.monotonic() - started,
                 failures=failures,
             )
+        request = _Request(store, target, made_from, inputs, transform, log, retry, settle)
         with _few_collections():
-            report = _pass(
-                store,
-                target,
-                made_from,
-                asked,
-                inputs,
-                transform,
-                log,
-                retry,
-                settle,
-                started,
-                finished,
-            )
+            report = _pass(request, finished, asked=asked, started=started)
         let_go()
         return report
 
 
-def _pass(
-    store: Store,
-    target: Target,
-    made_from: Callable[[], str],
-    asked: str,
-    read: Callable[[], Inputs],
-    transform: Transform,
-    log: Callable[[str], None],
-    retry: bool,
-    settle: Callable[[], None] | None,
-    started: float,
-    finished: Completion | None,
-) -> Report:
-    inputs = read()
-    is_settled = made_from() == asked
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What `refresh` was called with."""
+
+    store: Store
+    target: Target
+    made_from: Callable[[], str]
+    inputs: Callable[[], Inputs]
+    transform: Transform
+    log: Callable[[str], None]
+    retry: bool
+    settle: Callable[[], None] | None
+
+
+def _pass(request: _Request, finished: Completion | None, *, asked: str, started: float) -> Report:
+    """One pass after the `finished` one, over inputs that were made from what was `asked` first."""
+    store, target, log, retry = request.store, request.target, request.log, request.retry
+    inputs = request.inputs()
+    read_at = inputs.read_at() if isinstance(inputs, RowInputs) else None
+    is_settled = request.made_from() == asked
     store.reopen(target.name)
     if store.exists(target.name) and not store.widen(target.name, target.schema):
         log(f"{target.name} was written with other columns: building it again")
@@ -223,6 +217,8 @@ def _pass(
         every = Watched(inputs, keys=failed_before["key"])
         difference = compare(every, before)
         count, watched = every.count, every.watched
+        if retry:
+            difference = difference.with_again(watched)
     blocked = waiting(store, target.name, inputs=watched, retry=retry)
     valid = valid_entries(store, target.name, inputs=watched)
     known = set(difference.changed["key"].to_pylist())
@@ -240,7 +236,7 @@ def _pass(
     def commit(batch: Batch) -> None:
         _commit(store, target, batch, pending=pending, index=index, known=known)
 
-    for batch in behind(transform(pending) if pending.num_rows else (), commit):
+    for batch in behind(request.transform(pending) if pending.num_rows else (), commit):
         replaced = known.intersection(batch.done)
         redone |= replaced
         added += len(batch.done) - len(replaced)
@@ -254,8 +250,8 @@ def _pass(
     store.delete(target.name, column=target.group, keys=removed + lost)
     record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
 
-    if settle:
-        settle()
+    if request.settle:
+        request.settle()
     remaining = quarantined(store, target.name)
     content = _content(finished, before=replace(before, key=target.key))
     is_tried_again = any(failure.kind == "environment" for failure in remaining)
@@ -269,8 +265,8 @@ def _pass(
                 rows=content.rows,
                 failed=len(remaining),
                 bits=content.bits,
-                files=store.files(target.name, version=store.version(target.name)),
-                read_at=inputs.read_at() if isinstance(inputs, RowInputs) else None,
+                files=store.files(target.name),
+                read_at=read_at,
             ),
         )
     return Report(

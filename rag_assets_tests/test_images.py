@@ -1,6 +1,9 @@
 """Pictures are stored once, and go only when nothing names them any more."""
 
 import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pyarrow as pa
 import pytest
@@ -59,3 +62,31 @@ def test_a_clean_up_keeps_what_any_version_of_any_table_names(store):
     assert images.picture(store, key(b"new")) == ("image/png", b"new")
     with pytest.raises(images.MissingImageError):
         images.picture(store, key(b"unnamed"))
+
+
+def test_a_clean_up_that_had_to_wait_knows_who_began_to_parse_meanwhile(store):
+    first, second = map(schemas.elements_table, ("first", "second"))
+    images.keep(store, pictures(b"unnamed"), log=print)
+    store.append(first, ELEMENTS.empty_table(), schema=ELEMENTS)
+    waited_for: list[str] = []
+    has_to_wait = threading.Semaphore(0)
+
+    def log(line: str) -> None:
+        waited_for.append(line.split()[0])
+        has_to_wait.release()
+
+    with ThreadPoolExecutor() as other, ExitStack() as parsing:
+        parsing.enter_context(store.lock(second, log=print))
+        with store.lock(first, log=print):
+            removed = other.submit(images.forget_unnamed, store, log=log)
+            assert has_to_wait.acquire(timeout=10)
+            store.append(second, ELEMENTS.empty_table(), schema=ELEMENTS)
+            images.keep(store, pictures(b"named next"), log=print)
+        assert has_to_wait.acquire(timeout=10)
+        row = pa.table({"document_id": ["d"], "image": [key(b"named next")]}, schema=ELEMENTS)
+        store.append(second, row, schema=ELEMENTS)
+        parsing.close()
+        assert removed.result() == 1
+
+    assert waited_for == [first, second]
+    assert images.picture(store, key(b"named next")) == ("image/png", b"named next")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assets import data_versions, row_inputs, schemas, sync
+from rag_assets.clean_up import merge
 from rag_assets.identity import fingerprint
 from rag_assets.row_inputs import RowInputs
 from rag_assets.store import Store
@@ -140,29 +141,63 @@ def rebuild(store: Store) -> None:
         put(store, "left", MANY | {"a2": f"turn {number}"})
 
 
+def edit_and_clean_up(store: Store) -> None:
+    put(store, "left", MANY | {"a7": "edited"})
+    clean_up(store)
+
+
+def files_of(store: Store) -> set[Path]:
+    """What the rows of a source lie in."""
+    folder = store.root / "lance" / "left.lance" / "data"
+    fragments = store.open("left").to_lance().get_fragments()
+    return {folder / file.path for fragment in fragments for file in fragment.data_files()}
+
+
+def kill_clean_up(store: Store) -> None:
+    """Remove the files of an old version and not yet the version, as a clean-up begins."""
+    put(store, "left", MANY | {"a7": "one"})
+    refresh(store)
+    before = files_of(store)
+    put(store, "left", MANY | {"a7": "two"})
+    for file in before - files_of(store):
+        file.unlink()
+
+
 @pytest.mark.parametrize(
     "disturb",
     [
-        clean_up,
+        edit_and_clean_up,
+        kill_clean_up,
         rebuild,
         partial(put, source="left", texts=dict.fromkeys(MANY, "all new")),
         lambda store: store.reopen("loud"),
     ],
-    ids=["cleaned up", "built anew", "much changed", "killed"],
+    ids=["cleaned up", "clean-up killed", "built anew", "much changed", "killed"],
 )
 def test_everything_is_read_where_what_moved_cannot_be_told(
     store, all_read, disturb: Callable[[Store], None]
 ):
     built(store)
     disturb(store)
-    put(store, "right", {"b": "again"})
+    texts = {row["name"]: row["text"] for row in store.read("left").to_pylist()} | {"a9": "again"}
+    put(store, "left", texts)
 
-    refresh(store)
+    refresh(Store(store.root))
 
     assert len(all_read) == 2
-    texts = {row["name"]: row["text"] for row in store.read("left").to_pylist()}
-    wanted = {name: f"{text.upper()}1" for name, text in (texts | {"b": "again"}).items()}
+    wanted = {name: f"{text.upper()}1" for name, text in (texts | {"b": "other"}).items()}
     assert {row["name"]: row["text"] for row in content(store)} == wanted
+
+
+def test_a_target_that_was_merged_is_still_as_it_was_left(store, all_read):
+    built(store)
+    put(store, "left", MANY | {"a7": "edited"})
+    refresh(store)
+    assert merge(store, "loud")
+    put(store, "left", MANY | {"a7": "edited", "a8": "edited"})
+
+    assert refresh(store).changed == 1
+    assert len(all_read) == 1
 
 
 def restore(store: Store) -> None:
@@ -205,6 +240,35 @@ def test_what_was_read_may_be_cleaned_up_before_the_pass_ends(store):
     clean_up(store)
 
     assert RowInputs.of(store, *SOURCES, key="name", recipe="1").since(rows.read_at()) is None
+
+
+def test_a_source_that_is_built_anew_during_a_pass_is_not_taken_for_what_was_read(store):
+    put(store, "left", {"a": "one"})
+
+    def refresh_left(while_read: Callable[[], None] = lambda: None) -> None:
+        def transform(changed: pa.Table):
+            keys = changed["key"].to_pylist()
+            held = {row["name"]: row["text"] for row in store.read("left").to_pylist()}
+            yield sync.Batch(rows_of({key: held[key] for key in keys}), done=keys)
+            while_read()
+
+        sync.refresh(
+            store,
+            target=target("loud"),
+            made_from=lambda: sync.current_version(store, "left", key="name"),
+            inputs=lambda: RowInputs.of(store, "left", key="name", recipe="1"),
+            transform=transform,
+            log=lambda _: None,
+        )
+
+    def build_left_anew() -> None:
+        store.drop("left")
+        put(store, "left", {"a": "two"})
+
+    refresh_left(build_left_anew)
+    refresh_left()
+
+    assert [row["text"] for row in content(store)] == ["two"]
 
 
 def test_an_input_that_a_transform_left_out_is_asked_for_again(store):

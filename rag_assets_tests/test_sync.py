@@ -140,6 +140,15 @@ def test_an_input_failure_waits_for_a_change_or_a_request(store):
     assert (asked, mended.failed, sync.quarantined(store)) == (["b"], 0, [])
 
 
+def test_what_failed_in_part_waits_for_a_change_or_a_request_as_well(store):
+    refresh(store, {"a": "one BROKEN", "b": "two"})
+
+    assert refresh(store, {"a": "one BROKEN", "b": "two"})[1] == []
+    again, asked = refresh(store, {"a": "one BROKEN", "b": "two"}, retry=True)
+
+    assert (asked, again.changed, again.unchanged, again.failed) == (["a"], 1, 1, 1)
+
+
 def test_an_environment_failure_is_tried_at_every_refresh(store):
     refresh(store, {"a": "one", "b": "BROKEN"}, kind="environment")
 

@@ -195,6 +195,7 @@ class _Pass:
         copies = [
             _Copied(file, key, origin, key)
             for key, origin in held.items()
+            if origin not in {file.document_id for file in by_content[key]}  # asked for again
             for file in by_content.pop(key)
         ]
         copies += self._unaffected(by_content, version=version)

@@ -2,7 +2,8 @@
 
 Rows that an index has not taken in yet are still found, by a scan that each query pays for; so
 indexes are brought up to date when enough rows are waiting, not at every refresh. `maintain` proves
-by its record (`indexes/<table>.json`) that there is nothing to do, without opening the table.
+by its record (`indexes/<table>.json`) that there is nothing to do, without opening the table; a
+table that was built anew, if only with the same content, has none of its indexes.
 
 The ANN index is IVF_FLAT: quantised ones lost recall and were no faster at these sizes. A bitmap
 pays in large tables only.
@@ -69,7 +70,8 @@ class IndexReport:
 
     table: str
     made_for: str
-    """Fingerprint of the data version and of the settings that this record holds for."""
+    """Fingerprint of the content and files of the table, and of the settings, that this record
+    holds for."""
     rows: int = 0
     text_unindexed: int = 0
     """Rows that full-text search finds by a scan."""
@@ -107,15 +109,20 @@ def maintain(
             is read.
         log: Receives a line for each thing done.
     """
-    made_for = fingerprint(data_version, settings.model_dump(), FTS_INDEX, ANN_INDEX)
+
+    def made_for() -> str:
+        finished = store.completion(table)
+        files = finished.files if finished else None
+        return fingerprint(data_version, files, settings.model_dump(), FTS_INDEX, ANN_INDEX)
+
     known = _recorded(store, table)
-    if known and known.made_for == made_for and store.exists(table):
+    if known and known.made_for == made_for() and store.exists(table):
         return replace(known, done=(), seconds=0.0)
     started = time.monotonic()
     with store.lock(table, log=log):
-        work = _Maintenance(store.open(table), settings=settings, log=log)
+        work = _Maintenance(store, table, settings=settings, log=log)
         work.run(recall=known.recall if known else None)
-        report = work.report(table, made_for=made_for, seconds=time.monotonic() - started)
+        report = work.report(made_for=made_for(), seconds=time.monotonic() - started)
         write_atomically(_record_file(store, table), json.dumps(asdict(report), indent=1))
     return report
 
@@ -169,12 +176,13 @@ class _Maintenance:
     """One look at the indexes of a table, under its lock."""
 
     def __init__(
-        self, table: "Table", *, settings: config.Index, log: Callable[[str], None]
+        self, store: Store, table: str, *, settings: config.Index, log: Callable[[str], None]
     ) -> None:
-        self._table = table
+        self._store = store
+        self._table = store.open(table)
         self._settings = settings
         self._log = log
-        self._rows = table.count_rows()
+        self._rows = self._table.count_rows()
         self._done: list[str] = []
         self._recall: float | None = None
 
@@ -198,11 +206,11 @@ class _Maintenance:
         if self._is_behind():
             self._do("indexes brought up to date", self._catch_up)
 
-    def report(self, name: str, *, made_for: str, seconds: float) -> IndexReport:
+    def report(self, *, made_for: str, seconds: float) -> IndexReport:
         """How the indexes stand."""
         vectors = self._index(ANN_INDEX)
         return IndexReport(
-            table=name,
+            table=self._table.name,
             made_for=made_for,
             rows=self._rows,
             text_unindexed=self._unindexed(FTS_INDEX),
@@ -226,7 +234,7 @@ class _Maintenance:
         self._log(f"{self._table.name}: {line}")
 
     def _compact(self) -> None:
-        merge(self._table.to_lance())
+        merge(self._store, self._table.name)
 
     def _drop_superseded(self) -> None:
         for index in self._table.list_indices():

@@ -9,7 +9,7 @@ reached. Only a table that is gone from a reachable source, and was taken by a p
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -195,8 +195,8 @@ class _Refresh:
         done = snapshot_passes.last_pass(file)
         if done and done.observed == item.mark and not (self.retry and done.failed):
             return done
-        is_keyed = bool(item.spec.key or origin.describe(item.table).key) or any(
-            name.lower() in KEY_NAMES for name in declared
+        is_keyed = bool(
+            item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
         )
         held = self._held(origin, item, done)
         item.request = Request(is_keyed=is_keyed, increment=increment, held=held)
@@ -209,8 +209,10 @@ class _Refresh:
         file = self.outcomes.file(item.table)
         if done is None or done.failed or not file.is_file():
             return None
+        described = origin.describe(item.table)
         key = snapshots.metadata_of(file)["key"]
-        wanted = list(item.spec.key or origin.describe(item.table).key)
+        candidates = _key_candidates([name for name, _ in described.columns])
+        wanted = list(item.spec.key or described.key) or candidates[:1]
         if wanted and wanted != key:
             return None
         return Held(file, key, done.memory)
@@ -254,14 +256,15 @@ class _Refresh:
         try:
             if isinstance(landed, Exception):
                 raise landed
-            try:
+            swapped = None
+            with suppress(snapshots.StaleKeysError):
                 swapped = self._swap(origin, item, landed, work=work / "first")
-            except snapshots.StaleKeysError:
+            if swapped is None:  # not while an error is handled: it would pass for the next one's
                 self.log(f"{self.source.name}/{item.table}: reading the whole table")
                 item.request = replace(item.request, held=None)
                 [(_, again)] = self._landed(origin, [item], folder=work / "whole")
                 if isinstance(again, Exception):
-                    raise again from None
+                    raise again
                 landed = again
                 swapped = self._swap(origin, item, landed, work=work / "whole")
         except (SourceError, sync.ShrinkError) as error:
@@ -311,9 +314,7 @@ class _Refresh:
             self.outcomes.file(table),
             landed=landed,
             about=about,
-            key_candidates=[
-                name for wanted in KEY_NAMES for name in columns if name.lower() == wanted
-            ],
+            key_candidates=_key_candidates(columns),
             work=work,
             allow_shrink=self.allow_shrink,
             log=self.log,
@@ -334,3 +335,8 @@ class _Refresh:
             f"{self.source.name}: {shown(self.source)} has {what}: create it, or correct "
             f"sources.tables; the tables there: {there}{origin.hint()}"
         )
+
+
+def _key_candidates(columns: Sequence[str]) -> list[str]:
+    """Those of `columns` that are the key if their values are unique, the first choice first."""
+    return [name for wanted in KEY_NAMES for name in columns if name.lower() == wanted]

@@ -5,8 +5,8 @@ was written within two seconds of that look (a second write could then go unnoti
 written to or replaced while it is read is read again, and looked at again by the next refresh. The
 fingerprint of a file covers its bytes and what they were found to be, not its time: a file that
 is merely touched, or copied to another machine, stays the same. Deleted files leave the manifest;
-a source that cannot be reached, or lost more than half of its documents, keeps what is held and
-leaves a note in the quarantine.
+a file, a folder or a source that cannot be read, and a source that lost more than half of its
+documents, keep what is held and leave a note in the quarantine.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -94,8 +94,16 @@ class _Manifest:
     rows: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=_ROWS))
     """Of all files. `Schema.empty_table` would import pandas, which a refresh may not need."""
     unreadable: list[sync.Failure] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)
+    """Held documents whose files cannot be read now."""
     moved: list[str] = field(default_factory=list)
     """Files that were no longer as they were listed when they had been read."""
+
+    @property
+    def made_from(self) -> str:
+        """Fingerprint of what was seen of the sources."""
+        seen = [[item.source.model_dump_json(), item.fingerprint] for item in self.listings]
+        return fingerprint(RECIPE, seen, sorted(self.kept_sources))
 
     def inputs(self) -> pa.Table:
         """Keys and fingerprints of all files; reads those that moved."""
@@ -110,6 +118,7 @@ class _Manifest:
         if moved:
             rows += self._read(moved, known=known)
         self.rows = pa.concat_tables([_ROWS.empty_table(), *rows])
+        self._keep_unreadable()
         marks = pa.concat_tables([_marks(self.rows), self._held_where_unknown()])
         known.save(keep=marks["key"])
         keys = [failure.key for failure in self.failures]
@@ -208,14 +217,28 @@ class _Manifest:
             entry = now
         return entry, content
 
+    def _keep_unreadable(self) -> None:
+        """Leave held documents as they are whose files cannot be read now: they are not gone."""
+        if not self.unreadable or not self.store.exists(TARGET.name):
+            return
+        wanted = [failure.key for failure in self.unreadable]
+        held = self.store.read_keys(
+            TARGET.name, column="document_id", keys=wanted, columns=["document_id", "sha256"]
+        )
+        self.kept = set(held.filter(pc.is_valid(held["sha256"]))["document_id"].to_pylist())
+        self.rows = self.rows.filter(pa.array(~_is_in(self.rows["document_id"], self.kept)))
+        for failure in self.unreadable:
+            if failure.key in self.kept:
+                self.failures.append(replace(failure, key=f"{failure.key}/unread"))
+
     def _held_where_unknown(self) -> pa.Table:
-        """Held documents that nobody may call deleted: their source or folder was not read."""
+        """Held documents that nobody may call deleted: what they lie in was not read."""
         if not self.store.exists(TARGET.name):
             return sync.INPUTS.empty_table()
         columns = ["document_id", "source", "uri", "sha256", schemas.FINGERPRINT.name]
         held = self.store.read(TARGET.name, columns=columns)
         is_known = KeyIndex(self.rows["document_id"]).places(held["document_id"]) != ABSENT
-        is_kept = _is_in(held["source"], self.kept_sources)
+        is_kept = _is_in(held["source"], self.kept_sources) | _is_in(held[TARGET.key], self.kept)
         for listing in self.listings:
             name = listing.source.name
             is_of_source = _is_in(held["source"], [name])
@@ -326,6 +349,35 @@ def refresh_document_files(
         log: Receives progress, one line at a time.
         retry: Also try again what failed on its own content.
     """
+
+    @cache
+    def manifest() -> _Manifest:
+        """One look, under the lock: an older one would take back what another refresh found."""
+        return _manifest(store, sources, tables, allow_shrink=allow_shrink, log=log)
+
+    report = sync.refresh(
+        store,
+        target=TARGET,
+        made_from=lambda: manifest().made_from,
+        inputs=lambda: manifest().inputs(),
+        transform=lambda changed: manifest().transform(changed),
+        log=log,
+        retry=retry,
+    )
+    if manifest().moved:
+        store.reopen(TARGET.name)  # what was listed is not what was read: look again next time
+    return report
+
+
+def _manifest(
+    store: Store,
+    sources: Sequence[DocumentSource],
+    tables: Sequence[TableSource],
+    *,
+    allow_shrink: bool,
+    log: Callable[[str], None],
+) -> _Manifest:
+    """What `sources` hold now, looked at but not read."""
     listings: list[Listing] = []
     failures: list[sync.Failure] = []
     unreached: set[str] = set()
@@ -340,20 +392,7 @@ def refresh_document_files(
     listings = without_rows(listings, tables)
     for listing in listings:
         failures.extend(_failures_of(listing))
-    manifest = _Manifest(store, listings, failures, unreached, allow_shrink, log)
-    seen = [[item.source.model_dump_json(), item.fingerprint] for item in listings]
-    report = sync.refresh(
-        store,
-        target=TARGET,
-        made_from=lambda: fingerprint(RECIPE, seen, sorted(unreached)),
-        inputs=manifest.inputs,
-        transform=manifest.transform,
-        log=log,
-        retry=retry,
-    )
-    if manifest.moved:
-        store.reopen(TARGET.name)  # what was listed is not what was read: look again next time
-    return report
+    return _Manifest(store, listings, failures, unreached, allow_shrink, log)
 
 
 def _failures_of(listing: Listing) -> Iterator[sync.Failure]:

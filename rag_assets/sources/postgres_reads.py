@@ -121,7 +121,7 @@ class TableRead:
             return
         self._land_keys(stream, held.key, with_hash=True)
         with spilling_to(self.folder) as connection:
-            if self._find_moved(connection, held) > WHOLE_FROM_SHARE * Snapshot(held.file).rows:
+            if not self._find_moved(connection, held):
                 yield from self._all(stream)
                 return
             columns = ", ".join(f"{ROW}.{quoted_name(name)}" for name in held.key)
@@ -160,8 +160,11 @@ class TableRead:
                 columns += [batch.column(len(columns))] if with_hash else []
                 file.write_table(pa.table(columns, schema=schema))
 
-    def _find_moved(self, connection: "duckdb.DuckDBPyConnection", held: Held) -> int:
-        """Make the table `moved`: the keys, as texts, of rows whose hash is not held."""
+    def _find_moved(self, connection: "duckdb.DuckDBPyConnection", held: Held) -> bool:
+        """Make the table `moved`: the keys, as texts, of rows whose hash is not held.
+
+        False where all rows are to be read: many moved, or a key lacks a part, and `IN` finds none.
+        """
         assert self.keys is not None
         names = [f"c{n}" for n in range(len(held.key))]
         kinds = [self.cells[name].kind for name in held.key]
@@ -169,7 +172,9 @@ class TableRead:
         cells = ", ".join(
             f"{normalised(name, kind)} AS {name}" for name, kind in zip(names, kinds, strict=True)
         )
-        texts = ", ".join(_key_text(name, kind) for name, kind in zip(names, kinds, strict=True))
+        texts = ", ".join(
+            f"{_key_text(name, kind)} AS {name}" for name, kind in zip(names, kinds, strict=True)
+        )
         same = " AND ".join(f"held.{name} IS NOT DISTINCT FROM here.{name}" for name in names)
         placed = Snapshot(held.file).placed(held.key, with_marks=True)
         connection.register("placed", placed)
@@ -182,7 +187,11 @@ class TableRead:
             f"ANTI JOIN held ON {same} AND held.hash = here.hash"
         )
         connection.execute("DROP TABLE held")
-        return connection.execute("SELECT count(*) FROM moved").fetchall()[0][0]
+        is_whole = " AND ".join(f"{name} IS NOT NULL" for name in names)
+        [(moved, asked_for)] = connection.execute(
+            f"SELECT count(*), count(*) FILTER ({is_whole}) FROM moved"
+        ).fetchall()
+        return moved == asked_for <= WHOLE_FROM_SHARE * Snapshot(held.file).rows
 
     def _from_cursor(
         self, stream: Stream, increment: Increment, held: Held | None

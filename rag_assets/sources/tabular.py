@@ -2,7 +2,7 @@
 
 The table of a file is named by its stem; the sheets of a workbook are `stem.sheet` where there is
 more than one visible sheet. Where two files share a stem, their tables are named by the whole
-file names.
+file names. A name too long for the file of a snapshot is shortened.
 
 The first row of a CSV file or a sheet is its header. An empty cell is NULL. A column is a number,
 a date or a boolean only if every cell is one, written the unambiguous way: `007` and `03/04/2024`
@@ -20,6 +20,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pyarrow as pa
 from typing_extensions import override
@@ -51,6 +52,9 @@ FIRST_ROWS = 1_000
 REJECTS_SHOWN = 100
 LONGEST_LINE = 64_000_000
 """Bytes; a longer line of a CSV file is left out."""
+LONGEST_NAME = 200
+"""Bytes of a table's name in that of its snapshot, where a letter beyond ASCII takes up to 12."""
+LETTERS_KEPT = 20
 COLUMNS_AT_ONCE = 8
 """DuckDB plans a statement in the square of its expressions: 500 columns at once take minutes."""
 
@@ -100,7 +104,7 @@ class FileTables(Origin):
                 entry = replace(found, problem=str(error))
                 self._damaged.add(name)
             for sheet in sheets:
-                table = name if len(sheets) == 1 else f"{name}.{sheet}"
+                table = _shortened(name if len(sheets) == 1 else f"{name}.{sheet}")
                 named = entry
                 if other := tables.get(table):
                     problem = f"{other.entry.uri} and {found.uri} are both the table {table}"
@@ -188,6 +192,13 @@ class FileTables(Origin):
             return workbooks.rows(path, sheet=table.sheet)
         label = f"{self.source.name}/{table.entry.uri}"
         return _csv_rows(path, folder=folder, label=label, rejected=rejected)
+
+
+def _shortened(name: str) -> str:
+    """`name` if a file can be named after it, else its beginning and what tells it from others."""
+    if len(quote(name, safe="")) <= LONGEST_NAME:
+        return name
+    return f"{name[:LETTERS_KEPT]}… {fingerprint(name)[:8]}"
 
 
 def _listing(source: TableSource, place: TabularFiles) -> Listing:

@@ -9,6 +9,7 @@ text is a `Failure`; the others go on.
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -98,35 +99,44 @@ def refresh_rows(
     Raises:
         SnapshotError: A snapshot is damaged, or was replaced while it was read.
     """
-    tables = snapshots.held_in(store, sources=sources)
-    versions = _versions(tables)
-    made_from = fingerprint(RECIPE, versions)
     still: set[str] = set()
 
+    @cache
+    def tables() -> list[Snapshot]:
+        """One look, under the lock: an export may run until then."""
+        return snapshots.held_in(store, sources=sources)
+
+    def made_from() -> str:
+        return fingerprint(RECIPE, _versions(tables()))
+
     def inputs() -> pa.Table:
-        still.update(_unmoved(store, versions))
-        moved = [table for table in tables if table.name not in still]
+        finished = store.completion(TARGET.name)
+        if finished and finished.files == store.files(TARGET.name):
+            still.update(_unmoved(store, _versions(tables())))
+        moved = [table for table in tables() if table.name not in still]
         rows = pa.concat_tables([_held_of(store, still), _inputs_of(store, moved)])
-        if _versions(snapshots.held_in(store, sources=sources)) != versions:
+        if _versions(snapshots.held_in(store, sources=sources)) != _versions(tables()):
             raise SnapshotError("an export ran while its snapshot was read: refresh again")
-        inputs_files.keep_only(store.root / KEPT, [_kept_inputs(store, table) for table in tables])
+        kept = [_kept_inputs(store, table) for table in tables()]
+        inputs_files.keep_only(store.root / KEPT, kept)
         return rows
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
-        moved_first = sorted(tables, key=lambda table: table.name in still)
+        moved_first = sorted(tables(), key=lambda table: table.name in still)
         return _gathered(_rows(moved_first, changed["key"]))
 
     report = sync.refresh(
         store,
         target=TARGET,
-        made_from=lambda: made_from,
+        made_from=made_from,
         inputs=inputs,
         transform=transform,
         log=log,
         retry=retry,
     )
+    versions = _versions(tables())
     if not report.failed and _unmoved(store, versions) != versions.keys():
-        record = {"made_from": made_from, "recipe": RECIPE, "versions": versions}
+        record = {"made_from": made_from(), "recipe": RECIPE, "versions": versions}
         write_atomically(_record(store), json.dumps(record))
     return report
 

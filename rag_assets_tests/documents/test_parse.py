@@ -313,6 +313,8 @@ def test_oversized_pages_are_left_out_and_named_also_after_a_rename(project, sub
     assert submitted == []
     assert list(reasons(report)) == ["moved.pdf"]
     assert texts(project, "moved.pdf") == ["small"]
+    project.parse(retry=True)
+    assert len(submitted) == 1
 
 
 def test_too_many_pages_name_the_setting(project):

@@ -7,7 +7,7 @@ from rag_assets import clean_up, schemas
 from rag_assets.config import Index
 from rag_assets.index import indexes
 from rag_assets.index.indexes import maintain, measured_recall
-from rag_assets.store import Store
+from rag_assets.store import Completion, Store
 
 TABLE = "documents__test"
 DIMENSION = 16
@@ -70,6 +70,14 @@ def test_nothing_is_written_or_read_when_nothing_moved(store, monkeypatch):
     monkeypatch.undo()
     assert (again.done, again.rows, list(again.preview)) == ((), 50, list(first.preview))
     assert store.version(TABLE) == version
+
+
+def test_a_table_built_anew_with_the_same_content_gets_its_indexes(store):
+    for n in range(2):
+        add(store, 0, 50)
+        store.complete(TABLE, Completion("inputs", "v1", 50, 50, 0, files=f"of build {n}"))
+        assert care(store).done, n
+        store.drop(TABLE)
 
 
 def test_a_moved_table_below_the_threshold_is_read_but_not_written(store):

@@ -211,6 +211,70 @@ def test_rows_that_moved_are_asked_for_by_keys_of_any_kind(store, sandbox, arrow
     assert (item.rows_read, item.keys_read) == (len(values), 9 * len(values))
 
 
+@pytest.fixture(params=["patched", "written anew"])
+def however_kept(request, monkeypatch) -> None:
+    """Whether a change goes to a patch or to a new file."""
+    if request.param == "patched":
+        monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
+        monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", 0.9)
+
+
+def is_as_built_anew(store: Store, source: TableSource, table: str) -> bool:
+    """Refresh, and hold the snapshot against one that is built from scratch."""
+    item = refresh(store, source)[table]
+    fresh = refresh(Store(store.root / "fresh"), source)[table]
+    told = [(held(each), each.report.data_version, each.report.failed) for each in (item, fresh)]
+    return told[0] == told[1]
+
+
+@pytest.mark.usefixtures("arrow", "however_kept")
+def test_a_row_whose_key_lacks_a_part_is_read_when_it_moved(store, sandbox):
+    sandbox.execute(
+        "CREATE TABLE parts (id int, side text, name text)",
+        "INSERT INTO parts SELECT i, nullif('right', 'right'), 'a' FROM generate_series(1, 9) i",
+    )
+    source = source_of(sandbox, tables=[{"name": "parts", "key": ["id", "side"]}])
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'b' WHERE id = 3")
+    assert is_as_built_anew(store, source, "parts")
+
+
+@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_a_column_that_was_made_text_stays_text_when_other_rows_move(store, sandbox, cursor):
+    sandbox.execute(PARTS, TEN, "ALTER TABLE parts ADD COLUMN until date DEFAULT 'infinity'")
+    sandbox.execute("UPDATE parts SET until = '2024-01-01' WHERE id > 1")
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x', moved = now() WHERE id = 3")
+    assert is_as_built_anew(store, source, "parts")
+
+
+@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.parametrize("cursor", [None, "moved"])
+@pytest.mark.parametrize("key", [["id"], []])
+def test_new_rows_that_share_a_key_are_treated_as_in_a_build_from_scratch(
+    store, sandbox, cursor, key
+):
+    sandbox.execute(PARTS.replace("PRIMARY KEY", ""), TEN)
+    source = source_of(sandbox, tables=[{"name": "parts", "key": key, "cursor": cursor}])
+    refresh(store, source)
+    sandbox.execute("INSERT INTO parts VALUES (11, 'one'), (11, 'two')")
+    assert is_as_built_anew(store, source, "parts")
+
+
+@pytest.mark.usefixtures("arrow", "however_kept")
+def test_a_column_that_becomes_unique_becomes_the_key_as_in_a_build_from_scratch(store, sandbox):
+    sandbox.execute(
+        "CREATE TABLE parts (row_id int, id int, name text)",
+        "INSERT INTO parts SELECT greatest(i, 2), i, 'a' FROM generate_series(1, 9) i",
+    )
+    source = source_of(sandbox)
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET row_id = 1 WHERE id = 1")
+    assert is_as_built_anew(store, source, "parts")
+
+
 def test_another_version_of_the_server_has_other_hashes(store, sandbox, monkeypatch, arrow):
     sandbox.execute(PARTS, TEN)
     source = source_of(sandbox)

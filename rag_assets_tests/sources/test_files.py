@@ -1,7 +1,9 @@
 import hashlib
 import os
 import shutil
+import threading
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -229,6 +231,47 @@ def test_a_file_that_cannot_be_read_is_reported_and_tried_again(store, root, mon
     monkeypatch.undo()
     assert counts(refreshed(store, root)) == (0, 1, 0, 3, 0)
     assert rows(store)["a.md"]["status"] == "ok"
+
+
+def test_a_held_document_whose_file_cannot_be_read_stays_as_it_is(store, root, monkeypatch):
+    """Rights taken from a whole folder by mistake, or a share that answers no more."""
+    refreshed(store, root)
+    before = rows(store)
+    for name in ("a.md", "b.md", "c.md"):
+        put(root, name, "# edited")
+
+    def failing(*_: object):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files, "_read", failing)
+    for _ in range(2):
+        report = refreshed(store, root)
+        assert counts(report) == (0, 0, 0, 4, 3)
+        assert "a.md cannot be read" in report.failures[0].reason
+        assert rows(store) == before
+    monkeypatch.undo()
+    assert counts(refreshed(store, root)) == (0, 3, 0, 1, 0)
+
+
+def test_a_refresh_that_had_to_wait_looks_at_the_files_when_its_turn_comes(store, root):
+    """Else it would take back what the refresh that it waited for has found."""
+    refreshed(store, root)
+    has_to_wait = threading.Event()
+
+    def second() -> sync.Report:
+        return refresh_document_files(
+            store,
+            [DocumentSource(url=str(root))],
+            allow_shrink=False,
+            log=lambda _: has_to_wait.set(),
+        )
+
+    with ThreadPoolExecutor() as other:
+        with store.lock(schemas.DOCUMENT_FILES_TABLE, log=print):
+            report = other.submit(second)
+            assert has_to_wait.wait(timeout=10)
+            put(root, "e.md", "# e")
+        assert counts(report.result()) == (1, 0, 0, 4, 0)
 
 
 def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypatch):

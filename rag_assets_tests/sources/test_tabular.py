@@ -234,6 +234,19 @@ def test_sheets_of_a_workbook_are_tables(store, folder):
     assert columns(done["book.Empty one"]) == {"only header": []}
 
 
+def test_a_file_with_a_long_name_is_a_table_with_a_short_one(store, folder):
+    """Of a letter beyond ASCII a file name holds three times as much as a snapshot's."""
+    names = ["表" * 80, "表" * 79 + "二"]
+    for name in names:
+        put(folder, f"{name}.csv", f"name\n{name}\n")
+
+    done = refresh(store, folder)
+
+    assert sorted(columns(item)["name"] for item in done.values()) == sorted([n] for n in names)
+    assert all(table.startswith("表" * 20) and len(table) < 40 for table in done)
+    assert [table for _, table, _ in store.exports()] == sorted(done)
+
+
 def test_edits_of_a_file_are_found(store, folder):
     put(folder, "t.csv", "id,name\n1,a\n2,b\n3,c\n")
     put(folder, "u.csv", "name\na\n")

@@ -1,7 +1,9 @@
 import json
 import subprocess
 import sys
+import threading
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -203,6 +205,34 @@ def test_rows_of_tables_that_did_not_move_are_not_read_again(store, monkeypatch)
 
     assert counts(report) == (1, 0, 0, 4, 0)
     assert set(read) == {"db/b"}
+
+
+def test_rows_that_are_not_as_they_were_left_are_read_again(store):
+    write_snapshot(store, STEEL[:1], table="a")
+    write_snapshot(store, STEEL, table="b")
+    refresh(store)
+    early = store.version("table_rows")
+    write_snapshot(store, STEEL, table="a")
+    refresh(store)
+    store.open("table_rows").restore(early)
+    write_snapshot(store, STEEL[:1], table="b")
+
+    refresh(store)
+
+    assert held(store)["table"].to_pylist() == ["a", "a", "b"]
+
+
+def test_a_refresh_that_had_to_wait_looks_at_the_snapshots_when_its_turn_comes(store):
+    write_snapshot(store, STEEL, table="a")
+    refresh(store)
+    has_to_wait = threading.Event()
+
+    with ThreadPoolExecutor() as other:
+        with store.lock("table_rows", log=print):
+            report = other.submit(refresh, store, sources={"db"}, log=lambda _: has_to_wait.set())
+            assert has_to_wait.wait(timeout=10)
+            write_snapshot(store, STEEL, table="b")
+        assert counts(report.result()) == (2, 0, 0, 2, 0)
 
 
 def test_a_table_that_is_gone_takes_its_rows_along(store):
