@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rag_assets.models.replicas import EncoderError, Forward, Output, Replicas, fast_tokenizer
+from rag_assets.models.replicas import (
+    EncoderError,
+    Forward,
+    Output,
+    Replicas,
+    fast_tokenizer,
+    loading,
+)
 from rag_assets.models.weights import Weights
 
 if TYPE_CHECKING:
@@ -61,6 +68,7 @@ def load_openvino(
 
     Raises:
         EncoderError: OpenVINO is not installed, or cannot compute this model or precision here.
+        WeightsError: The files cannot be loaded.
     """
     if not is_installed():
         raise EncoderError(
@@ -170,12 +178,13 @@ def _export(weights: Weights, folder: Path, *, output: Output) -> None:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    model = SentenceTransformer(
-        str(weights.folder),
-        device="cpu",
-        local_files_only=True,
-        model_kwargs={"attn_implementation": "eager"},
-    )
+    with loading(weights, backend="sentence_transformers"):
+        model = SentenceTransformer(
+            str(weights.folder),
+            device="cpu",
+            local_files_only=True,
+            model_kwargs={"attn_implementation": "eager"},
+        )
     model.float().eval().requires_grad_(False)  # so that weights may be constants of the graph
     tokenizer = model.tokenizer
     ids = torch.full((2, 16), tokenizer.pad_token_id or 0) + torch.arange(1, 17)
