@@ -27,7 +27,7 @@ from rag_assets.identity import chunk_ids, fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
 
-REVISION = 7
+REVISION = 8
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 512

@@ -28,6 +28,9 @@ FILE = "tokenizer.json"
 MOST_WORDS = 250_000
 """Distinct words whose counts are kept."""
 CHARACTERS_AT_ONCE = 4_000_000
+CHARACTERS_PER_TOKEN = 16
+"""A piece of a word has at most so many characters for each token that fits: the rest of a text
+without blanks is not tokenised again for each piece."""
 PUNCTUATION = string.punctuation
 LAST_BLANK = 0x3000
 FIRST_WIDE = 0x80
@@ -108,9 +111,9 @@ class TokenCounter:
         """`word` cut by characters so that no piece has more than `most` tokens."""
         pieces = []
         while word:
-            length = len(word)
-            while length > 1 and self._length(word[:length]) > most:
-                length = max(1, min(length - 1, length * most // self._length(word[:length])))
+            length = min(len(word), most * CHARACTERS_PER_TOKEN)
+            while length > 1 and (tokens := self._length(word[:length])) > most:
+                length = max(1, min(length - 1, length * most // tokens))
             pieces.append(word[:length])
             word = word[length:]
         return pieces

@@ -171,7 +171,7 @@ class ModelEncoder:
         except ValueError as error:
             raise WeightsError(f"the model in {weights.folder}: {error}") from error
         self._known: OrderedDict[str, np.ndarray] = OrderedDict()
-        self._lock = Lock()
+        self._lock, self._computing = Lock(), Lock()
 
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
         """Passages, prefix added, ready for `embed`; may run in another thread."""
@@ -203,7 +203,11 @@ class ModelEncoder:
         return np.stack([known[text] for text in texts])
 
     def embed(self, tokenized: Tokenized, /) -> Embedded:
-        """Vectors of tokenised texts: see `Encoder`."""
+        """Vectors of tokenised texts: see `Encoder`. Threads take turns."""
+        with self._computing:
+            return self._embedded(tokenized)
+
+    def _embedded(self, tokenized: Tokenized) -> Embedded:
         failed = dict(tokenized.failed)
         windows: list[Window] = []
         vectors: list[np.ndarray] = []

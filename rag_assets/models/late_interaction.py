@@ -20,7 +20,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.models.openvino import load_openvino
 from rag_assets.models.paths import path_of
 from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
-from rag_assets.models.weights import ID_LENGTH, Weights, weights_of
+from rag_assets.models.weights import ID_LENGTH, Weights
 from rag_assets.models.windows import Window, Windows, batches_of, padded
 
 KEPT_BYTES = 256 * 2**20
@@ -29,8 +29,10 @@ BATCH_TOKENS = 1_024
 TEXTS_AT_ONCE = 128
 
 
-def load_late_interaction(model: EmbeddingModel, *, name: str, home: Path) -> "LateInteraction":
-    """The reranker called `name` over the token vectors of `model`.
+def load_late_interaction(
+    model: EmbeddingModel, *, weights: Weights, name: str, home: Path
+) -> "LateInteraction":
+    """The reranker called `name` over the token vectors of `model`, whose files are `weights`.
 
     It computes on the path that is the fastest true one here, chosen once and kept in `home`.
 
@@ -38,7 +40,6 @@ def load_late_interaction(model: EmbeddingModel, *, name: str, home: Path) -> "L
         WeightsError: There are no weights, or they are broken.
         EncoderError: The model cannot compute here.
     """
-    weights = weights_of(model, home=home)
     path = path_of(model, name=f"reranker_{name}", home=home)
     device, engine, precision = path.split("/")
     if engine == "openvino":

@@ -8,17 +8,26 @@ with it, where one request over all cores gives 1.6 and 2.8 times.
 """
 
 import json
+import logging
 import os
 import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rag_assets.models.replicas import EncoderError, Forward, Output, Replicas, fast_tokenizer
+from rag_assets.models.replicas import (
+    EncoderError,
+    Forward,
+    Output,
+    Replicas,
+    fast_tokenizer,
+    loading,
+)
 from rag_assets.models.weights import Weights
 
 if TYPE_CHECKING:
@@ -32,6 +41,8 @@ if TYPE_CHECKING:
 GRAPH, TOKENIZER, SETTINGS = "model.xml", "tokenizer.json", "export.json"
 PRECISIONS = {"fp32": "f32", "bf16": "bf16"}
 FOLDERS = {"sentence_embedding": "openvino", "token_embeddings": "openvino_tokens"}
+
+logger = logging.getLogger(__name__)
 
 
 def is_installed() -> bool:
@@ -57,6 +68,7 @@ def load_openvino(
 
     Raises:
         EncoderError: OpenVINO is not installed, or cannot compute this model or precision here.
+        WeightsError: The files cannot be loaded.
     """
     if not is_installed():
         raise EncoderError(
@@ -69,9 +81,16 @@ def load_openvino(
             _export(weights, Path(folder), output=output)
             return _compiled(Path(folder), precision=precision)
     folder = home / weights.model_id / FOLDERS[output]
-    if not folder.is_dir():
+    _export_to(weights, folder, output=output)
+    try:
+        return _compiled(folder, precision=precision)
+    except EncoderError:
+        raise
+    except Exception as error:  # tokenizers has no narrower one
+        logger.warning("the export in %s is damaged and made again: %s", folder, error)
+        rmtree(folder, ignore_errors=True)
         _export_to(weights, folder, output=output)
-    return _compiled(folder, precision=precision)
+        return _compiled(folder, precision=precision)
 
 
 def _silence() -> None:
@@ -123,15 +142,19 @@ def _request(compiled: "CompiledModel") -> Forward:
 
 
 def _export_to(weights: Weights, folder: Path, *, output: Output) -> None:
-    """Export to `folder`, which is there whole or not at all."""
+    """Export to `folder`, which is there whole or not at all, unless that was done before."""
+    from filelock import FileLock
+
+    if folder.is_dir():
+        return
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder.parent) as fresh:
-        _export(weights, Path(fresh) / folder.name, output=output)
-        try:
-            (Path(fresh) / folder.name).rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
+    fresh = folder.with_suffix(".fresh")
+    with FileLock(folder.with_suffix(".lock")):
+        if folder.is_dir():  # another process was faster
+            return
+        rmtree(fresh, ignore_errors=True)  # of a process that was killed
+        _export(weights, fresh, output=output)
+        fresh.rename(folder)
 
 
 def _pipeline(model: "SentenceTransformer", *, output: Output) -> "Callable[..., torch.Tensor]":
@@ -155,12 +178,13 @@ def _export(weights: Weights, folder: Path, *, output: Output) -> None:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    model = SentenceTransformer(
-        str(weights.folder),
-        device="cpu",
-        local_files_only=True,
-        model_kwargs={"attn_implementation": "eager"},
-    )
+    with loading(weights, backend="sentence_transformers"):
+        model = SentenceTransformer(
+            str(weights.folder),
+            device="cpu",
+            local_files_only=True,
+            model_kwargs={"attn_implementation": "eager"},
+        )
     model.float().eval().requires_grad_(False)  # so that weights may be constants of the graph
     tokenizer = model.tokenizer
     ids = torch.full((2, 16), tokenizer.pad_token_id or 0) + torch.arange(1, 17)

@@ -1,6 +1,7 @@
 """Models in PyTorch, as functions from token ids to vectors that may run side by side."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -58,10 +59,7 @@ def load_torch(
         EncoderError: There is no such device.
         WeightsError: The files cannot be loaded.
     """
-    from pickle import UnpicklingError
-
     import torch
-    from safetensors import SafetensorError
     from transformers.utils import logging
 
     if device == "cuda" and not torch.cuda.is_available():
@@ -77,8 +75,34 @@ def load_torch(
     }
     is_cuda = device == "cuda"
     names = [f"cuda:{n}" for n in range(torch.cuda.device_count())] if is_cuda else ["cpu"]
-    try:
+    with loading(weights, backend=backend):
         loaded = [load[backend](weights, name, precision) for name in names]
+    tokenizer = loaded[0][0]
+    forward = _on_cuda if is_cuda else _on_cpu
+    return Replicas(
+        forwards=[
+            forward(model, name)
+            for name, (_, model) in zip(names, loaded, strict=True)
+            for _ in range(STREAMS_PER_DEVICE if is_cuda else 1)
+        ],
+        tokenizer=fast_tokenizer(tokenizer, weights=weights),
+        pad=tokenizer.pad_token_id or 0,
+    )
+
+
+@contextmanager
+def loading(weights: Weights, *, backend: str) -> Generator[None]:
+    """Name the files that `backend` cannot load here.
+
+    Raises:
+        WeightsError: It cannot load them.
+    """
+    from pickle import UnpicklingError
+
+    from safetensors import SafetensorError
+
+    try:
+        yield
     except (
         OSError,
         ValueError,
@@ -91,17 +115,6 @@ def load_torch(
             f"the model in {weights.folder} cannot be loaded by {backend} ({error}): check "
             "models.<name>.backend, and that the folder is whole"
         ) from error
-    tokenizer = loaded[0][0]
-    forward = _on_cuda if is_cuda else _on_cpu
-    return Replicas(
-        forwards=[
-            forward(model, name)
-            for name, (_, model) in zip(names, loaded, strict=True)
-            for _ in range(STREAMS_PER_DEVICE if is_cuda else 1)
-        ],
-        tokenizer=fast_tokenizer(tokenizer, weights=weights),
-        pad=tokenizer.pad_token_id or 0,
-    )
 
 
 def fast_tokenizer(tokenizer: "PreTrainedTokenizerBase", *, weights: Weights) -> "Tokenizer":

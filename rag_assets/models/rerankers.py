@@ -18,7 +18,7 @@ import numpy as np
 from rag_assets.config import EmbeddingModel
 from rag_assets.config import Reranker as Settings
 from rag_assets.identity import fingerprint
-from rag_assets.models.late_interaction import LateInteraction, load_late_interaction
+from rag_assets.models.late_interaction import load_late_interaction
 from rag_assets.models.paths import has_bf16
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import ID_LENGTH, Weights, WeightsError, weights_of
@@ -60,7 +60,8 @@ def load_reranker(settings: Settings, *, name: str, home: Path) -> Reranker:
         RerankerError: Weights or a package are missing, or it cannot compute here.
     """
     try:
-        return _loaded(settings, name, home)
+        weights = None if settings.backend == "flashrank" else _weights(settings, home=home)
+        return _loaded(settings, weights, name, home)
     except (WeightsError, EncoderError) as error:
         raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
 
@@ -74,28 +75,24 @@ def local_weights(rerankers: Mapping[str, Settings], *, home: Path) -> dict[str,
     for name, settings in rerankers.items():
         if settings.backend != "flashrank" and Path(settings.path).expanduser().is_dir():
             with suppress(WeightsError):  # said by whoever loads them
-                weights = weights_of(
-                    _as_model(settings), home=home, with_code=settings.trust_remote_code
-                )
-                found[name] = weights.model_id
+                found[name] = _weights(settings, home=home).model_id
     return found
 
 
 @lru_cache(maxsize=2)
-def _loaded(settings: Settings, name: str, home: Path) -> Reranker:
-    if settings.backend == "late_interaction":
-        return _late_interaction(settings, name=name, home=home)
-    if settings.backend == "flashrank":
+def _loaded(settings: Settings, weights: Weights | None, name: str, home: Path) -> Reranker:
+    if weights is None:
         return FlashRank(settings, name=name, home=home)
+    if settings.backend == "late_interaction":
+        return load_late_interaction(_as_model(settings), weights=weights, name=name, home=home)
     load = SentenceTransformersReranker
     if settings.backend == "flag_embedding":
         load = FlagEmbeddingReranker
-    weights = weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
     return load(settings, weights=weights)
 
 
-def _late_interaction(settings: Settings, *, name: str, home: Path) -> LateInteraction:
-    return load_late_interaction(_as_model(settings), name=name, home=home)
+def _weights(settings: Settings, *, home: Path) -> Weights:
+    return weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
 
 
 def _as_model(settings: Settings) -> EmbeddingModel:
@@ -117,6 +114,7 @@ class SentenceTransformersReranker:
             RerankerError: The files hold no cross-encoder.
         """
         import torch
+        from safetensors import SafetensorError
         from sentence_transformers import CrossEncoder
 
         precision = _precision(settings)
@@ -131,7 +129,14 @@ class SentenceTransformersReranker:
                 activation_fn=torch.nn.Sigmoid(),
                 model_kwargs={"dtype": kinds[precision]},
             )
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            RuntimeError,
+            ImportError,
+            SafetensorError,
+        ) as error:
             raise RerankerError(_cannot_load(settings, error)) from error
         self._batch = settings.batch_size
         self.reranker_id = _identity(settings, weights=weights, precision=precision)
@@ -157,6 +162,7 @@ class FlagEmbeddingReranker:
         """
         import torch
         from FlagEmbedding import FlagReranker
+        from safetensors import SafetensorError
 
         precision = _precision(settings)
         try:
@@ -171,7 +177,14 @@ class FlagEmbeddingReranker:
             )
             if precision == "bf16" and self._model.model is not None:
                 self._model.model.to(torch.bfloat16)
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            RuntimeError,
+            ImportError,
+            SafetensorError,
+        ) as error:
             raise RerankerError(_cannot_load(settings, error)) from error
         self.reranker_id = _identity(settings, weights=weights, precision=precision)
 

@@ -20,7 +20,7 @@ PART_SECONDS = 3_600.0
 ENCODERS = Path(".cache/rag_assets/encoders")
 """Below the home folder: what a machine without the state derives from weights."""
 
-_loading, _computing = Lock(), Lock()
+_loading = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,7 @@ def embed_with(encoder: Encoder, texts: Sequence[str]) -> bytes:
     """Embed `texts`; while the model computes those of one call, another call may tokenise."""
     started = time.monotonic()
     tokenized = encoder.tokenize(texts)
-    with _computing:
-        embedded = encoder.embed(tokenized)
+    embedded = encoder.embed(tokenized)
     return _packed(embedded, seconds=time.monotonic() - started)
 
 

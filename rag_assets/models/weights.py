@@ -231,10 +231,13 @@ def _settings_files(folder: Path) -> Iterator[Path]:
 
 def _modules(folder: Path) -> list[Path]:
     """The folders of a sentence-transformers pipeline, in order; the folder alone without one."""
-    if not (folder / "modules.json").is_file():
+    file = folder / "modules.json"
+    if not file.is_file():
         return [folder]
-    entries = json.loads((folder / "modules.json").read_text("utf-8"))
-    return [folder / entry["path"] for entry in entries]
+    try:
+        return [folder / entry["path"] for entry in json.loads(file.read_text("utf-8"))]
+    except (ValueError, KeyError, TypeError) as error:
+        raise WeightsError(f"{file} lists no modules ({error!r}): copy the model again") from error
 
 
 def _dimension(folder: Path, settings: Mapping[str, object]) -> int:

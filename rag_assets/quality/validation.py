@@ -139,15 +139,16 @@ def _outcome(
     if "unexpected_count" not in found:
         observed = shortened(found.get("observed_value"))
         return Outcome(passed=bool(entry.success), observed=observed, measured=rows)
+    values = [{"value": value} for value in found.get("partial_unexpected_list", ())]
     examples: list[Example] = [
         {name: shortened(value) for name, value in example.items()}
-        for example in found.get("partial_unexpected_index_list", ())
+        for example in found.get("partial_unexpected_index_list", values)
         if isinstance(example, Mapping)
     ]
     return Outcome(
         passed=bool(entry.success),
         unexpected=int(found["unexpected_count"]),
-        measured=int(found["element_count"]),
+        measured=int(found.get("element_count", rows)),
         examples=examples[:EXAMPLES_SHOWN],
     )
 

@@ -12,7 +12,7 @@ writes meanwhile. Models are loaded at the first query that needs them.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Self, overload
 
 import pyarrow as pa
@@ -40,6 +40,7 @@ SHOWN_COLUMNS = ("domain", "source", "uri", "title", "section", "table", "row_ke
 """Columns that a hit takes over from its unit as they are."""
 MARKS = ("type", "language", "image", "fields")
 """Columns of what a unit shows, which the tables of an earlier release lack."""
+RERANKERS_KEPT = 2
 
 
 class EmptyQueryError(ValueError):
@@ -193,7 +194,7 @@ class Index:
         self._tables = {JOINT: self._units_of(joint)}
         self._domains = domains
         self._load_encoder = load_encoder
-        self._load_reranker = load_reranker
+        self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
         self._cache = cache
 
     def search(

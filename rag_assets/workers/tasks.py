@@ -85,7 +85,8 @@ def failure_of(error: BaseException) -> Failed:
     if isinstance(error, MemoryError):
         return Failed("memory", "ran out of memory", name)
     kind = "system" if isinstance(error, (OSError, ImportError)) else "error"
-    return Failed(kind, str(error)[:2_000], name)
+    reason = str(error)[:2_000].encode("utf-8", "replace").decode()  # tables hold text alone
+    return Failed(kind, reason, name)
 
 
 def _function(name: str) -> Callable[..., Json | bytes]:

@@ -32,6 +32,8 @@ def parse(path, pages):
         raise ParseError("is refused")
     if "stumble" in words:
         raise KeyError("nonsense")
+    if "mumble" in words:
+        raise ParseError("names the font Caf\udce9")  # bytes of the file that are no text
     if "call" in words:
         socket.getaddrinfo("localhost", 80)
     return [element for element in elements if not element["text"].startswith("blind")]

@@ -171,6 +171,21 @@ def test_a_chunk_is_as_long_as_the_limit_allows():
         assert 0 < counter.count(shared) - counter.special <= 10
 
 
+@pytest.mark.parametrize("tokenizer", sorted(COUNTERS))
+def test_the_cost_of_a_text_without_blanks_grows_with_its_length(tokenizer, monkeypatch):
+    count, looked_at = TokenCounter._length, []
+
+    def counted(self, word):
+        looked_at.append(len(word))
+        return count(self, word)
+
+    monkeypatch.setattr(TokenCounter, "_length", counted)
+    text = "焊接接头的疲劳强度取决于焊缝的几何形状。" * 500
+    chunks = cut([block(0, text)], size=128, counter=COUNTERS[tokenizer]())
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert sum(looked_at) < 100 * len(text)
+
+
 def test_without_overlap_chunks_share_nothing():
     text = "one two three four five six seven eight nine ten " * 10
     chunks = cut([block(0, text.strip())], size=16, overlap=0)

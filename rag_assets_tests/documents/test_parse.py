@@ -287,6 +287,14 @@ def test_what_a_parser_says_of_a_file_waits_until_the_file_changes(project, stan
     assert texts(project, "a.pdf") == ["better"]
 
 
+def test_a_reason_that_is_no_text_is_kept_as_far_as_it_is(project, stand_in):
+    pdf(project.folder / "a.pdf", ["<p>mumble</p>"])
+    pdf(project.folder / "b.pdf", ["<p>fine</p>"])
+    project.list_files()
+    assert reasons(project.parse())["a.pdf"].reason == "a.pdf: page 1: names the font Caf?"
+    assert texts(project, "b.pdf") == ["fine"]
+
+
 def test_a_document_that_fails_after_an_edit_leaves_no_old_elements(project):
     pdf(project.folder / "a.pdf", ["<p>old</p>"])
     project.list_files()

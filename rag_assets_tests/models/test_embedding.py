@@ -1,4 +1,6 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -172,6 +174,26 @@ def test_several_devices_share_the_batches(minilm, monkeypatch):
     assert used == {"first", "second"}
 
 
+def test_threads_take_turns_on_a_device(minilm, monkeypatch):
+    """OpenVINO refuses a request that is busy, as it would a text that cannot be computed."""
+    [model], busy = minilm._replicas.forwards, Lock()
+
+    def forward(ids, mask):
+        if not busy.acquire(blocking=False):
+            raise RuntimeError("Infer Request is busy")
+        try:
+            return model(ids, mask)
+        finally:
+            busy.release()
+
+    compute_with(minilm, monkeypatch, forward)
+    with ThreadPoolExecutor(3) as threads:
+        passages = [threads.submit(minilm.embed_passages, TEXTS * 8) for _ in range(2)]
+        queries = threads.submit(minilm.embed_queries, [f"query {n}" for n in range(40)])
+        assert queries.result().shape == (40, 384)
+        assert [found.result().failed for found in passages] == [{}, {}]
+
+
 @pytest.mark.parametrize("devices", [1, 2])
 def test_batches_become_as_small_as_the_memory_allows(minilm, monkeypatch, devices):
     """A device without memory for more than 100 padded tokens, as CUDA says it."""
@@ -221,11 +243,12 @@ def test_an_index_built_on_a_gpu_is_not_silently_computed_on_a_cpu():
         load_encoder(MINILM, path="cuda/torch/fp16")
 
 
-def test_broken_weights_name_the_folder(tmp_path):
+@pytest.mark.parametrize("path", ["cpu/torch/fp32", "cpu/openvino/fp32"])
+def test_broken_weights_name_the_folder(tmp_path, path):
     folder = save_tiny_model(tmp_path / "broken")
     (folder / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(WeightsError, match=r"broken cannot be loaded by sentence_transformers"):
-        load_encoder(EmbeddingModel(path=str(folder)), path="cpu/torch/fp32")
+        load_encoder(EmbeddingModel(path=str(folder)), path=path)
 
 
 def test_flag_embedding_gives_the_normalised_first_token(tmp_path):

@@ -104,6 +104,40 @@ def test_an_export_is_made_once_and_needs_no_torch_afterwards(home):
     assert graph.stat().st_mtime_ns == written
 
 
+KILLED = """
+import os, sys
+from pathlib import Path
+sys.modules["openvino_telemetry"] = None
+import openvino
+from rag_assets.config import EmbeddingModel
+from rag_assets.models.embedding import load_encoder
+
+save = openvino.save_model
+openvino.save_model = lambda *given, **named: os._exit(save(*given, **named) or 9)
+load_encoder(EmbeddingModel(path=sys.argv[1]), path=sys.argv[2], home=Path(sys.argv[3]))
+"""
+
+
+def test_an_export_that_was_killed_is_made_again_and_leaves_nothing(tmp_path):
+    folder, home = save_tiny_model(tmp_path / "tiny"), tmp_path / "home"
+    done = subprocess.run([sys.executable, "-c", KILLED, folder, OPENVINO, home], check=False)
+    assert done.returncode == 9
+    weights = weights_of(EmbeddingModel(path=str(folder)))
+    openvino.load_openvino(weights, precision="fp32", home=home)
+    assert [found.parent.name for found in home.rglob("model.bin")] == ["openvino"]
+
+
+@pytest.mark.parametrize("file", [openvino.TOKENIZER, openvino.SETTINGS, "model.bin"])
+def test_a_damaged_export_is_made_again(tmp_path, file):
+    weights = weights_of(EmbeddingModel(path=str(save_tiny_model(tmp_path / "tiny"))))
+    openvino.load_openvino(weights, precision="fp32", home=tmp_path)
+    [exported] = tmp_path.glob("*/openvino")
+    sound = (exported / file).read_bytes()
+    (exported / file).write_bytes(sound[: len(sound) // 2])
+    openvino.load_openvino(weights, precision="fp32", home=tmp_path)
+    assert (exported / file).read_bytes() == sound
+
+
 def test_a_path_that_is_not_true_to_fp32_is_refused(monkeypatch, without_bf16, home, caplog):
     monkeypatch.setattr(
         paths, "fidelity", lambda ours, _: 0.9 if "openvino" in ours.encoder_id else 1.0

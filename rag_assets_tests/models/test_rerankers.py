@@ -196,6 +196,24 @@ def test_a_folder_with_code_is_known_by_its_weights_and_its_code(tmp_path, backe
     assert len({plain, with_code, identity("other weights")}) == 3
 
 
+@pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
+def test_broken_weights_name_the_reranker(tmp_path, backend):
+    folder = save_tiny_cross_encoder(tmp_path / "broken")
+    (folder / "model.safetensors").write_bytes(b"not weights")
+    settings = Reranker(backend=backend, path=str(folder))
+    with pytest.raises(RerankerError, match=r"broken cannot be loaded by .* as a cross-encoder"):
+        load_reranker(settings, name="mine", home=tmp_path)
+
+
+@pytest.mark.parametrize("backend", ["sentence_transformers", "late_interaction"])
+def test_weights_that_took_the_place_of_others_are_loaded(tmp_path, backend):
+    settings = Reranker(backend=backend, path=str(tmp_path / "model"), precision="fp32")
+    save_tiny_cross_encoder(tmp_path / "model")
+    before = load_reranker(settings, name="mine", home=tmp_path)
+    save_tiny_cross_encoder(tmp_path / "model", seed=1)
+    assert load_reranker(settings, name="mine", home=tmp_path).reranker_id != before.reranker_id
+
+
 def test_what_is_no_reranker_is_refused_with_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for settings, said in (

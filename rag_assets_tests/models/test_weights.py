@@ -129,6 +129,14 @@ def test_a_folder_without_its_large_files_is_a_clear_error(tiny, tmp_path):
         weights_of(EmbeddingModel(path=str(copy)))
 
 
+@pytest.mark.parametrize("content", ["[{", '[{"idx": 0}]', '{"path": ""}'])
+def test_a_damaged_list_of_modules_is_a_clear_error(tiny, tmp_path, content):
+    copy = shutil.copytree(tiny, tmp_path / "copy")
+    (copy / "modules.json").write_text(content, "utf-8")
+    with pytest.raises(WeightsError, match=r"modules.json lists no modules.*copy the model again"):
+        weights_of(EmbeddingModel(path=str(copy)))
+
+
 def test_an_absent_hub_model_fails_fast_when_offline(hub, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     started = time.monotonic()

@@ -58,6 +58,14 @@ def test_columns_are_judged_value_by_value_with_examples_that_name_the_row():
     assert outcome.examples == [{"tokens": 300, "id": "b"}]
 
 
+def test_values_that_stand_in_no_row_are_examples_themselves():
+    (outcome,) = judge(declared("ExpectColumnDistinctValuesToBeInSet", "tokens", value_set=[5]))
+
+    assert not outcome.passed
+    assert (outcome.unexpected, outcome.measured) == (1, 3)
+    assert outcome.examples == [{"value": 300}]
+
+
 def test_long_values_are_shortened_in_examples():
     (outcome,) = judge(declared("ExpectColumnValueLengthsToBeBetween", "text", max_value=10))
 
