@@ -32,9 +32,8 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 _CONTROLS = bytes({*range(32), 0x7F} - set(b"\t\n"))
-_LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-)
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+_LIGATURE = re.compile("[ﬀ-ﬆ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,8 @@ def clean(text: str) -> str:
     if lines.isascii():
         return lines.encode().translate(None, _CONTROLS).decode().strip()
     printable = _UNPRINTABLE.sub("", lines)
-    return unicodedata.normalize("NFC", printable.translate(_LIGATURES)).strip()
+    spelled = _LIGATURE.sub(lambda found: _LIGATURES[found[0]], printable)
+    return unicodedata.normalize("NFC", spelled).strip()
 
 
 def prose_of(lines: Iterable[str]) -> str:

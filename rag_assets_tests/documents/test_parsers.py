@@ -5,6 +5,7 @@ from base64 import b64encode
 from functools import cache
 from importlib.metadata import PackageNotFoundError
 from io import BytesIO
+from time import process_time
 from types import SimpleNamespace
 
 import pytest
@@ -24,7 +25,7 @@ from rag_assets.documents.parsers import (
 )
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
-from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
+from rag_assets.documents.parsers.media_types import DOCX, MARKDOWN, PDF, PLAIN
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.parsers.tables import Word
@@ -130,6 +131,32 @@ def test_tags_in_a_markdown_heading_are_no_words(tmp_path):
 def test_an_indented_list_keeps_its_depth(tmp_path):
     (found,) = markdown(tmp_path, "  - one\n  - two\n    - three\n")
     assert found.text == "- one\n- two\n  - three"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "problem"),
+    [
+        ("| Note |\n|---|\n| Wear gloves. |", "text", "2 x 1 cells"),
+        ("| Steel | MPa |\n|---|---|", "text", "1 x 2 cells"),
+        ("| a | | | |\n|---|---|---|---|\n| | | | |", "text", "1 of 8 cells are filled"),
+        ("| a | |\n|---|---|\n| b | |\n| c | |\n| d | e |", "table", "1 of 4 fill two cells"),
+    ],
+)
+def test_a_markdown_table_is_held_against_what_makes_a_table(tmp_path, source, kind, problem):
+    (found,) = markdown(tmp_path, source)
+    assert (found.type, found.text) == (kind, source)
+    assert problem in found.problem
+
+
+def test_the_time_that_markdown_takes_grows_with_its_size_alone():
+    def seconds(blocks):
+        source = b"# Heading\n\nA paragraph.\n\n" * blocks
+        started = process_time()
+        assert sum(1 for _ in text.elements(source, MARKDOWN)) == 2 * blocks
+        return process_time() - started
+
+    seconds(100)
+    assert seconds(8_000) < 16 * seconds(1_000)
 
 
 def test_a_broken_byte_spoils_itself_alone(tmp_path):

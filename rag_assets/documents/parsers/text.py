@@ -8,9 +8,10 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.elements import Element, clean, cleaned_cells, to_json
+from rag_assets.documents.elements import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
+from rag_assets.documents.parsers.tables import table_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
-    revision=3,
+    revision=4,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
@@ -87,31 +88,36 @@ def _paragraphs(source: str) -> Iterator[Element]:
 
 
 def _markdown(source: str) -> Iterator[Element]:
-    from markdown_it import MarkdownIt
-
     if front_matter := _FRONT_MATTER.match(source):
         yield Element(type="text", text=clean(front_matter.group(1)))
         source = source[front_matter.end() :]
     lines = source.split("\n")
-    # what stands inside a paragraph is kept as it is written: reading it would cost most
-    # and the targets of links and footnotes are kept where they stand
-    reader = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
-    tokens = reader.parse(source)
-    for position, token in enumerate(tokens):
-        if token.level == 0 and token.map and token.nesting >= 0:
-            yield _block(token, tokens[position + 1 :], lines[slice(*token.map)])
+    tokens = _block_reader().parse(source)
+    for block in _blocks(tokens):
+        yield _element(block, lines)
 
 
-def _block(token: "Token", following: "Sequence[Token]", lines: Sequence[str]) -> Element:
+def _blocks(tokens: "Sequence[Token]") -> "Iterator[Sequence[Token]]":
+    """The tokens of each block that lies in no other one."""
+    start = 0
+    for end, token in enumerate(tokens, 1):
+        if token.level == 0 and token.nesting <= 0:
+            yield tokens[start:end]
+            start = end
+
+
+def _element(block: "Sequence[Token]", lines: Sequence[str]) -> Element:
     """One block; inside a list or a quotation, whatever it holds stays as it is written."""
+    token = block[0]
     kind = _TYPES.get(token.type, "text")
-    source = clean(dedent("\n".join(lines)))
     if kind == "heading":
-        return Element(type=kind, text=_plain(following[0].content), level=int(token.tag[1:]))
+        return Element(type=kind, text=_plain(block[1].content), level=int(token.tag[1:]))
     if kind == "code":
         return Element(type=kind, text=clean(token.content))
+    first, end = token.map or (0, 0)
+    source = clean(dedent("\n".join(lines[first:end])))
     if kind == "table":
-        return Element(type=kind, text=source, cells=cleaned_cells(_rows(following)))
+        return table_of(_rows(block), text=source, markdown=source)
     if token.type == "html_block":
         return Element(type=kind, text=clean(_COMMENT.sub("", source)))
     if token.type == "hr":
@@ -133,6 +139,17 @@ def _plain(heading: str) -> str:
 
 
 @cache
+def _block_reader() -> "MarkdownIt":
+    """Leaves what stands inside a paragraph as it is written: reading it would cost most.
+
+    So the targets of links and footnotes are kept where they stand.
+    """
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
+
+
+@cache
 def _inline_reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
@@ -140,7 +157,7 @@ def _inline_reader() -> "MarkdownIt":
 
 
 def _rows(tokens: "Sequence[Token]") -> Iterator[list[str]]:
-    """Cells of the table that `tokens` continue."""
+    """Cells of a table."""
     row: list[str] = []
     for token in tokens:
         if token.type == "tr_open":
@@ -149,5 +166,3 @@ def _rows(tokens: "Sequence[Token]") -> Iterator[list[str]]:
             row.append(token.content)
         elif token.type == "tr_close":
             yield row
-        elif token.type == "table_close":
-            return
