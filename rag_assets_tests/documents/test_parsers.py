@@ -165,7 +165,9 @@ def test_a_broken_byte_spoils_itself_alone(tmp_path):
     assert [element.text for element in read(text, path)] == ["Hållfasthet vid \ufffd och värme"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
+)
 def test_text_is_read_in_the_usual_encodings(tmp_path, encoding):
     path = tmp_path / "file.txt"
     path.write_bytes("Hållfasthet vid 20 °C\r\n\r\nAndra stycket\r\n".encode(encoding))

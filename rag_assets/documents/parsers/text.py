@@ -1,6 +1,5 @@
 """Markdown and plain text: blocks of the source as they stand."""
 
-import codecs
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -12,6 +11,7 @@ from rag_assets.documents.elements import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.documents.parsers.tables import table_of
+from rag_assets.encodings import HEAD, utf16_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def elements(content: bytes, media_type: str) -> Iterator[Element]:
 
 
 def _decoded(content: bytes) -> str:
-    """Text in UTF-8, in UTF-16 with a byte order mark, or in a Western single-byte encoding."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = content.decode("utf-16", "replace")
+    """Text in UTF-8, in UTF-16, or in a Western single-byte encoding."""
+    if utf16 := utf16_of(content[:HEAD]):
+        text = content.decode(utf16, "replace")
     else:
         try:
             text = content.decode("utf-8-sig")
