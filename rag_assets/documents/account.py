@@ -68,8 +68,12 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
     for element in elements:
         if element.page is not None:
             by_page[element.page] += letters_of(element.text)
-    tables = [element for element in elements if element.type == "table" or element.problem]
     figures = [element for element in elements if element.type == "figure"]
+    tables = [
+        element
+        for element in elements
+        if element.type == "table" or (element.problem and element.type != "figure")
+    ]
     whole = "\n".join(element.text for element in elements)
     read = account.engines.keys() if account.engines else range(1, account.pages + 1)
     scanned = set(account.scanned)
@@ -86,7 +90,9 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
         tables=len(tables),
         sound_tables=sum(not table.problem for table in tables),
         figures=len(figures),
-        kept_figures=sum(bool(figure.text or figure.image) for figure in figures),
+        kept_figures=sum(
+            bool(figure.text or figure.image) and not figure.problem for figure in figures
+        ),
     )
 
 

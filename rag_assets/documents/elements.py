@@ -89,10 +89,13 @@ class Element:
     """Cells of a table that reach over several rows or columns."""
     image: Image | None = None
     """Picture of a figure, or of a formula that the parser cannot write as LaTeX."""
+    link: str | None = None
+    """Where the picture of a figure lies, relative to its document, or its `data:`, until it is
+    read."""
     confidence: float | None = None
     """Of the text recognition, 0 to 1; None for text that the file itself holds."""
     problem: str | None = None
-    """Why a table is not taken for a sound one; its text is kept."""
+    """Why a table is not taken for a sound one, or a figure has no picture; its text is kept."""
 
 
 _NAMES = tuple(item.name for item in fields(Element))
@@ -151,6 +154,18 @@ def to_json(elements: Iterable[Element]) -> list[Json]:
 def from_json(values: Json | bytes) -> list[Element]:
     """The elements behind `to_json`."""
     return _validator().validate_python(values)
+
+
+def image_from_json(value: Json | bytes) -> Image:
+    """A picture as it came from a worker."""
+    return _image_validator().validate_python(value)
+
+
+@cache
+def _image_validator() -> "TypeAdapter[Image]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Image)
 
 
 @cache

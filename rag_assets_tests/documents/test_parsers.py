@@ -133,6 +133,53 @@ def test_an_indented_list_keeps_its_depth(tmp_path):
     assert found.text == "- one\n- two\n  - three"
 
 
+def figures(elements):
+    return [(figure.text, figure.link) for figure in of(elements, "figure")]
+
+
+@pytest.mark.parametrize(
+    ("source", "kept", "shown"),
+    [
+        ("![A crack](figures/a%20b.png)", None, [("A crack", "figures/a b.png")]),
+        ('See ![A](a.png) and\n![B](../b.png "t").', "all", [("A", "a.png"), ("B", "../b.png")]),
+        (
+            "![A](a.png) ![B][plot]\n\n[plot]: b.png",
+            "[plot]: b.png",
+            [("A", "a.png"), ("B", "b.png")],
+        ),
+        ("- one\n\n  ![A](a.png)\n- two", "all", [("A", "a.png")]),
+        ("> ![A](a.png)", "all", [("A", "a.png")]),
+        ("| a | b |\n|---|---|\n| ![A](a.png) | 2 |", "all", [("A", "a.png")]),
+        ("<p align=center>\n<IMG alt='A' src='a.png'>\n</p>", "all", [("A", "a.png")]),
+        ("Text <img src=a.png> goes on.", "all", [("", "a.png")]),
+        ("[![A](a.png)](https://example.com)", "all", [("A", "a.png")]),
+        ("![A](https://example.com/a.png)", "all", []),
+        ("![A](//host/a.png) ![B](/b.png) ![C](#c)", "all", []),
+        ("`![A](a.png)` is how it is written", "all", []),
+        ("    ![A](a.png)", "![A](a.png)", []),
+        ("![A](a.png) ![B](https://example.com/b.png)", "all", [("A", "a.png")]),
+    ],
+)
+def test_pictures_beside_a_markdown_file_are_figures(tmp_path, source, kept, shown):
+    elements = markdown(tmp_path, source)
+    assert figures(elements) == shown
+    texts = [element.text for element in elements if element.type != "figure"]
+    assert texts == ([] if kept is None else [source if kept == "all" else kept])
+
+
+def test_a_picture_inside_markdown_is_a_figure_and_no_text(tmp_path):
+    link = "data:image/png;base64,iVBORw0KGgo="
+    source = f"Before ![A]({link}) after.\n\n![B][b]\n\n[b]: <{link}>"
+    elements = markdown(tmp_path, source)
+    assert [(element.type, element.text) for element in elements] == [
+        ("text", "Before ![A](data:image/png) after."),
+        ("figure", "A"),
+        ("figure", "B"),
+        ("text", "[b]: <data:image/png>"),
+    ]
+    assert figures(elements) == [("A", link), ("B", link)]
+
+
 @pytest.mark.parametrize(
     ("source", "kind", "problem"),
     [

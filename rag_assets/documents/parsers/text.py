@@ -1,11 +1,19 @@
-"""Markdown and plain text: blocks of the source as they stand."""
+"""Markdown and plain text: blocks of the source as they stand.
+
+A picture that Markdown shows from beside it, or holds, is a figure after its block; a paragraph of
+such pictures alone is them. What lies at another place is left as it is written.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from typing_extensions import override
 
 from rag_assets.documents.elements import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
@@ -17,6 +25,7 @@ from rag_assets.workers import Json
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from markdown_it.utils import EnvType
 
 PARSER = Parser(
     name="text",
@@ -35,6 +44,10 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 REPLACED = "\ufffd"
 """What stands for a byte that is not of the encoding."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+_PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
+_PAYLOAD = re.compile(r"(data:image/[\w.+-]+)(?:;[\w=.-]+)*,[\w+/=%-]+")
+"""A picture inside the text, which no reader can read as text."""
 
 _TYPES = {
     "heading_open": "heading",
@@ -55,7 +68,8 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - text ha
 def elements(content: bytes, media_type: str) -> Iterator[Element]:
     """Elements of a file: see the package's docstring."""
     blocks = _markdown if media_type == MARKDOWN else _paragraphs
-    return (element for element in blocks(_decoded(content)) if element.text)
+    found = blocks(_decoded(content))
+    return (element for element in found if element.text or element.link)
 
 
 def _decoded(content: bytes) -> str:
@@ -92,9 +106,18 @@ def _markdown(source: str) -> Iterator[Element]:
         yield Element(type="text", text=clean(front_matter.group(1)))
         source = source[front_matter.end() :]
     lines = source.split("\n")
-    tokens = _block_reader().parse(source)
-    for block in _blocks(tokens):
-        yield _element(block, lines)
+    blocks = _blocks(_block_reader().parse(source))
+    if not _PICTURE.search(source):
+        yield from (_element(block, lines) for block in blocks)
+        return
+    targets: EnvType = {}
+    _target_reader().parse(source, targets)
+    for block in blocks:
+        shown = list(_shown(block, targets))
+        figures = [figure for target, alt in shown if (figure := _figure(target, alt))]
+        if not (figures and len(figures) == len(shown) and _is_of_pictures(block, targets)):
+            yield _element(block, lines)
+        yield from figures
 
 
 def _blocks(tokens: "Sequence[Token]") -> "Iterator[Sequence[Token]]":
@@ -115,7 +138,7 @@ def _element(block: "Sequence[Token]", lines: Sequence[str]) -> Element:
     if kind == "code":
         return Element(type=kind, text=clean(token.content))
     first, end = token.map or (0, 0)
-    source = clean(dedent("\n".join(lines[first:end])))
+    source = _PAYLOAD.sub(r"\1", clean(dedent("\n".join(lines[first:end]))))
     if kind == "table":
         return table_of(_rows(block), text=source, markdown=source)
     if token.type == "html_block":
@@ -154,6 +177,77 @@ def _inline_reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark")
+
+
+@cache
+def _target_reader() -> "MarkdownIt":
+    """Finds the targets that are named apart from where they are shown: `[plot]: plot.png`."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+def _shown(block: "Sequence[Token]", targets: "EnvType") -> Iterator[tuple[str, str]]:
+    """Target and alternative text of each picture that a block shows."""
+    for token in block:
+        if token.type == "html_block":
+            yield from _Tags.pictures(token.content)
+        elif token.type == "inline" and _PICTURE.search(token.content):
+            for child in _children(token, targets):
+                if child.type == "image":
+                    yield str(child.attrs["src"]), child.content
+                elif child.type == "html_inline":
+                    yield from _Tags.pictures(child.content)
+
+
+def _is_of_pictures(block: "Sequence[Token]", targets: "EnvType") -> bool:
+    """Whether a block is a paragraph that holds nothing but pictures."""
+    return block[0].type == "paragraph_open" and all(
+        child.type in ("image", "softbreak", "hardbreak")
+        or (child.type == "html_inline" and bool(list(_Tags.pictures(child.content))))
+        or (not child.content.strip() and child.type == "text")
+        for child in _children(block[1], targets)
+    )
+
+
+def _children(inline: "Token", targets: "EnvType") -> "Sequence[Token]":
+    (read,) = _inline_reader().parseInline(inline.content, targets)
+    return read.children or ()
+
+
+def _figure(target: str, alt: str) -> Element | None:
+    """The figure of a picture that the file holds, or that lies beside it; None for others."""
+    caption = " ".join(clean(alt).split())
+    if target.startswith("data:"):
+        return Element(type="figure", text=caption, link=target)
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return None
+    if parts.scheme or parts.netloc or not parts.path or parts.path.startswith("/"):
+        return None
+    return Element(type="figure", text=caption, link=unquote(parts.path))
+
+
+class _Tags(HTMLParser):
+    """Collects the pictures of a piece of HTML."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+
+    @classmethod
+    def pictures(cls, html: str) -> list[tuple[str, str]]:
+        """Target and alternative text of each."""
+        tags = cls()
+        tags.feed(_COMMENT.sub("", html))
+        return tags.found
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        held = dict(attrs)
+        if tag == "img" and (target := (held.get("src") or "").strip()):
+            self.found.append((target, held.get("alt") or ""))
 
 
 def _rows(tokens: "Sequence[Token]") -> Iterator[list[str]]:
