@@ -499,6 +499,29 @@ def test_pictures_and_wide_cells_of_a_docx_are_kept(tmp_path, square):
     assert found.spans == ((0, 0, 1, 2),)
 
 
+def test_captions_of_a_docx_are_captions(tmp_path, square):
+    import docx
+
+    document = docx.Document()
+    document.add_paragraph("Table 1: Steels", style="Caption")
+    document.add_table(2, 2).cell(0, 0).text = "S355"
+    document.add_paragraph("Body.")
+    document.add_picture(square)
+    caption = document.add_paragraph("Figure 1: A ", style="Caption")
+    caption.add_run("crack").italic = True
+    document.add_paragraph("Figure 1 shows a crack.")
+    document.save(tmp_path / "file.docx")
+    elements = read(office, tmp_path / "file.docx")
+    assert [(element.type, element.text) for element in elements if not element.cells] == [
+        ("caption", "Table 1: Steels"),
+        ("text", "S355"),
+        ("text", "Body."),
+        ("figure", ""),
+        ("caption", "Figure 1: A crack"),
+        ("text", "Figure 1 shows a crack."),
+    ]
+
+
 def test_tables_and_pictures_in_a_cell_of_a_docx_follow_the_table(tmp_path, square):
     import docx
 
