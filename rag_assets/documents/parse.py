@@ -36,7 +36,7 @@ from rag_assets.keys import KeyIndex
 from rag_assets.places import remove_folder
 from rag_assets.store import Store, is_one_of, parts_of
 
-REVISION = 2
+REVISION = 3
 """Raised when the same output of a parser gives other elements than before."""
 
 DOCUMENTS_A_BATCH = 512

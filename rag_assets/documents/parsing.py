@@ -23,7 +23,7 @@ from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
-from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection
+from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
 from rag_assets.documents.sections import with_sections
 from rag_assets.executors import Executor
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
@@ -103,6 +103,8 @@ class _Range:
     length: int
     problems: tuple[Problem, ...] = ()
     """Why those before in the chain did not."""
+    figures: tuple[Element, ...] = ()
+    """What they found of it, without its words."""
 
     @property
     def parser(self) -> Parser:
@@ -412,12 +414,15 @@ class Parsing:
             found.setdefault(element.page or part.pages[0], []).append(element)
         for page, held in found.items():
             letters = opened.account.letters[page - 1] if opened.account.letters else 0
-            if not held and letters >= FEWEST_LETTERS and part.parser is not self._chain.ocr:
+            is_seen = any(letters_of(element.text) for element in held)
+            if not is_seen and letters >= FEWEST_LETTERS and part.parser is not self._chain.ocr:
                 reason = f"the parser {part.parser.name} found none of its {letters:,} letters"
-                missed = replace(part, pages=[page], length=1)
+                figures = part.figures or tuple(item for item in held if item.type == "figure")
+                missed = replace(part, pages=[page], length=1, figures=figures)
                 self._pass_on(missed, (*part.problems, Problem(reason, "input")))
                 continue
-            opened.parts[page] = held
+            has_figures = any(element.type == "figure" for element in held)
+            opened.parts[page] = held if has_figures else [*held, *part.figures]
             opened.account.engines[page] = part.parser.name
             if part.problems:
                 opened.account.replaced[page] = _joined(part.problems).reason
@@ -443,7 +448,9 @@ class Parsing:
         if len(part.chain) > 1:
             self._add_first(replace(part, chain=part.chain[1:], problems=problems))
             return
-        part.opened.failed |= dict.fromkeys(part.pages or (), _joined(problems))
+        for page in part.pages or ():
+            part.opened.failed[page] = _joined(problems)
+            part.opened.parts[page] = list(part.figures)
 
     def _finish(self, opened: _Open) -> Parsed:
         opened.path.unlink(missing_ok=True)
