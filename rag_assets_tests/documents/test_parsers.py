@@ -590,6 +590,29 @@ def test_what_is_set_above_or_below_the_line_stays_with_its_word(tmp_path):
     assert found.cells[1] == ("S355", "10^-3")
 
 
+def test_exponents_of_headings_and_slides_are_kept(tmp_path):
+    import docx
+    import pptx
+
+    page = tmp_path / "file.html"
+    page.write_text("<h1>10<sup>3</sup> cycles of CO<sub>2</sub></h1><p>Text.</p>")
+    document = docx.Document()
+    heading = document.add_heading("10", 1)
+    heading.add_run("-3").font.superscript = True
+    heading.add_run(" mm")
+    document.save(tmp_path / "file.docx")
+    slides = pptx.Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[1])
+    for shape in (slide.shapes.title, slide.placeholders[1]):
+        shape.text_frame.text = "10"
+        run = shape.text_frame.paragraphs[0].add_run()
+        run.text, run.font._element.attrib["baseline"] = "6", "30000"
+    slides.save(tmp_path / "file.pptx")
+    assert read(office, page)[0].text == "10^3 cycles of CO2"
+    assert read(office, tmp_path / "file.docx")[0].text == "10^-3 mm"
+    assert [item.text for item in read(office, tmp_path / "file.pptx")] == ["10^6", "- 10^6"]
+
+
 def test_a_chart_is_a_table_and_a_picture_on_a_slide_a_figure(tmp_path, square):
     import pptx
     from pptx.chart.data import CategoryChartData

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="office",
-    revision=4,
+    revision=5,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
@@ -94,16 +94,28 @@ def _letters(text: str) -> str:
 def _converter() -> "DocumentConverter":
     from docling.datamodel.backend_options import HTMLBackendOptions
     from docling.datamodel.base_models import InputFormat
-    from docling.document_converter import DocumentConverter, HTMLFormatOption
+    from docling.document_converter import (
+        DocumentConverter,
+        HTMLFormatOption,
+        PowerpointFormatOption,
+        WordFormatOption,
+    )
+
+    from rag_assets.documents.parsers.docling_scripts import Docx, Html, Pptx
 
     logging.getLogger("docling").setLevel(logging.ERROR)
     # pictures inside the page are read; those that it links to need enable_*_fetch as well
     html = HTMLFormatOption(
-        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=True)
+        backend=Html,
+        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=True),
     )
     return DocumentConverter(
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
-        format_options={InputFormat.HTML: html},
+        format_options={
+            InputFormat.DOCX: WordFormatOption(backend=Docx),
+            InputFormat.PPTX: PowerpointFormatOption(backend=Pptx),
+            InputFormat.HTML: html,
+        },
     )
 
 
