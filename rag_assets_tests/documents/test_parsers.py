@@ -644,6 +644,16 @@ def test_a_picture_inside_a_web_page_is_kept(tmp_path, square):
     assert (figure.text, figure.image.width) == ("red", 40)
 
 
+def test_the_footer_of_a_web_page_stays_below_it(tmp_path):
+    page = tmp_path / "file.html"
+    page.write_text("<h1>Title</h1><p>Body.</p><footer>Below</footer>")
+    assert [(element.type, element.text) for element in read(office, page)] == [
+        ("title", "Title"),
+        ("text", "Body."),
+        ("page_footer", "Below"),
+    ]
+
+
 def test_html_has_structure_and_fetches_nothing(tmp_path):
     path = tmp_path / "file.html"
     path.write_text(

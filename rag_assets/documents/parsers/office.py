@@ -189,7 +189,7 @@ class _Reader:
         """What stands beside the text: the header or footer of all pages, or a footnote."""
         if getattr(item, "label", "") == "footnote":
             return self._element("footnote", self._words(item), item)
-        is_footer = getattr(item, "name", "") == "page footer"
+        is_footer = getattr(item, "name", "") in ("page footer", "footer")
         kind = "page_footer" if is_footer else "page_header"
         return self._element(kind, "\n".join(self._furniture_lines(item)), item)
 
