@@ -203,7 +203,7 @@ def test_the_time_that_markdown_takes_grows_with_its_size_alone():
         return process_time() - started
 
     seconds(100)
-    assert seconds(8_000) < 16 * seconds(1_000)
+    assert min(seconds(16_000) for _ in range(3)) < 24 * min(seconds(2_000) for _ in range(3))
 
 
 def test_a_broken_byte_spoils_itself_alone(tmp_path):
