@@ -66,6 +66,7 @@ def through_workers(
         name="plain",
         chain=chain_of(settings, name="plain"),
         sources={"documents": DocumentSource(url=str(project.folder))},
+        pictures={},
         scratch=home,
         executor=pool,
     )

@@ -73,7 +73,7 @@ ELEMENTS = derived(
     _column("language", pa.string(), "ISO 639-1 code; NULL if too short to tell"),
     _column("confidence", pa.float32(), "of the text recognition, 0 to 1; NULL for a text layer"),
     _column("engine", pa.string(), "parser that found it: the first, or one further down a chain"),
-    _column("problem", pa.string(), "why a table is not taken for a sound one; NULL if it is"),
+    _column("problem", pa.string(), "why a table is not sound, or a figure lacks its picture"),
 )
 """Parsed blocks, one table for each parser. Key: `element_id`, group: `document_id`."""
 

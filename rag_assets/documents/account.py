@@ -43,7 +43,7 @@ class Measures:
     """How complete the elements of a document are."""
 
     empty: Sequence[int]
-    """Pages that were read and gave nothing."""
+    """Pages that were read and gave neither a word nor a picture."""
     layer_letters: int
     """Letters and digits that the text layer has."""
     lost_letters: int
@@ -68,13 +68,18 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
     for element in elements:
         if element.page is not None:
             by_page[element.page] += letters_of(element.text)
-    tables = [element for element in elements if element.type == "table" or element.problem]
     figures = [element for element in elements if element.type == "figure"]
+    tables = [
+        element
+        for element in elements
+        if element.type == "table" or (element.problem and element.type != "figure")
+    ]
     whole = "\n".join(element.text for element in elements)
+    shown = {element.page for element in elements if element.image or letters_of(element.text)}
     read = account.engines.keys() if account.engines else range(1, account.pages + 1)
     scanned = set(account.scanned)
     return Measures(
-        empty=[page for page in sorted(read) if page not in by_page],
+        empty=[page for page in sorted(read) if page not in shown],
         layer_letters=account.layer_letters,
         lost_letters=sum(
             max(count - by_page[page], 0)
@@ -86,7 +91,9 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
         tables=len(tables),
         sound_tables=sum(not table.problem for table in tables),
         figures=len(figures),
-        kept_figures=sum(bool(figure.text or figure.image) for figure in figures),
+        kept_figures=sum(
+            bool(figure.text or figure.image) and not figure.problem for figure in figures
+        ),
     )
 
 

@@ -32,9 +32,8 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 _CONTROLS = bytes({*range(32), 0x7F} - set(b"\t\n"))
-_LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-)
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+_LIGATURE = re.compile("[ﬀ-ﬆ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +89,13 @@ class Element:
     """Cells of a table that reach over several rows or columns."""
     image: Image | None = None
     """Picture of a figure, or of a formula that the parser cannot write as LaTeX."""
+    link: str | None = None
+    """Where the picture of a figure lies, relative to its document, or its `data:`, until it is
+    read."""
     confidence: float | None = None
     """Of the text recognition, 0 to 1; None for text that the file itself holds."""
     problem: str | None = None
-    """Why a table is not taken for a sound one; its text is kept."""
+    """Why a table is not taken for a sound one, or a figure has no picture; its text is kept."""
 
 
 _NAMES = tuple(item.name for item in fields(Element))
@@ -105,7 +107,8 @@ def clean(text: str) -> str:
     if lines.isascii():
         return lines.encode().translate(None, _CONTROLS).decode().strip()
     printable = _UNPRINTABLE.sub("", lines)
-    return unicodedata.normalize("NFC", printable.translate(_LIGATURES)).strip()
+    spelled = _LIGATURE.sub(lambda found: _LIGATURES[found[0]], printable)
+    return unicodedata.normalize("NFC", spelled).strip()
 
 
 def prose_of(lines: Iterable[str]) -> str:
@@ -151,6 +154,18 @@ def to_json(elements: Iterable[Element]) -> list[Json]:
 def from_json(values: Json | bytes) -> list[Element]:
     """The elements behind `to_json`."""
     return _validator().validate_python(values)
+
+
+def image_from_json(value: Json | bytes) -> Image:
+    """A picture as it came from a worker."""
+    return _image_validator().validate_python(value)
+
+
+@cache
+def _image_validator() -> "TypeAdapter[Image]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Image)
 
 
 @cache

@@ -28,7 +28,7 @@ from rag_assets.documents.languages import language_of_documents, with_languages
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.media_types import PDF
+from rag_assets.documents.parsers.media_types import MARKDOWN, PDF
 from rag_assets.documents.parsing import Content, Parsed, Parsing
 from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint, fingerprints
@@ -36,7 +36,7 @@ from rag_assets.keys import KeyIndex
 from rag_assets.places import remove_folder
 from rag_assets.store import Store, is_one_of, parts_of
 
-REVISION = 2
+REVISION = 3
 """Raised when the same output of a parser gives other elements than before."""
 
 DOCUMENTS_A_BATCH = 512
@@ -113,6 +113,7 @@ def refresh_elements(
                     name=parser,
                     chain=chain,
                     sources=sources,
+                    pictures=work.pictures(),
                     scratch=Path(folder),
                     executor=executor,
                 )
@@ -173,6 +174,11 @@ class _Pass:
             recipe=f"elements r{REVISION}",
         )
 
+    def pictures(self) -> dict[tuple[str, str], SourceFile]:
+        """The pictures among the files, by source and URI: what a document may show."""
+        rows = self._picture_rows().to_pylist()
+        return {(row["source"], row["uri"]): SourceFile(**row) for row in rows}
+
     def transform(self, changed: pa.Table, parsing: Parsing) -> Iterator[sync.Batch]:
         """Elements of the changed documents, in batches."""
         by_content: dict[str, list[SourceFile]] = {}
@@ -205,6 +211,7 @@ class _Pass:
     def _contents(self) -> pa.Array:
         """For each document the fingerprint of what its elements are made of."""
         names = ("sha256", "media_type", "status", "reason")
+        shown = self._shown()
         columns = (self._manifest[name].to_pylist() for name in names)
         found: list[str] = []
         parsed: dict[str, list[int]] = {}
@@ -217,10 +224,37 @@ class _Pass:
         for media_type, places in parsed.items():
             version = self._parsers[media_type].version
             recipe = [version, self._chain.version] if media_type == PDF else version
-            contents = fingerprints((found[place] for place in places), media_type, recipe)
+            firsts = (found[place] for place in places)
+            if media_type == MARKDOWN and shown:
+                firsts = ([found[place], *shown[place]] for place in places)
+            contents = fingerprints(firsts, media_type, recipe)
             for place, content in zip(places, contents, strict=True):
                 found[place] = content
         return pa.array(found, pa.string())
+
+    def _shown(self) -> list[list[str]]:
+        """For each file what its pictures are found by: its folder and the pictures there are.
+
+        Which of them a file shows is known only once it is read. None where there is no picture.
+        """
+        rows = self._picture_rows()
+        held: dict[str, list[str]] = {}
+        for source, uri, sha256 in zip(
+            *(rows[name].to_pylist() for name in ("source", "uri", "sha256")), strict=True
+        ):
+            held.setdefault(source, []).append(f"{sha256} {uri}")
+        if not held:
+            return []
+        pictures = {source: fingerprint(sorted(names)) for source, names in held.items()}
+        sources, uris = (self._manifest[name].to_pylist() for name in ("source", "uri"))
+        return [
+            [uri.rpartition("/")[0], pictures[source]] if source in pictures else []
+            for source, uri in zip(sources, uris, strict=True)
+        ]
+
+    def _picture_rows(self) -> pa.Table:
+        is_picture = pc.starts_with(self._manifest["media_type"].cast(pa.string()), "image/")
+        return self._manifest.filter(pc.and_(is_picture, self._manifest["sha256"].is_valid()))
 
     def _unaffected(
         self, by_content: dict[str, list[SourceFile]], *, version: int

@@ -5,21 +5,25 @@ elements of the pages that went well, and a reason for each that did not. A rang
 tried again page by page; a page that fails goes to the next parser of the chain.
 """
 
+import posixpath
+import unicodedata
+from base64 import b64decode
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote_to_bytes
 
 from rag_assets import config
 from rag_assets.documents.account import Account, grouped, named
-from rag_assets.documents.elements import Element, from_json
+from rag_assets.documents.elements import Element, Image, from_json, image_from_json
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
-from rag_assets.documents.parsers import preflight
+from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
-from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection
+from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
 from rag_assets.documents.sections import with_sections
 from rag_assets.executors import Executor
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
@@ -30,6 +34,8 @@ PAGES_A_SCAN = 4
 """Pages that one task of text recognition reads."""
 SECONDS_A_SCAN = 60.0
 """Time limit that each of these pages adds."""
+SECONDS_A_PICTURE = 60.0
+"""Time limit of one picture that lies beside its document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,8 @@ class _Range:
     length: int
     problems: tuple[Problem, ...] = ()
     """Why those before in the chain did not."""
+    figures: tuple[Element, ...] = ()
+    """What they found of it, without its words."""
 
     @property
     def parser(self) -> Parser:
@@ -106,6 +114,39 @@ class _Range:
     def is_given_up(self) -> bool:
         """Whether its parser has cost too much on other pages of the file."""
         return self.opened.costly[self.parser.name] >= MOST_FAILURES
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """A picture that a file without pages shows and does not hold, or holds as text."""
+
+    opened: _Open
+    place: int
+    """Of its figure among the elements."""
+
+    @property
+    def figure(self) -> Element:
+        return self.opened.parts[0][self.place]
+
+    @property
+    def key(self) -> str:
+        return f"{self.opened.content.key} picture {self.place}"
+
+    @property
+    def path(self) -> Path:
+        """Of the copy that is read."""
+        return self.opened.path.with_name(f"{self.opened.content.key}_{self.place}")
+
+    @property
+    def name(self) -> str:
+        """What its document calls it."""
+        link = str(self.figure.link)
+        return "a picture inside the text" if link.startswith("data:") else link
+
+    def settle(self, *, image: Image | None = None, problem: str | None = None) -> None:
+        """Give the figure its picture, or say why it has none."""
+        figure = replace(self.figure, image=image, problem=problem, link=None)
+        self.opened.parts[0][self.place] = figure
 
 
 class Parsing:
@@ -118,6 +159,7 @@ class Parsing:
         name: str,
         chain: Chain,
         sources: Mapping[str, config.DocumentSource],
+        pictures: Mapping[tuple[str, str], SourceFile],
         scratch: Path,
         executor: Executor,
     ) -> None:
@@ -128,6 +170,7 @@ class Parsing:
             name: What the config calls them, for reasons that name a setting.
             chain: Who helps where the parser of a PDF fails or finds no text layer.
             sources: Where files lie, by name.
+            pictures: Those among the files, by source and URI.
             scratch: An existing folder for copies of the files at work.
             executor: Where they are parsed; it is left open.
         """
@@ -135,10 +178,11 @@ class Parsing:
         self._name = name
         self._chain = chain
         self._readers = {name: SourceReader(source) for name, source in sources.items()}
+        self._pictures = pictures
         self._scratch = scratch
         self._executor = executor
-        self._waiting: deque[_Range] = deque()
-        self._tasks: dict[str, _Range | _Open] = {}
+        self._waiting: deque[_Range | _Picture] = deque()
+        self._tasks: dict[str, _Range | _Picture | _Open] = {}
 
     def run(self, contents: Iterable[Content]) -> Iterator[Parsed]:
         """Parse `contents` and yield each as it is finished.
@@ -154,7 +198,10 @@ class Parsing:
                 self._plan(opened, outcome)
             else:
                 opened = subject.opened
-                self._take(subject, outcome)
+                if isinstance(subject, _Picture):
+                    self._show(subject, outcome)
+                else:
+                    self._take(subject, outcome)
             opened.tasks -= 1
             if not opened.tasks:
                 yield self._finish(opened)
@@ -175,10 +222,12 @@ class Parsing:
 
     def _open(self, content: Content) -> Iterator[Parsed]:
         media_type = str(content.file.media_type)
-        if 0 < content.file.size <= content.parser.harmless_bytes:
-            yield self._read_here(content, media_type)
-            return
         opened = _Open(content, self._scratch / f"{content.key}{SUFFIXES[media_type]}")
+        if 0 < content.file.size <= content.parser.harmless_bytes:
+            self._read_here(opened, media_type)
+            if not opened.tasks:
+                yield self._finish(opened)
+            return
         try:
             self._reader(content.file).fetch(content.file, to=opened.path)
         except FetchError as error:
@@ -197,31 +246,72 @@ class Parsing:
         opened.tasks = 1
         self._submit(task, opened)
 
-    def _begin(self, part: _Range) -> Iterator[Parsed]:
-        """Hand out a range, unless its parser is given no more of this file."""
-        if part.is_given_up:
+    def _begin(self, part: "_Range | _Picture") -> Iterator[Parsed]:
+        """Hand out a picture that is at hand, or a range whose parser is given more of the file."""
+        if isinstance(part, _Picture):
+            is_begun = self._begin_picture(part)
+        elif part.is_given_up:
             self._pass_on(part, (*part.problems, _given_up(part.parser)))
+            is_begun = False
+        else:
+            self._submit(self._task(part), part)
+            is_begun = True
+        if not is_begun:
             part.opened.tasks -= 1
             if not part.opened.tasks:
                 yield self._finish(part.opened)
-            return
-        self._submit(self._task(part), part)
 
-    def _submit(self, task: Task, subject: "_Range | _Open") -> None:
+    def _begin_picture(self, picture: _Picture) -> bool:
+        """Have a picture read, if its bytes can be had."""
+        try:
+            self._fetch(picture)
+        except FetchError as error:
+            reason = f"{picture.name}: {error}"
+            picture.settle(problem=reason)
+            if error.kind == "environment":
+                picture.opened.problems.append(Problem(reason, "environment"))
+            return False
+        task = Task(
+            picture.key,
+            pictures.FUNCTION,
+            {},
+            SECONDS_A_PICTURE,
+            file=picture.path,
+            offline=True,
+        )
+        self._submit(task, picture)
+        return True
+
+    def _fetch(self, picture: _Picture) -> None:
+        """Copy the bytes of a picture; only what the manifest lists is looked for."""
+        link, document = str(picture.figure.link), picture.opened.content.file
+        if link.startswith("data:"):
+            picture.path.write_bytes(_data_of(link))
+            return
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(document.uri), link))
+        file = self._pictures.get((document.source, unicodedata.normalize("NFC", place)))
+        if file is None:
+            reason = "is no picture among the files of its source: put it there"
+            raise FetchError(reason, kind="input")
+        if file.size > pictures.LARGEST_FILE:
+            reason = f"takes more than {pictures.LARGEST_FILE:,} bytes: make it smaller"
+            raise FetchError(reason, kind="input")
+        self._reader(file).fetch(file, to=picture.path)
+
+    def _submit(self, task: Task, subject: "_Range | _Picture | _Open") -> None:
         self._tasks[task.key] = subject
         self._executor.submit(task)
 
-    def _read_here(self, content: Content, media_type: str) -> Parsed:
+    def _read_here(self, opened: _Open, media_type: str) -> None:
         """Parse a harmless file in this process."""
+        content = opened.content
         try:
             found = self._reader(content.file).read(content.file)
-            elements = content.parser.elements(found, media_type)
-            return self._parsed(content, elements)
+            self._keep_whole(opened, content.parser.elements(found, media_type))
         except FetchError as error:
-            problem = Problem(str(error), error.kind)
+            opened.problems.append(Problem(str(error), error.kind))
         except Exception as error:  # whatever a parser raises concerns its file alone
-            problem = _problem(failure_of(error), content.parser)
-        return self._parsed(content, [], problems=[problem])
+            opened.problems.append(_problem(failure_of(error), content.parser))
 
     def _reader(self, file: SourceFile) -> SourceReader:
         reader = self._readers.get(file.source)
@@ -272,7 +362,7 @@ class Parsing:
         for part in _cut(others, self._settings.pages_per_task):
             self._add(_Range(opened, part, chain, len(part)))
 
-    def _add(self, *parts: _Range) -> None:
+    def _add(self, *parts: "_Range | _Picture") -> None:
         for part in parts:
             part.opened.tasks += 1
             self._waiting.append(part)
@@ -317,29 +407,50 @@ class Parsing:
         """Take the elements of a range; pages whose text the parser did not see are passed on."""
         opened = part.opened
         if part.pages is None:
-            opened.parts[0] = list(elements)
+            self._keep_whole(opened, list(elements))
             return
         found: dict[int, list[Element]] = {page: [] for page in part.pages}
         for element in elements:
             found.setdefault(element.page or part.pages[0], []).append(element)
         for page, held in found.items():
             letters = opened.account.letters[page - 1] if opened.account.letters else 0
-            if not held and letters >= FEWEST_LETTERS and part.parser is not self._chain.ocr:
+            is_seen = any(letters_of(element.text) for element in held)
+            if not is_seen and letters >= FEWEST_LETTERS and part.parser is not self._chain.ocr:
                 reason = f"the parser {part.parser.name} found none of its {letters:,} letters"
-                missed = replace(part, pages=[page], length=1)
+                figures = part.figures or tuple(item for item in held if item.type == "figure")
+                missed = replace(part, pages=[page], length=1, figures=figures)
                 self._pass_on(missed, (*part.problems, Problem(reason, "input")))
                 continue
-            opened.parts[page] = held
+            has_figures = any(element.type == "figure" for element in held)
+            opened.parts[page] = held if has_figures else [*held, *part.figures]
             opened.account.engines[page] = part.parser.name
             if part.problems:
                 opened.account.replaced[page] = _joined(part.problems).reason
+
+    def _keep_whole(self, opened: _Open, elements: list[Element]) -> None:
+        """Take the elements of a file without pages, and have its pictures read."""
+        opened.parts[0] = elements
+        places = (place for place, element in enumerate(elements) if element.link)
+        self._add(*(_Picture(opened, place) for place in places))
+
+    def _show(self, picture: _Picture, outcome: Outcome) -> None:
+        picture.path.unlink(missing_ok=True)
+        if isinstance(outcome, Done):
+            picture.settle(image=image_from_json(outcome.value))
+            return
+        reason = f"{picture.name}: {outcome.reason}"
+        picture.settle(problem=reason)
+        if outcome.kind != "error":
+            picture.opened.problems.append(Problem(reason, "environment"))
 
     def _pass_on(self, part: _Range, problems: tuple[Problem, ...]) -> None:
         """Give pages to the next parser of the chain, or up."""
         if len(part.chain) > 1:
             self._add_first(replace(part, chain=part.chain[1:], problems=problems))
             return
-        part.opened.failed |= dict.fromkeys(part.pages or (), _joined(problems))
+        for page in part.pages or ():
+            part.opened.failed[page] = _joined(problems)
+            part.opened.parts[page] = list(part.figures)
 
     def _finish(self, opened: _Open) -> Parsed:
         opened.path.unlink(missing_ok=True)
@@ -382,6 +493,21 @@ class Parsing:
             f"has no text layer (scanned pages?), and {self._chain.no_ocr}: set it to rapidocr or "
             "tesseract"
         )
+
+
+def _data_of(link: str) -> bytes:
+    """The bytes that a `data:` link holds."""
+    head, _, payload = link.partition(",")
+    if len(payload) > pictures.LARGEST_FILE:
+        reason = f"takes more than {pictures.LARGEST_FILE:,} bytes: make it smaller"
+        raise FetchError(reason, kind="input")
+    data = unquote_to_bytes(payload)
+    if not head.endswith(";base64"):
+        return data
+    try:
+        return b64decode(data)
+    except ValueError as error:
+        raise FetchError(f"is no base64 ({error}): write it anew", kind="input") from error
 
 
 def _cut(pages: Sequence[int], length: int) -> Iterator[list[int]]:

@@ -45,7 +45,7 @@ TARGET = sync.Target(
     key="document_id",
     group="document_id",
 )
-RECIPE = "document_files 1"
+RECIPE = "document_files 2"
 """Raised when a file may be judged differently than before."""
 
 BATCH_ROWS = 4_096

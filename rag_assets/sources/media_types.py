@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
+from rag_assets.encodings import HEAD, utf16_of
+
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -26,7 +28,6 @@ ZIP = "application/zip"
 SUPPORTED = frozenset({PDF, DOCX, PPTX, XLSX, HTML, MARKDOWN, PLAIN})
 
 BLOCK = 1 << 20
-HEAD = 8_192
 PDF_HEADER_WITHIN = 1_024
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -278,9 +279,9 @@ def _needs_password(file: BinaryIO) -> bool:
 
 
 def _is_text(file: BinaryIO, head: bytes) -> bool:
-    """Whether the whole file is text: UTF-8, UTF-16 with a mark, or one byte a character."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _decodes(file, "utf-16")
+    """Whether the whole file is text: UTF-8, UTF-16, or one byte a character."""
+    if utf16 := utf16_of(head):
+        return _decodes(file, utf16)
     if b"\x00" in head:
         return False
     return _decodes(file, "utf-8-sig") or _decodes(file, "cp1252")
@@ -325,8 +326,8 @@ def _head(file: BinaryIO) -> bytes:
 
 def _without_mark(head: bytes) -> bytes:
     """The first bytes in an ASCII-compatible encoding, without a byte order mark."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return head.decode("utf-16", "ignore").encode("utf-8")
+    if utf16 := utf16_of(head):
+        return head.decode(utf16, "ignore").encode("utf-8")
     return head.removeprefix(codecs.BOM_UTF8)
 
 

@@ -10,7 +10,6 @@ stay text, and so does a number of more digits than an integer holds. `NA`, `n/a
 among numbers are empty cells. A line with too many or too few cells is left out and reported.
 """
 
-import codecs
 import csv
 import shutil
 from collections import Counter
@@ -26,6 +25,7 @@ import pyarrow as pa
 from typing_extensions import override
 
 from rag_assets.config import DocumentSource, TableSource
+from rag_assets.encodings import HEAD, utf16_of
 from rag_assets.identity import fingerprint
 from rag_assets.snapshot_types import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.snapshots import Landed
@@ -366,9 +366,8 @@ def _tests(column: str) -> dict[str, str]:
 def _as_utf8(path: Path, *, folder: Path) -> Path:
     """The file itself if it is UTF-8, else a copy in UTF-8 below `folder`."""
     with path.open("rb") as file:
-        mark = file.read(2)
-    utf16 = mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    encoding = "utf-16" if utf16 else "utf-8" if _is_utf8(path) else "cp1252"
+        utf16 = utf16_of(file.read(HEAD))
+    encoding = utf16 or ("utf-8" if _is_utf8(path) else "cp1252")
     if encoding == "utf-8":
         return path
     copy = folder / f"utf8_{path.name}"

@@ -190,6 +190,7 @@ class Project:
 def _row(path, uri, status, reason):
     content = path.read_bytes()
     types = {suffix: media_type for media_type, suffix in SUFFIXES.items()}
+    types[".png"] = "image/png"
     sha256 = hashlib.sha256(content).hexdigest()
     return {
         "document_id": document_id("documents", uri),

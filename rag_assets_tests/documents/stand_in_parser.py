@@ -36,4 +36,11 @@ def parse(path, pages):
         raise ParseError("names the font Caf\udce9")  # bytes of the file that are no text
     if "call" in words:
         socket.getaddrinfo("localhost", 80)
-    return [element for element in elements if not element["text"].startswith("blind")]
+    seen = [element for element in elements if not element["text"].startswith("blind")]
+    return [_drawn(element) if element["text"].startswith("drawn") else element for element in seen]
+
+
+def _drawn(element):
+    """A figure in place of the words of a paragraph."""
+    image = {"base64": "AAAA", "media_type": "image/png", "width": 1, "height": 1}
+    return {"type": "figure", "text": "", "page": element["page"], "image": image}

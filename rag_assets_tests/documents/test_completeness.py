@@ -56,6 +56,27 @@ def test_a_page_of_which_the_parser_sees_nothing_is_read_by_the_next(chained):
     assert "found none of its" in part["reason"]
 
 
+def test_a_page_of_figures_alone_whose_words_nobody_saw_is_read_by_the_next(chained):
+    pdf(chained.folder / "a.pdf", ["<p>one</p>", f"<p>drawn {SENTENCE}</p>", "<p>drawn</p>"])
+    chained.list_files()
+    assert chained.parse().failed == 0
+    assert engines(chained, "a.pdf") == [
+        (1, "stand_in"),
+        (2, "pdfium"),
+        (2, "pdfium"),
+        (3, "stand_in"),
+    ]
+    _, text, figure, _ = chained.elements("a.pdf")
+    assert (text["type"], figure["type"]) == ("text", "figure")
+    assert figure["image"]
+    held = account(chained, "a.pdf")
+    assert (held["lost_pages"], held["lost_letters"], held["empty"]) == (0, 5, "")
+    chained.settings["fallback"] = []
+    (failure,) = chained.parse().failures
+    assert "page 2: the parser stand_in found none of its" in failure.reason
+    assert [row["type"] for row in chained.elements("a.pdf")] == ["text", "figure", "figure"]
+
+
 def test_a_page_that_nobody_can_read_is_named_with_what_each_said(chained, monkeypatch):
     monkeypatch.setitem(parsers.PDF_ENGINES, "pdfium", stand_in_parser.NEXT)
     pdf(chained.folder / "a.pdf", ["<p>one</p>", "<p>refuse</p>", "<p>three</p>"])
@@ -156,7 +177,7 @@ def test_an_account_counts_what_is_there_and_what_is_not():
     )
     assert found.layer_letters == 16
     assert found.lost_letters == 2 + 3
-    assert found.empty == [4]
+    assert found.empty == [3, 4]
     assert (found.sound_tables, found.tables) == (1, 2)
     assert (found.kept_figures, found.figures) == (0, 1)
 

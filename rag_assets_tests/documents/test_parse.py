@@ -1,9 +1,14 @@
 """Documents to elements: what is parsed, what is copied, what fails, and what that costs."""
 
-import pytest
+from base64 import b64encode
+from io import BytesIO
 
-from rag_assets import sync
+import pytest
+from PIL import Image as Picture
+
+from rag_assets import images, sync
 from rag_assets.documents import parse, parsers
+from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.store import Store
 from rag_assets.workers import Pool, pool
@@ -432,3 +437,106 @@ def test_one_document_starts_one_worker(project, monkeypatch):
     assert len(started) == 1
     project.parse()
     assert len(started) == 1
+
+
+# --- pictures beside Markdown
+
+
+def png(color):
+    file = BytesIO()
+    Picture.new("RGB", (40, 30), color).save(file, "PNG")
+    return file.getvalue()
+
+
+def figures(project, uri):
+    """Caption, hash of the picture and problem of each figure."""
+    rows = [row for row in project.elements(uri) if row["type"] == "figure"]
+    return [(row["text"], row["image"], row["problem"]) for row in rows]
+
+
+def test_pictures_beside_markdown_are_stored(project):
+    project.write("guide/a.md", "See ![A crack](../figures/a.png) here.\n")
+    project.write("figures/a.png", png("red"))
+    project.list_files()
+    project.parse()
+    ((caption, key, problem),) = figures(project, "guide/a.md")
+    assert (caption, problem) == ("A crack", None)
+    media_type, data = images.picture(project.store, key)
+    assert media_type == "image/png"
+    assert Picture.open(BytesIO(data)).size == (40, 30)
+    assert texts(project, "guide/a.md")[0] == "See ![A crack](../figures/a.png) here."
+    assert not any((project.store.root / "scratch" / "elements__plain").iterdir())
+
+
+def test_a_picture_inside_markdown_is_stored(project):
+    held = b64encode(png("red")).decode()
+    project.write("a.md", f"![A](data:image/png;base64,{held})")
+    project.list_files()
+    project.parse()
+    ((_, key, problem),) = figures(project, "a.md")
+    assert key
+    assert problem is None
+
+
+def test_pictures_of_a_large_markdown_file_are_stored(project):
+    project.write("a.md", "Much text. " * 100_000 + "\n\n![A](a.png)\n")
+    project.write("a.png", png("red"))
+    project.list_files()
+    project.parse()
+    ((_, key, _),) = figures(project, "a.md")
+    assert key
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("gone.png", "gone.png: is no picture among the files of its source"),
+        ("../outside.png", "../outside.png: is no picture among the files"),
+        ("a.md", "a.md: is no picture among the files"),
+        ("broken.png", "broken.png: is damaged or no picture"),
+        ("data:image/png;base64,AAAA", "a picture inside the text: is damaged or no picture"),
+        ("link.png", "link.png: leads out of its source"),
+    ],
+)
+def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, target, said):
+    outside = project.folder.parent / "outside.png"
+    outside.write_bytes(png("red"))
+    (project.folder / "link.png").symlink_to(outside)
+    project.write("broken.png", b"\x89PNG and no more")
+    project.write("a.md", f"Before ![A crack]({target}) after.")
+    project.list_files()
+    project.parse()
+    ((caption, key, problem),) = figures(project, "a.md")
+    assert (caption, key) == ("A crack", None)
+    assert said in problem
+    assert texts(project, "a.md")[0].startswith("Before ![A crack](")
+    (account,) = [row for row in accounts(project) if row["document_id"] == project.id_of("a.md")]
+    assert (account["figures"], account["kept_figures"], account["tables"]) == (1, 0, 0)
+
+
+def accounts(project):
+    return list(Accounts(project.store, parser="plain").rows())
+
+
+def test_a_changed_picture_is_taken_although_its_document_stays(project):
+    project.write("a.md", "![A](a.png)")
+    project.list_files()
+    project.parse()
+    assert figures(project, "a.md")[0][1] is None
+    keys = []
+    for color in ("red", "blue"):
+        project.write("a.png", png(color))
+        project.list_files()
+        project.parse()
+        keys.append(figures(project, "a.md")[0][1])
+    assert None not in keys
+    assert len(set(keys)) == 2
+
+
+def test_equal_documents_in_two_folders_show_each_its_own_picture(project):
+    for folder, color in (("a", "red"), ("b", "blue")):
+        project.write(f"{folder}/read.md", "![A](a.png)")
+        project.write(f"{folder}/a.png", png(color))
+    project.list_files()
+    project.parse()
+    assert figures(project, "a/read.md") != figures(project, "b/read.md")

@@ -5,6 +5,7 @@ from base64 import b64encode
 from functools import cache
 from importlib.metadata import PackageNotFoundError
 from io import BytesIO
+from time import process_time
 from types import SimpleNamespace
 
 import pytest
@@ -24,7 +25,7 @@ from rag_assets.documents.parsers import (
 )
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
-from rag_assets.documents.parsers.media_types import DOCX, PDF, PLAIN
+from rag_assets.documents.parsers.media_types import DOCX, MARKDOWN, PDF, PLAIN
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.parsers.tables import Word
@@ -132,13 +133,88 @@ def test_an_indented_list_keeps_its_depth(tmp_path):
     assert found.text == "- one\n- two\n  - three"
 
 
+def figures(elements):
+    return [(figure.text, figure.link) for figure in of(elements, "figure")]
+
+
+@pytest.mark.parametrize(
+    ("source", "kept", "shown"),
+    [
+        ("![A crack](figures/a%20b.png)", None, [("A crack", "figures/a b.png")]),
+        ('See ![A](a.png) and\n![B](../b.png "t").', "all", [("A", "a.png"), ("B", "../b.png")]),
+        (
+            "![A](a.png) ![B][plot]\n\n[plot]: b.png",
+            "[plot]: b.png",
+            [("A", "a.png"), ("B", "b.png")],
+        ),
+        ("- one\n\n  ![A](a.png)\n- two", "all", [("A", "a.png")]),
+        ("> ![A](a.png)", "all", [("A", "a.png")]),
+        ("| a | b |\n|---|---|\n| ![A](a.png) | 2 |", "all", [("A", "a.png")]),
+        ("<p align=center>\n<IMG alt='A' src='a.png'>\n</p>", "all", [("A", "a.png")]),
+        ("Text <img src=a.png> goes on.", "all", [("", "a.png")]),
+        ("[![A](a.png)](https://example.com)", "all", [("A", "a.png")]),
+        ("![A](https://example.com/a.png)", "all", []),
+        ("![A](//host/a.png) ![B](/b.png) ![C](#c)", "all", []),
+        ("`![A](a.png)` is how it is written", "all", []),
+        ("    ![A](a.png)", "![A](a.png)", []),
+        ("![A](a.png) ![B](https://example.com/b.png)", "all", [("A", "a.png")]),
+    ],
+)
+def test_pictures_beside_a_markdown_file_are_figures(tmp_path, source, kept, shown):
+    elements = markdown(tmp_path, source)
+    assert figures(elements) == shown
+    texts = [element.text for element in elements if element.type != "figure"]
+    assert texts == ([] if kept is None else [source if kept == "all" else kept])
+
+
+def test_a_picture_inside_markdown_is_a_figure_and_no_text(tmp_path):
+    link = "data:image/png;base64,iVBORw0KGgo="
+    source = f"Before ![A]({link}) after.\n\n![B][b]\n\n[b]: <{link}>"
+    elements = markdown(tmp_path, source)
+    assert [(element.type, element.text) for element in elements] == [
+        ("text", "Before ![A](data:image/png) after."),
+        ("figure", "A"),
+        ("figure", "B"),
+        ("text", "[b]: <data:image/png>"),
+    ]
+    assert figures(elements) == [("A", link), ("B", link)]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "problem"),
+    [
+        ("| Note |\n|---|\n| Wear gloves. |", "text", "2 x 1 cells"),
+        ("| Steel | MPa |\n|---|---|", "text", "1 x 2 cells"),
+        ("| a | | | |\n|---|---|---|---|\n| | | | |", "text", "1 of 8 cells are filled"),
+        ("| a | |\n|---|---|\n| b | |\n| c | |\n| d | e |", "table", "1 of 4 fill two cells"),
+    ],
+)
+def test_a_markdown_table_is_held_against_what_makes_a_table(tmp_path, source, kind, problem):
+    (found,) = markdown(tmp_path, source)
+    assert (found.type, found.text) == (kind, source)
+    assert problem in found.problem
+
+
+def test_the_time_that_markdown_takes_grows_with_its_size_alone():
+    def seconds(blocks):
+        source = b"# Heading\n\nA paragraph.\n\n" * blocks
+        started = process_time()
+        assert sum(1 for _ in text.elements(source, MARKDOWN)) == 2 * blocks
+        return process_time() - started
+
+    seconds(100)
+    assert min(seconds(16_000) for _ in range(3)) < 24 * min(seconds(2_000) for _ in range(3))
+
+
 def test_a_broken_byte_spoils_itself_alone(tmp_path):
     path = tmp_path / "file.txt"
     path.write_bytes("Hållfasthet vid ".encode() + b"\xff" + " och värme".encode())
     assert [element.text for element in read(text, path)] == ["Hållfasthet vid \ufffd och värme"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"]
+)
 def test_text_is_read_in_the_usual_encodings(tmp_path, encoding):
     path = tmp_path / "file.txt"
     path.write_bytes("Hållfasthet vid 20 °C\r\n\r\nAndra stycket\r\n".encode(encoding))
@@ -423,6 +499,29 @@ def test_pictures_and_wide_cells_of_a_docx_are_kept(tmp_path, square):
     assert found.spans == ((0, 0, 1, 2),)
 
 
+def test_captions_of_a_docx_are_captions(tmp_path, square):
+    import docx
+
+    document = docx.Document()
+    document.add_paragraph("Table 1: Steels", style="Caption")
+    document.add_table(2, 2).cell(0, 0).text = "S355"
+    document.add_paragraph("Body.")
+    document.add_picture(square)
+    caption = document.add_paragraph("Figure 1: A ", style="Caption")
+    caption.add_run("crack").italic = True
+    document.add_paragraph("Figure 1 shows a crack.")
+    document.save(tmp_path / "file.docx")
+    elements = read(office, tmp_path / "file.docx")
+    assert [(element.type, element.text) for element in elements if not element.cells] == [
+        ("caption", "Table 1: Steels"),
+        ("text", "S355"),
+        ("text", "Body."),
+        ("figure", ""),
+        ("caption", "Figure 1: A crack"),
+        ("text", "Figure 1 shows a crack."),
+    ]
+
+
 def test_tables_and_pictures_in_a_cell_of_a_docx_follow_the_table(tmp_path, square):
     import docx
 
@@ -491,6 +590,29 @@ def test_what_is_set_above_or_below_the_line_stays_with_its_word(tmp_path):
     assert found.cells[1] == ("S355", "10^-3")
 
 
+def test_exponents_of_headings_and_slides_are_kept(tmp_path):
+    import docx
+    import pptx
+
+    page = tmp_path / "file.html"
+    page.write_text("<h1>10<sup>3</sup> cycles of CO<sub>2</sub></h1><p>Text.</p>")
+    document = docx.Document()
+    heading = document.add_heading("10", 1)
+    heading.add_run("-3").font.superscript = True
+    heading.add_run(" mm")
+    document.save(tmp_path / "file.docx")
+    slides = pptx.Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[1])
+    for shape in (slide.shapes.title, slide.placeholders[1]):
+        shape.text_frame.text = "10"
+        run = shape.text_frame.paragraphs[0].add_run()
+        run.text, run.font._element.attrib["baseline"] = "6", "30000"
+    slides.save(tmp_path / "file.pptx")
+    assert read(office, page)[0].text == "10^3 cycles of CO2"
+    assert read(office, tmp_path / "file.docx")[0].text == "10^-3 mm"
+    assert [item.text for item in read(office, tmp_path / "file.pptx")] == ["10^6", "- 10^6"]
+
+
 def test_a_chart_is_a_table_and_a_picture_on_a_slide_a_figure(tmp_path, square):
     import pptx
     from pptx.chart.data import CategoryChartData
@@ -520,6 +642,16 @@ def test_a_picture_inside_a_web_page_is_kept(tmp_path, square):
     path.write_text(f"<h1>A</h1><p>b</p><img alt='red' src='data:image/png;base64,{data}'>")
     (figure,) = of(read(office, path), "figure")
     assert (figure.text, figure.image.width) == ("red", 40)
+
+
+def test_the_footer_of_a_web_page_stays_below_it(tmp_path):
+    page = tmp_path / "file.html"
+    page.write_text("<h1>Title</h1><p>Body.</p><footer>Below</footer>")
+    assert [(element.type, element.text) for element in read(office, page)] == [
+        ("title", "Title"),
+        ("text", "Body."),
+        ("page_footer", "Below"),
+    ]
 
 
 def test_html_has_structure_and_fetches_nothing(tmp_path):

@@ -1,6 +1,6 @@
 """Workbooks among the documents."""
 
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from io import BytesIO
 
 import pytest
@@ -60,6 +60,34 @@ def test_a_formula_without_a_value_is_shown_as_it_is_written(tmp_path):
     book.active["A4"], book.active["B4"] = "Sum", ArrayFormula("B4", "=SUM(B2*2)")
     _, table = read(book, tmp_path)
     assert table.cells[2:] == (("Most", "=MAX(B2:B2)"), ("Sum", "=SUM(B2*2)"))
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (0.15, "0%", "15%"),
+        (0.1534, "0.0%", "15.3%"),
+        (-2, "0 %", "-200 %"),
+        (0.15, "0.00\\ %", "15.00 %"),
+        (0.15, '0.00" % of it"', "0.15"),
+        (0.15, "General", "0.15"),
+        (datetime(2026, 1, 2), "d-mmm-yy", "2026-01-02"),
+        (datetime(2026, 1, 1), "mmm-yy", "2026-01"),
+        (datetime(2026, 1, 1), "yyyy", "2026"),
+        (datetime(2026, 1, 2, 10, 30), "yyyy-mm-dd", "2026-01-02"),
+        (datetime(2026, 1, 2, 10, 30), "yyyy-mm-dd hh:mm", "2026-01-02 10:30"),
+        (datetime(2026, 1, 2, 10, 30, 5), "[$-409]d/m/yy h:mm:ss AM/PM", "2026-01-02 10:30:05"),
+        (time(10, 30), "h:mm", "10:30"),
+        (timedelta(hours=26, minutes=5), "[h]:mm:ss", "26:05:00"),
+    ],
+)
+def test_values_read_as_the_sheet_shows_them(tmp_path, value, form, shown):
+    book = Workbook()
+    book.active.append(["Quantity", value])
+    book.active["B1"].number_format = form
+    book.active.append(["Other", 1])
+    _, table = read(book, tmp_path)
+    assert table.cells[0] == ("Quantity", shown)
 
 
 def test_a_picture_on_a_sheet_is_a_figure(tmp_path):

@@ -65,6 +65,9 @@ def found(content: bytes, name: str) -> media_types.Finding:
         ("a.txt", "Stål i Göteborg".encode(), media_types.PLAIN),
         ("latin.txt", "Stål i Göteborg".encode("cp1252"), media_types.PLAIN),
         ("utf16.txt", "Stål i Göteborg".encode("utf-16"), media_types.PLAIN),
+        ("no_mark.txt", "Stål i Göteborg".encode("utf-16-le"), media_types.PLAIN),
+        ("no_mark.md", "# Δοκιμή χάλυβα\n".encode("utf-16-be"), media_types.MARKDOWN),
+        ("no_mark.html", "<html>å</html>".encode("utf-16-le"), media_types.HTML),
         ("README", b"read me", media_types.PLAIN),
     ],
 )
@@ -101,6 +104,7 @@ def test_a_file_that_is_not_what_its_name_says_is_mislabelled(name, content, sai
         ("data.json", b'{"a": 1}'),
         ("old.doc", OLD_WORD),
         ("noise.bin", bytes(range(256))),
+        ("hole.txt", b"text with a hole:\x00 here, and more text that follows it"),
     ],
 )
 def test_other_types_are_unsupported_and_say_what_to_do(name, content):

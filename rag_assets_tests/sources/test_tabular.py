@@ -94,13 +94,14 @@ def test_separators_encodings_and_odd_headers_are_understood(store, folder):
     put(folder, "semicolon.csv", "namn;längd\r\nSkruv;5\r\nMutter;6\r\n".encode("cp1252"))
     put(folder, "tab.tsv", "a\tb\n1\tx\n")
     put(folder, "utf16.csv", "a,b\n1,å\n2,ö\n".encode("utf-16"))
+    put(folder, "no_mark.csv", "a,b\n1,å\n2,ö\n".encode("utf-16-le"))
     put(folder, "mark.csv", b"\xef\xbb\xbfa,b\n1,x\n")
     put(folder, "head.csv", "a,b\n")
     put(folder, "upper.TSV", "a\tb\n1\tx\n")
     done = refresh(store, folder)
     assert columns(done["semicolon"]) == {"namn": ["Mutter", "Skruv"], "längd": [6, 5]}
     assert columns(done["tab"]) == columns(done["upper"]) == {"a": [1], "b": ["x"]}
-    assert columns(done["utf16"]) == {"a": [1, 2], "b": ["å", "ö"]}
+    assert columns(done["utf16"]) == columns(done["no_mark"]) == {"a": [1, 2], "b": ["å", "ö"]}
     assert columns(done["mark"]) == {"a": [1], "b": ["x"]}
     assert columns(done["head"]) == {"a": [], "b": []}
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import EXPONENT, Box, Element, Image, clean, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.media_types import DOCX, SUFFIXES
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="office",
-    revision=3,
+    revision=5,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
@@ -44,6 +45,7 @@ EMU_A_POINT = 12_700
 
 _SPACE_BEFORE = re.compile(r" +([,.;:!?)\]}])")
 _SPACE_AFTER = re.compile(r"([(\[{]) +")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 _GOES_ON = re.compile(r"[A-Z](?![a-z])|[)\]]")
 """What follows an index without a blank: the O of H2O."""
 
@@ -61,31 +63,68 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed 
         document = converter.convert(path).document
     except ConversionError as error:
         raise ParseError(f"cannot be read: {error}") from error
-    return to_json(_Reader(document).elements())
+    captions = _captions_of(path) if path.endswith(SUFFIXES[DOCX]) else frozenset()
+    return to_json(_Reader(document, captions).elements())
+
+
+def _captions_of(path: str) -> frozenset[str]:
+    """Letters of each paragraph of a DOCX in the style of captions, which docling does not tell.
+
+    Word calls the style the same in every language.
+    """
+    from docx import Document
+    from docx.oxml.ns import qn
+    from docx.text.paragraph import Paragraph
+
+    document = Document(path)
+    paragraphs = (Paragraph(item, document) for item in document.element.body.iter(qn("w:p")))
+    return frozenset(
+        _letters("".join(part.text or "" for part in paragraph._p.iter(qn("w:t"))))
+        for paragraph in paragraphs
+        if paragraph.style and (paragraph.style.name or "").lower() == "caption"
+    )
+
+
+def _letters(text: str) -> str:
+    """What two readings of a paragraph have in common, however they number it."""
+    return _NO_LETTERS.sub("", text)
 
 
 @cache
 def _converter() -> "DocumentConverter":
     from docling.datamodel.backend_options import HTMLBackendOptions
     from docling.datamodel.base_models import InputFormat
-    from docling.document_converter import DocumentConverter, HTMLFormatOption
+    from docling.document_converter import (
+        DocumentConverter,
+        HTMLFormatOption,
+        PowerpointFormatOption,
+        WordFormatOption,
+    )
+
+    from rag_assets.documents.parsers.docling_scripts import Docx, Html, Pptx
 
     logging.getLogger("docling").setLevel(logging.ERROR)
     # pictures inside the page are read; those that it links to need enable_*_fetch as well
     html = HTMLFormatOption(
-        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=True)
+        backend=Html,
+        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=True),
     )
     return DocumentConverter(
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
-        format_options={InputFormat.HTML: html},
+        format_options={
+            InputFormat.DOCX: WordFormatOption(backend=Docx),
+            InputFormat.PPTX: PowerpointFormatOption(backend=Pptx),
+            InputFormat.HTML: html,
+        },
     )
 
 
 class _Reader:
     """Walks the tree of a converted document in reading order."""
 
-    def __init__(self, document: "DoclingDocument") -> None:
+    def __init__(self, document: "DoclingDocument", captions: frozenset[str]) -> None:
         self._document = document
+        self._styled_as_captions = captions - {""}
         items = [*document.tables, *document.pictures]
         self._captions = {caption.cref for item in items for caption in item.captions}
         titles = [item for item in document.texts if item.label.value == "title"]
@@ -127,7 +166,8 @@ class _Reader:
             yield self._element("list", "\n".join(self._list_lines(item, depth=0)), item)
             yield from self._beside(item)
         elif isinstance(item, InlineGroup):
-            yield self._element("text", self._words(item), item)
+            words = self._words(item)
+            yield self._element(self._kind_of(words), words, item)
         elif isinstance(item, TitleItem | SectionHeaderItem):
             level = item.level + 1 if isinstance(item, SectionHeaderItem) else 1
             is_title = isinstance(item, TitleItem) and self._has_one_title
@@ -135,17 +175,21 @@ class _Reader:
             yield self._element(kind, self._own_words(item), item, level=level)
             yield from self._below(item)
         elif isinstance(item, TextItem):
-            kind = _TYPES.get(item.label.value, "text")
-            yield self._element(kind, self._own_words(item), item)
+            words = self._own_words(item)
+            kind = _TYPES.get(item.label.value) or self._kind_of(words)
+            yield self._element(kind, words, item)
             yield from self._below(item)
         else:
             yield from self._below(item)
+
+    def _kind_of(self, words: str) -> str:
+        return "caption" if _letters(words) in self._styled_as_captions else "text"
 
     def _furniture(self, item: "NodeItem") -> Element:
         """What stands beside the text: the header or footer of all pages, or a footnote."""
         if getattr(item, "label", "") == "footnote":
             return self._element("footnote", self._words(item), item)
-        is_footer = getattr(item, "name", "") == "page footer"
+        is_footer = getattr(item, "name", "") in ("page footer", "footer")
         kind = "page_footer" if is_footer else "page_header"
         return self._element(kind, "\n".join(self._furniture_lines(item)), item)
 

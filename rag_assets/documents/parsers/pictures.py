@@ -1,18 +1,39 @@
 """Pictures as elements hold them: small enough to store, as PNG, and photographs as JPEG."""
 
+from dataclasses import asdict
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import Image
+from rag_assets.documents.parsers.description import ParseError
+from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
+FUNCTION = f"{__name__}:read"
+LARGEST_FILE = 50_000_000
+"""Bytes; a file beside a document that is larger is not read."""
 LONGEST_SIDE = 2_000
 """Pixels; a larger picture is made smaller."""
 MOST_PNG_BYTES = 300_000
 """A picture that takes more as PNG is a photograph: it is kept as JPEG."""
 JPEG_QUALITY = 85
+
+
+def read(path: str) -> Json:
+    """The picture in a file, as JSON.
+
+    Raises:
+        ParseError: It is none.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as picture:
+            return asdict(image_of(ImageOps.exif_transpose(picture)))
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError) as error:
+        raise ParseError(f"is damaged or no picture ({type(error).__name__})") from error
 
 
 def image_of(picture: "Picture") -> Image:

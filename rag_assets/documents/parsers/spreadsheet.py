@@ -9,7 +9,7 @@ unit of its own, with its headings in plain words. A workbook that is named ther
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from io import BytesIO
 from typing import TYPE_CHECKING, cast
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="spreadsheet",
-    revision=2,
+    revision=3,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
@@ -34,6 +34,9 @@ PARSER = Parser(
 MOST_CELLS = 50_000
 """Of one sheet; a larger one holds data and is no table to read."""
 
+_LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|AM/PM', re.IGNORECASE)
+"""What a format shows as it stands, and colours, places and languages."""
+_PERCENT = re.compile(r"0(?:\.(0+))?((?:\\?\s)?%)")
 _FORMULA = re.compile(rb"<f[ >]")
 
 Placed = tuple[int, int, int, int, str]
@@ -116,7 +119,7 @@ def _cells(sheet: "Worksheet", written: "Worksheet | None") -> Iterator[Placed]:
         if value is None and written is not None:
             formula = written.cell(row, column).value
             value = getattr(formula, "text", formula)  # one over several cells is an object
-        if text := _shown(value):
+        if text := _shown(value, cell.number_format):
             yield row, column, *wide.get((row, column), (1, 1)), text
 
 
@@ -130,14 +133,28 @@ def _without_empty_lines(cells: Sequence[Placed]) -> Iterator[Placed]:
         yield top, left, height, width, text
 
 
-def _shown(value: object) -> str:
-    """A value as a reader would write it."""
+def _shown(value: object, form: str) -> str:
+    """A value as a reader would write it: with the sign, and the parts of a date, of its format."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int | float) and (percent := _PERCENT.search(_LITERAL.sub("", form))):
+        return f"{value:.{len(percent[1] or '')}%}".replace("%", percent[2].replace("\\", ""))
     if isinstance(value, float):
         return f"{value:.12g}"
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time() else value.isoformat(" ")
+    if isinstance(value, datetime | time):
+        return _time_shown(value, _LITERAL.sub("", form).lower())
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     return str(value).strip()
+
+
+def _time_shown(value: datetime | time, form: str) -> str:
+    """Those parts of a point in time that its format shows, as ISO 8601 orders them."""
+    clock = "%H:%M:%S" if "s" in form else "%H:%M" if "h" in form else ""
+    if isinstance(value, time):
+        return value.strftime(clock or "%H:%M:%S")
+    day = "%Y-%m-%d" if "d" in form or clock else "%Y-%m" if "m" in form else "%Y"
+    return value.strftime(day if value.time() == time() else f"{day} {clock}").strip()

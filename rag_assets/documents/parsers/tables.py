@@ -59,6 +59,7 @@ def table_of(
     box: Box | None = None,
     spans: Sequence[Span] = (),
     text: str | None = None,
+    markdown: str | None = None,
 ) -> Element:
     """A table, or text that was taken for one: an abstract in a box, a list of authors.
 
@@ -68,6 +69,7 @@ def table_of(
         box: Its place on the page.
         spans: Its wide cells.
         text: Its words in reading order, for when it is none; else those of its cells.
+        markdown: The table as its file writes it; else it is written from the cells.
     """
     grid = cleaned_cells(cells)
     covered = _covered(grid, spans)
@@ -76,7 +78,7 @@ def table_of(
         return Element(type="text", text=clean(words), page=page, box=box, problem=problem)
     return Element(
         type="table",
-        text=markdown_of(grid),
+        text=markdown or markdown_of(grid),
         page=page,
         box=box,
         cells=grid,

@@ -1,25 +1,35 @@
-"""Markdown and plain text: blocks of the source as they stand."""
+"""Markdown and plain text: blocks of the source as they stand.
 
-import codecs
+A picture that Markdown shows from beside it, or holds, is a figure after its block; a paragraph of
+such pictures alone is them. What lies at another place is left as it is written.
+"""
+
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
-from rag_assets.documents.elements import Element, clean, cleaned_cells, to_json
+from typing_extensions import override
+
+from rag_assets.documents.elements import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
+from rag_assets.documents.parsers.tables import table_of
+from rag_assets.encodings import HEAD, utf16_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from markdown_it.utils import EnvType
 
 PARSER = Parser(
     name="text",
-    revision=3,
+    revision=4,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
@@ -34,6 +44,10 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 REPLACED = "\ufffd"
 """What stands for a byte that is not of the encoding."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+_PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
+_PAYLOAD = re.compile(r"(data:image/[\w.+-]+)(?:;[\w=.-]+)*,[\w+/=%-]+")
+"""A picture inside the text, which no reader can read as text."""
 
 _TYPES = {
     "heading_open": "heading",
@@ -54,13 +68,14 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - text ha
 def elements(content: bytes, media_type: str) -> Iterator[Element]:
     """Elements of a file: see the package's docstring."""
     blocks = _markdown if media_type == MARKDOWN else _paragraphs
-    return (element for element in blocks(_decoded(content)) if element.text)
+    found = blocks(_decoded(content))
+    return (element for element in found if element.text or element.link)
 
 
 def _decoded(content: bytes) -> str:
-    """Text in UTF-8, in UTF-16 with a byte order mark, or in a Western single-byte encoding."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = content.decode("utf-16", "replace")
+    """Text in UTF-8, in UTF-16, or in a Western single-byte encoding."""
+    if utf16 := utf16_of(content[:HEAD]):
+        text = content.decode(utf16, "replace")
     else:
         try:
             text = content.decode("utf-8-sig")
@@ -87,31 +102,45 @@ def _paragraphs(source: str) -> Iterator[Element]:
 
 
 def _markdown(source: str) -> Iterator[Element]:
-    from markdown_it import MarkdownIt
-
     if front_matter := _FRONT_MATTER.match(source):
         yield Element(type="text", text=clean(front_matter.group(1)))
         source = source[front_matter.end() :]
     lines = source.split("\n")
-    # what stands inside a paragraph is kept as it is written: reading it would cost most
-    # and the targets of links and footnotes are kept where they stand
-    reader = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
-    tokens = reader.parse(source)
-    for position, token in enumerate(tokens):
-        if token.level == 0 and token.map and token.nesting >= 0:
-            yield _block(token, tokens[position + 1 :], lines[slice(*token.map)])
+    blocks = _blocks(_block_reader().parse(source))
+    if not _PICTURE.search(source):
+        yield from (_element(block, lines) for block in blocks)
+        return
+    targets: EnvType = {}
+    _target_reader().parse(source, targets)
+    for block in blocks:
+        shown = list(_shown(block, targets))
+        figures = [figure for target, alt in shown if (figure := _figure(target, alt))]
+        if not (figures and len(figures) == len(shown) and _is_of_pictures(block, targets)):
+            yield _element(block, lines)
+        yield from figures
 
 
-def _block(token: "Token", following: "Sequence[Token]", lines: Sequence[str]) -> Element:
+def _blocks(tokens: "Sequence[Token]") -> "Iterator[Sequence[Token]]":
+    """The tokens of each block that lies in no other one."""
+    start = 0
+    for end, token in enumerate(tokens, 1):
+        if token.level == 0 and token.nesting <= 0:
+            yield tokens[start:end]
+            start = end
+
+
+def _element(block: "Sequence[Token]", lines: Sequence[str]) -> Element:
     """One block; inside a list or a quotation, whatever it holds stays as it is written."""
+    token = block[0]
     kind = _TYPES.get(token.type, "text")
-    source = clean(dedent("\n".join(lines)))
     if kind == "heading":
-        return Element(type=kind, text=_plain(following[0].content), level=int(token.tag[1:]))
+        return Element(type=kind, text=_plain(block[1].content), level=int(token.tag[1:]))
     if kind == "code":
         return Element(type=kind, text=clean(token.content))
+    first, end = token.map or (0, 0)
+    source = _PAYLOAD.sub(r"\1", clean(dedent("\n".join(lines[first:end]))))
     if kind == "table":
-        return Element(type=kind, text=source, cells=cleaned_cells(_rows(following)))
+        return table_of(_rows(block), text=source, markdown=source)
     if token.type == "html_block":
         return Element(type=kind, text=clean(_COMMENT.sub("", source)))
     if token.type == "hr":
@@ -133,14 +162,96 @@ def _plain(heading: str) -> str:
 
 
 @cache
+def _block_reader() -> "MarkdownIt":
+    """Leaves what stands inside a paragraph as it is written: reading it would cost most.
+
+    So the targets of links and footnotes are kept where they stand.
+    """
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])
+
+
+@cache
 def _inline_reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark")
 
 
+@cache
+def _target_reader() -> "MarkdownIt":
+    """Finds the targets that are named apart from where they are shown: `[plot]: plot.png`."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+def _shown(block: "Sequence[Token]", targets: "EnvType") -> Iterator[tuple[str, str]]:
+    """Target and alternative text of each picture that a block shows."""
+    for token in block:
+        if token.type == "html_block":
+            yield from _Tags.pictures(token.content)
+        elif token.type == "inline" and _PICTURE.search(token.content):
+            for child in _children(token, targets):
+                if child.type == "image":
+                    yield str(child.attrs["src"]), child.content
+                elif child.type == "html_inline":
+                    yield from _Tags.pictures(child.content)
+
+
+def _is_of_pictures(block: "Sequence[Token]", targets: "EnvType") -> bool:
+    """Whether a block is a paragraph that holds nothing but pictures."""
+    return block[0].type == "paragraph_open" and all(
+        child.type in ("image", "softbreak", "hardbreak")
+        or (child.type == "html_inline" and bool(list(_Tags.pictures(child.content))))
+        or (not child.content.strip() and child.type == "text")
+        for child in _children(block[1], targets)
+    )
+
+
+def _children(inline: "Token", targets: "EnvType") -> "Sequence[Token]":
+    (read,) = _inline_reader().parseInline(inline.content, targets)
+    return read.children or ()
+
+
+def _figure(target: str, alt: str) -> Element | None:
+    """The figure of a picture that the file holds, or that lies beside it; None for others."""
+    caption = " ".join(clean(alt).split())
+    if target.startswith("data:"):
+        return Element(type="figure", text=caption, link=target)
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return None
+    if parts.scheme or parts.netloc or not parts.path or parts.path.startswith("/"):
+        return None
+    return Element(type="figure", text=caption, link=unquote(parts.path))
+
+
+class _Tags(HTMLParser):
+    """Collects the pictures of a piece of HTML."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+
+    @classmethod
+    def pictures(cls, html: str) -> list[tuple[str, str]]:
+        """Target and alternative text of each."""
+        tags = cls()
+        tags.feed(_COMMENT.sub("", html))
+        return tags.found
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        held = dict(attrs)
+        if tag == "img" and (target := (held.get("src") or "").strip()):
+            self.found.append((target, held.get("alt") or ""))
+
+
 def _rows(tokens: "Sequence[Token]") -> Iterator[list[str]]:
-    """Cells of the table that `tokens` continue."""
+    """Cells of a table."""
     row: list[str] = []
     for token in tokens:
         if token.type == "tr_open":
@@ -149,5 +260,3 @@ def _rows(tokens: "Sequence[Token]") -> Iterator[list[str]]:
             row.append(token.content)
         elif token.type == "tr_close":
             yield row
-        elif token.type == "table_close":
-            return

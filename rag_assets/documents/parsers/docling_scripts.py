@@ -1,0 +1,90 @@
+"""docling's readers of Office files and pages, for what they forget: text set above the line.
+
+They read a heading, and all text of a slide, as one string: 10^3 becomes 103 or 10 3. Here the
+marks are written into the file in memory before docling reads it. Only the worker that parses
+imports this module: it imports docling.
+"""
+
+# ruff: noqa: TID253 - nothing but docling's worker imports this module
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from bs4 import Tag
+from docling.backend.html_backend import HTMLDocumentBackend
+from docling.backend.mspowerpoint_backend import MsPowerpointDocumentBackend
+from docling.backend.msword_backend import MsWordDocumentBackend
+from docx.oxml.ns import qn
+from pptx.oxml.xmlchemy import BaseOxmlElement
+
+from rag_assets.documents.elements import EXPONENT
+
+_HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
+
+
+class Html(HTMLDocumentBackend):
+    """Keeps exponents and indices of headings."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Read the page and mark it."""
+        super().__init__(*args, **options)
+        for heading in self.soup.find_all(_HEADING) if self.soup else ():
+            for script in heading.find_all(["sup", "sub"]):
+                _unwrap(script)
+            heading.smooth()
+
+
+class Docx(MsWordDocumentBackend):
+    """Keeps exponents of headings."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Read the document and mark it."""
+        super().__init__(*args, **options)
+        for paragraph in self.docx_obj.paragraphs if self.docx_obj else ():
+            name = (paragraph.style.name or "") if paragraph.style else ""
+            if _HEADING.fullmatch(name.replace("heading ", "h").replace("Heading ", "h")):
+                before = ""
+                for run in paragraph.runs:
+                    marked = _marked(run.text, before=before)
+                    if run.font.superscript and marked != run.text:
+                        run.text = marked
+                    before = run.text or before
+
+
+class Pptx(MsPowerpointDocumentBackend):
+    """Keeps exponents."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Read the slides and mark them."""
+        super().__init__(*args, **options)
+        for slide in self.pptx_obj.slides if self.pptx_obj else ():
+            for above, before in _above_the_line(slide.element):
+                above.text = _marked(above.text or "", before=before)
+
+
+def _above_the_line(slide: BaseOxmlElement) -> Iterator[tuple[BaseOxmlElement, str]]:
+    """Each piece of text of a slide that is set above the line, and what stands before it."""
+    for paragraph in slide.iter(qn("a:p")):
+        before = ""
+        for run in paragraph.iterfind(qn("a:r")):
+            text, properties = run.find(qn("a:t")), run.find(qn("a:rPr"))
+            if text is None:
+                continue
+            baseline = "" if properties is None else properties.get("baseline", "")
+            if baseline.strip("0%") and not baseline.startswith("-"):
+                yield text, before
+            before = text.text or before
+
+
+def _unwrap(script: Tag) -> None:
+    before = script.previous_sibling
+    text = script.get_text()
+    if script.name == "sup":
+        text = _marked(text, before=before.get_text() if before else "")
+    script.replace_with(text)
+
+
+def _marked(text: str, *, before: str) -> str:
+    """Text above the line as it is written in one: 10^3, but not the mark of a footnote."""
+    return f"^{text}" if before[-1:].isalnum() and EXPONENT.fullmatch(text) else text

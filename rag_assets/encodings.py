@@ -1,0 +1,24 @@
+"""UTF-16, told by the first bytes of a file: documents and tables are decoded by the same rule."""
+
+import codecs
+
+HEAD = 8_192
+"""Bytes from the beginning of a file that tell."""
+FEWEST_ZEROS = 0.1
+"""Share of the upper bytes that are zero in UTF-16: those of Latin letters, blanks, digits."""
+MOST_ODD_ONES = 0.05
+"""Zeros among the lower bytes, as a share of those among the upper: hardly a letter has one."""
+
+
+def utf16_of(head: bytes) -> str | None:
+    """Which UTF-16 the file is in that begins with `head`; None if in none.
+
+    Without a byte order mark zero bytes tell the order: they are the upper bytes.
+    """
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    first, second = head[::2].count(0), head[1::2].count(0)
+    upper, lower = max(first, second), min(first, second)
+    if upper <= FEWEST_ZEROS * len(head) / 2 or lower > MOST_ODD_ONES * upper:
+        return None
+    return "utf-16-be" if first > second else "utf-16-le"
