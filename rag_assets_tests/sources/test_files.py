@@ -1,3 +1,4 @@
+import gc
 import hashlib
 import os
 import shutil
@@ -14,6 +15,7 @@ from rag_assets.config import DocumentSource
 from rag_assets.identity import document_id
 from rag_assets.sources import files
 from rag_assets.sources.files import refresh_document_files
+from rag_assets.sources.listing import Entry
 from rag_assets.store import Store
 from rag_assets_tests.sources.conftest import settle
 
@@ -91,6 +93,14 @@ def test_a_second_refresh_finds_nothing_to_do(store, root):
     second = refreshed(store, root)
     assert counts(second) == (0, 0, 0, 4, 0)
     assert second.data_version == first.data_version
+
+
+def test_nothing_of_a_listing_is_held_once_it_is_landed(store, root):
+    put(root, "remembered.txt", "A file that nobody needs to know of any more.")
+    refreshed(store, root)
+    gc.collect()
+    held = [item for item in gc.get_objects() if isinstance(item, Entry)]
+    assert not [entry for entry in held if entry.uri == "remembered.txt"]
 
 
 def test_only_files_that_moved_are_read(store, root, reads):
