@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bounds import REPOSITORY, Bound, equal, finish
+from bounds import Bound, equal, finish, interpreter_of
 
 from rag_assets import config as configuration
 from rag_assets.documents.parse import refresh_elements
@@ -34,8 +34,7 @@ A_FILE = 5.0
 
 def project_of(home: Path, *, parser: str, ocr: str = "none") -> Project:
     """Files for `parser`, which runs where `make parsers` has installed it, if it has."""
-    python = REPOSITORY / f".venv-{parser}" / "bin" / "python"
-    return Project(home, engine=parser, ocr=ocr, python=python if python.is_file() else None)
+    return Project(home, engine=parser, ocr=ocr, python=interpreter_of(parser))
 
 
 def children() -> set[int]:

@@ -45,6 +45,12 @@ def finish(name: str, bounds: Sequence[Bound]) -> NoReturn:
     sys.exit(0 if all(bound.ok for bound in bounds) else 1)
 
 
+def interpreter_of(parser: str) -> Path | None:
+    """The Python in which `make parsers` has installed a parser, if it has."""
+    python = REPOSITORY / f".venv-{parser}" / "bin" / "python"
+    return python if python.is_file() else None
+
+
 def dataset(name: str) -> Path:
     """Folder of a shared dataset; the benchmark ends with a clear message where it is absent."""
     folder = SHARED_DATA / name

@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bounds import Bound, at_least, dataset, equal, finish
+from bounds import Bound, at_least, dataset, equal, finish, interpreter_of
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
@@ -92,9 +92,14 @@ def config_for(data: Path, *, state: Path, parsers: Sequence[str]) -> Config:
     state.mkdir(parents=True, exist_ok=True)
     file = state / "rag_assets.yaml"
     variants = {name: {"parser": name} for name in parsers}
+    found = {name: interpreter_of(name) for name in parsers}
     settings = {
         "state_dir": str(state / "state"),
         "sources": {"documents": str(data / "docs")},
+        "parsers": {
+            name: {"engine": name, **({"python": str(python)} if python else {})}
+            for name, python in found.items()
+        },
         "variants": variants,
         "serving": {"variant": parsers[0]},
     }
