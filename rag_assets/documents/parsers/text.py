@@ -13,8 +13,6 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from typing_extensions import override
-
 from rag_assets.documents.elements import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
@@ -243,7 +241,6 @@ class _Tags(HTMLParser):
         tags.feed(_COMMENT.sub("", html))
         return tags.found
 
-    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         held = dict(attrs)
         if tag == "img" and (target := (held.get("src") or "").strip()):
