@@ -5,8 +5,8 @@ a sigmoid, cosines move from [-1, 1]. So scores of one reranker may be weighted 
 queries; scores of two rerankers may not.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -114,12 +114,11 @@ class SentenceTransformersReranker:
             RerankerError: The files hold no cross-encoder.
         """
         import torch
-        from safetensors import SafetensorError
         from sentence_transformers import CrossEncoder
 
         precision = _precision(settings)
         kinds = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-        try:
+        with _loading(settings):
             self._model = CrossEncoder(
                 str(weights.folder),
                 num_labels=1,
@@ -129,15 +128,6 @@ class SentenceTransformersReranker:
                 activation_fn=torch.nn.Sigmoid(),
                 model_kwargs={"dtype": kinds[precision]},
             )
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            RuntimeError,
-            ImportError,
-            SafetensorError,
-        ) as error:
-            raise RerankerError(_cannot_load(settings, error)) from error
         self._batch = settings.batch_size
         self.reranker_id = _identity(settings, weights=weights, precision=precision)
 
@@ -162,10 +152,9 @@ class FlagEmbeddingReranker:
         """
         import torch
         from FlagEmbedding import FlagReranker
-        from safetensors import SafetensorError
 
         precision = _precision(settings)
-        try:
+        with _loading(settings):
             self._model = FlagReranker(
                 str(weights.folder),
                 use_fp16=precision == "fp16",
@@ -177,15 +166,6 @@ class FlagEmbeddingReranker:
             )
             if precision == "bf16" and self._model.model is not None:
                 self._model.model.to(torch.bfloat16)
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            RuntimeError,
-            ImportError,
-            SafetensorError,
-        ) as error:
-            raise RerankerError(_cannot_load(settings, error)) from error
         self.reranker_id = _identity(settings, weights=weights, precision=precision)
 
     def score(self, pairs: Sequence[Pair], /) -> np.ndarray:
@@ -250,13 +230,27 @@ def _identity(settings: Settings, *, weights: Weights, precision: str) -> str:
     return fingerprint(*parts)[:ID_LENGTH]
 
 
-def _cannot_load(settings: Settings, error: Exception) -> str:
-    reason = str(error).partition("\n")[0]
-    return (
-        f"{settings.path} cannot be loaded by {settings.backend} as a cross-encoder ({reason}): "
-        "check the path and the backend in retrieval.rerankers, and that the folder is whole; "
-        "`late_interaction` needs no weights of its own"
-    )
+@contextmanager
+def _loading(settings: Settings) -> Generator[None]:
+    """Name the reranker that cannot be loaded, and what to do about it."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        ImportError,
+        SafetensorError,
+    ) as error:
+        reason = str(error).partition("\n")[0]
+        raise RerankerError(
+            f"{settings.path} cannot be loaded by {settings.backend} as a cross-encoder "
+            f"({reason}): check the path and the backend in retrieval.rerankers, and that the "
+            "folder is whole; `late_interaction` needs no weights of its own"
+        ) from error
 
 
 def _checked(scores: np.ndarray) -> np.ndarray:
