@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from rag_assets import images, schemas, sync
 from rag_assets.config import Config
+from rag_assets.documents import linked_pictures
 from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
@@ -176,8 +177,7 @@ class _Pass:
 
     def pictures(self) -> dict[tuple[str, str], SourceFile]:
         """The pictures among the files, by source and URI: what a document may show."""
-        rows = self._picture_rows().to_pylist()
-        return {(row["source"], row["uri"]): SourceFile(**row) for row in rows}
+        return linked_pictures.pictures_in(self._manifest)
 
     def transform(self, changed: pa.Table, parsing: Parsing) -> Iterator[sync.Batch]:
         """Elements of the changed documents, in batches."""
@@ -211,7 +211,7 @@ class _Pass:
     def _contents(self) -> pa.Array:
         """For each document the fingerprint of what its elements are made of."""
         names = ("sha256", "media_type", "status", "reason")
-        shown = self._shown()
+        shown = linked_pictures.found_by(self._manifest)
         columns = (self._manifest[name].to_pylist() for name in names)
         found: list[str] = []
         parsed: dict[str, list[int]] = {}
@@ -231,30 +231,6 @@ class _Pass:
             for place, content in zip(places, contents, strict=True):
                 found[place] = content
         return pa.array(found, pa.string())
-
-    def _shown(self) -> list[list[str]]:
-        """For each file what its pictures are found by: its folder and the pictures there are.
-
-        Which of them a file shows is known only once it is read. None where there is no picture.
-        """
-        rows = self._picture_rows()
-        held: dict[str, list[str]] = {}
-        for source, uri, sha256 in zip(
-            *(rows[name].to_pylist() for name in ("source", "uri", "sha256")), strict=True
-        ):
-            held.setdefault(source, []).append(f"{sha256} {uri}")
-        if not held:
-            return []
-        pictures = {source: fingerprint(sorted(names)) for source, names in held.items()}
-        sources, uris = (self._manifest[name].to_pylist() for name in ("source", "uri"))
-        return [
-            [uri.rpartition("/")[0], pictures[source]] if source in pictures else []
-            for source, uri in zip(sources, uris, strict=True)
-        ]
-
-    def _picture_rows(self) -> pa.Table:
-        is_picture = pc.starts_with(self._manifest["media_type"].cast(pa.string()), "image/")
-        return self._manifest.filter(pc.and_(is_picture, self._manifest["sha256"].is_valid()))
 
     def _unaffected(
         self, by_content: dict[str, list[SourceFile]], *, version: int

@@ -5,20 +5,17 @@ elements of the pages that went well, and a reason for each that did not. A rang
 tried again page by page; a page that fails goes to the next parser of the chain.
 """
 
-import posixpath
-import unicodedata
-from base64 import b64decode
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote_to_bytes
 
 from rag_assets import config
 from rag_assets.documents.account import Account, grouped, named
 from rag_assets.documents.elements import Element, Image, from_json, image_from_json
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
+from rag_assets.documents.linked_pictures import DATA, data_of, linked_picture
 from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import ParseError, Parser
@@ -141,7 +138,7 @@ class _Picture:
     def name(self) -> str:
         """What its document calls it."""
         link = str(self.figure.link)
-        return "a picture inside the text" if link.startswith("data:") else link
+        return "a picture inside the text" if link.startswith(DATA) else link
 
     def settle(self, *, image: Image | None = None, problem: str | None = None) -> None:
         """Give the figure its picture, or say why it has none."""
@@ -263,8 +260,12 @@ class Parsing:
 
     def _begin_picture(self, picture: _Picture) -> bool:
         """Have a picture read, if its bytes can be had."""
+        document, link = picture.opened.content.file, str(picture.figure.link)
         try:
-            self._fetch(picture)
+            if file := linked_picture(link, document=document, pictures=self._pictures):
+                self._reader(file).fetch(file, to=picture.path)
+            else:
+                picture.path.write_bytes(data_of(link))
         except FetchError as error:
             reason = f"{picture.name}: {error}"
             picture.settle(problem=reason)
@@ -281,22 +282,6 @@ class Parsing:
         )
         self._submit(task, picture)
         return True
-
-    def _fetch(self, picture: _Picture) -> None:
-        """Copy the bytes of a picture; only what the manifest lists is looked for."""
-        link, document = str(picture.figure.link), picture.opened.content.file
-        if link.startswith("data:"):
-            picture.path.write_bytes(_data_of(link))
-            return
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(document.uri), link))
-        file = self._pictures.get((document.source, unicodedata.normalize("NFC", place)))
-        if file is None:
-            reason = "is no picture among the files of its source: put it there"
-            raise FetchError(reason, kind="input")
-        if file.size > pictures.LARGEST_FILE:
-            reason = f"takes more than {pictures.LARGEST_FILE:,} bytes: make it smaller"
-            raise FetchError(reason, kind="input")
-        self._reader(file).fetch(file, to=picture.path)
 
     def _submit(self, task: Task, subject: "_Range | _Picture | _Open") -> None:
         self._tasks[task.key] = subject
@@ -493,21 +478,6 @@ class Parsing:
             f"has no text layer (scanned pages?), and {self._chain.no_ocr}: set it to rapidocr or "
             "tesseract"
         )
-
-
-def _data_of(link: str) -> bytes:
-    """The bytes that a `data:` link holds."""
-    head, _, payload = link.partition(",")
-    if len(payload) > pictures.LARGEST_FILE:
-        reason = f"takes more than {pictures.LARGEST_FILE:,} bytes: make it smaller"
-        raise FetchError(reason, kind="input")
-    data = unquote_to_bytes(payload)
-    if not head.endswith(";base64"):
-        return data
-    try:
-        return b64decode(data)
-    except ValueError as error:
-        raise FetchError(f"is no base64 ({error}): write it anew", kind="input") from error
 
 
 def _cut(pages: Sequence[int], length: int) -> Iterator[list[int]]:

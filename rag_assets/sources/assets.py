@@ -8,7 +8,7 @@ import pyarrow as pa
 from rag_assets import lineage, schemas, snapshots
 from rag_assets.config import Config, TableSource
 from rag_assets.lineage import RefreshConfig
-from rag_assets.sources import exports, files
+from rag_assets.sources import exports, files, looks
 from rag_assets.sources.entries import asset_path
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.store import Store
@@ -28,7 +28,7 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"dlt", "lancedb"},
         owners=[project.owner],
-        code_version=files.RECIPE,
+        code_version=looks.RECIPE,
         retry_policy=lineage.CRASH_RETRY,
     )
     def document_files(

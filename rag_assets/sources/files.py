@@ -10,7 +10,6 @@ documents, keep what is held and leave a note in the quarantine.
 """
 
 import hashlib
-import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -27,11 +26,12 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import DocumentSource, TableSource
-from rag_assets.identity import document_id, document_ids, fingerprint
+from rag_assets.identity import document_id, fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.sources import media_types
 from rag_assets.sources.landing import land, landing
 from rag_assets.sources.listing import LISTED_ROOT, Entry, Listing, listed_filesystem, look, look_of
+from rag_assets.sources.looks import CONTENT, RECIPE, ROWS, Looks
 from rag_assets.sources.overlaps import without_rows
 from rag_assets.sources.places import SourceError
 from rag_assets.store import Store
@@ -45,32 +45,10 @@ TARGET = sync.Target(
     key="document_id",
     group="document_id",
 )
-RECIPE = "document_files 2"
-"""Raised when a file may be judged differently than before."""
-
 BATCH_ROWS = 4_096
-SAVE_EVERY_SECONDS = 30.0
 MOST_READS = 3
 """How often a file that moves while it is read is read again."""
 BLOCK = 1 << 20
-
-_CONTENT = pa.schema([item for item in TARGET.schema if item.name not in schemas.SYSTEM_COLUMNS])
-_ROWS = pa.schema([*_CONTENT, schemas.FINGERPRINT])
-"""Rows of the manifest as they are found out."""
-_LOOK = ("size", "modified", "mark")
-"""What tells that a file moved."""
-_SEEN = pa.schema(
-    [
-        pa.field("document_id", pa.string()),
-        *(pa.field(name, pa.int64()) for name in _LOOK),
-        pa.field("sha256", pa.string()),
-        pa.field("media_type", pa.string()),
-        pa.field("status", pa.string()),
-        pa.field("reason", pa.string()),
-        schemas.FINGERPRINT,
-    ],
-    metadata={"recipe": f"{RECIPE}, looks 3"},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +69,7 @@ class _Manifest:
     kept_sources: set[str]
     allow_shrink: bool
     log: Callable[[str], None]
-    rows: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=_ROWS))
+    rows: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ROWS))
     """Of all files. `Schema.empty_table` would import pandas, which a refresh may not need."""
     unreadable: list[sync.Failure] = field(default_factory=list)
     kept: set[str] = field(default_factory=set)
@@ -107,7 +85,7 @@ class _Manifest:
 
     def inputs(self) -> pa.Table:
         """Keys and fingerprints of all files; reads those that moved."""
-        known = _Seen(self.store)
+        known = Looks(self.store)
         parts = [known.unmoved(listing) for listing in self.listings]
         moved = [
             replace(listing, entries=entries)
@@ -117,7 +95,7 @@ class _Manifest:
         rows = [rows for _, rows in parts]
         if moved:
             rows += self._read(moved, known=known)
-        self.rows = pa.concat_tables([_ROWS.empty_table(), *rows])
+        self.rows = pa.concat_tables([ROWS.empty_table(), *rows])
         self._keep_unreadable()
         marks = pa.concat_tables([_marks(self.rows), self._held_where_unknown()])
         known.save(keep=marks["key"])
@@ -128,7 +106,7 @@ class _Manifest:
     def transform(self, changed: pa.Table) -> Iterator[sync.Batch]:
         """The rows of the changed files, and the failures of sources and folders."""
         places = KeyIndex(self.rows["document_id"]).places(changed["key"])
-        rows = self.rows.select(_CONTENT.names).take(pa.array(places[places != ABSENT]))
+        rows = self.rows.select(CONTENT.names).take(pa.array(places[places != ABSENT]))
         for start in range(0, rows.num_rows, BATCH_ROWS):
             part = rows.slice(start, BATCH_ROWS)
             done = part["document_id"].to_pylist()
@@ -138,20 +116,20 @@ class _Manifest:
         wanted = set(changed["key"].to_pylist())
         failed = [failure for failure in self.failures if failure.key in wanted]
         if failed:
-            yield sync.Batch(_CONTENT.empty_table(), done=[], failed=failed)
+            yield sync.Batch(CONTENT.empty_table(), done=[], failed=failed)
 
-    def _read(self, listings: Sequence[Listing], *, known: "_Seen") -> list[pa.Table]:
+    def _read(self, listings: Sequence[Listing], *, known: Looks) -> list[pa.Table]:
         """The rows of what is listed, landed by dlt."""
         import pyarrow.parquet as pq
 
         with landing(self.store, TARGET.name) as folder:
             landed = land([self._resource(item, known=known) for item in listings], folder=folder)
             return [
-                pq.read_table(path).select(_ROWS.names).cast(_ROWS)
+                pq.read_table(path).select(ROWS.names).cast(ROWS)
                 for path in chain.from_iterable(landed.values())
             ]
 
-    def _resource(self, listing: Listing, *, known: "_Seen") -> "DltResource":
+    def _resource(self, listing: Listing, *, known: Looks) -> "DltResource":
         """Dlt's `filesystem` source over what was listed, with the content of each file."""
         import dlt
         from dlt.sources.filesystem import filesystem
@@ -163,7 +141,7 @@ class _Manifest:
             found = (
                 self._row(listing, entries[file["relative_path"]], known=known) for file in files
             )
-            yield pa.Table.from_pylist([row for row in found if row], schema=_ROWS)
+            yield pa.Table.from_pylist([row for row in found if row], schema=ROWS)
 
         listed = filesystem(
             bucket_url=LISTED_ROOT,
@@ -172,7 +150,7 @@ class _Manifest:
         )
         return listed | dlt.transformer(document_files, name=name)
 
-    def _row(self, listing: Listing, entry: Entry, *, known: "_Seen") -> dict[str, object] | None:
+    def _row(self, listing: Listing, entry: Entry, *, known: Looks) -> dict[str, object] | None:
         """The row of a file as it was read; None if it went away."""
         limit = listing.source.max_bytes
         key = document_id(listing.source.name, entry.uri)
@@ -260,74 +238,6 @@ class _Manifest:
         here = set(mine["sha256"].to_pylist()) - {None}
         lost = [sha256 for sha256 in gone["sha256"].to_pylist() if sha256 not in here]
         sync.guard_shrink(name, held=held, removed=len(lost), allow_shrink=self.allow_shrink)
-
-
-class _Seen:
-    """What the bytes of each file were at the last look: a cache that may be lost."""
-
-    def __init__(self, store: Store) -> None:
-        self._file = store.root / "looks" / f"{TARGET.name}.parquet"
-        self._held = _SEEN.empty_table()
-        self._fresh: dict[str, dict[str, object]] = {}
-        self._saved = time.monotonic()
-        if self._file.is_file():
-            import pyarrow.parquet as pq
-
-            try:
-                table = pq.read_table(self._file)
-            except (pa.ArrowException, OSError):
-                return  # damaged: all files are looked at again
-            if table.schema.metadata == _SEEN.metadata:
-                self._held = table
-
-    def unmoved(self, listing: Listing) -> tuple[list[Entry], pa.Table]:
-        """The entries that must be read, and the rows of the others."""
-        entries, source = listing.entries, listing.source
-        ids = document_ids(source.name, [entry.uri for entry in entries])
-        places = KeyIndex(self._held["document_id"]).places(pa.array(ids, pa.string()))
-        here = np.flatnonzero(places != ABSENT)
-        held = self._held.take(pa.array(places[here]))
-        known = [entries[place] for place in here.tolist()]
-        may_stay = [not entry.problem and entry.size <= source.max_bytes for entry in known]
-        is_same = np.array(may_stay, bool)
-        for name in _LOOK:
-            now = np.array([getattr(entry, name) for entry in known], np.int64)
-            is_same &= held[name].to_numpy() == now
-        rows = held.filter(pa.array(is_same))
-        same = here[is_same]
-        moved = np.delete(np.arange(len(entries)), same).tolist()
-        columns = {name: rows[name] for name in rows.column_names if name in _ROWS.names} | {
-            "source": pa.repeat(pa.scalar(source.name), len(same)),
-            "uri": pa.array([entries[place].uri for place in same.tolist()], pa.string()),
-            "modified": rows["modified"].cast(_ROWS.field("modified").type),
-        }
-        return [entries[place] for place in moved], pa.table(columns, schema=_ROWS)
-
-    def add(self, entry: Entry, row: Mapping[str, object]) -> None:
-        """Remember what a file was found to be; a long pass is saved on the way."""
-        found = {name: row[name] for name in _SEEN.names if name in row}
-        look = {name: getattr(entry, name) for name in _LOOK}
-        self._fresh[str(row["document_id"])] = found | look
-        if time.monotonic() - self._saved > SAVE_EVERY_SECONDS:
-            self.save()
-
-    def save(self, *, keep: pa.ChunkedArray | None = None) -> None:
-        """Write down the entries whose key is in `keep`, all if None."""
-        import pyarrow.parquet as pq
-
-        fresh = pa.Table.from_pylist(list(self._fresh.values()), schema=_SEEN)
-        is_old = KeyIndex(fresh["document_id"]).places(self._held["document_id"]) == ABSENT
-        rows = pa.concat_tables([self._held.filter(pa.array(is_old)), fresh])
-        if keep is not None:
-            is_kept = KeyIndex(keep).places(rows["document_id"]) != ABSENT
-            rows = rows.filter(pa.array(is_kept))
-        if not self._fresh and rows.num_rows == self._held.num_rows:
-            return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        new = self._file.with_suffix(".fresh")
-        pq.write_table(rows, new)
-        new.replace(self._file)
-        self._saved = time.monotonic()
 
 
 def refresh_document_files(
