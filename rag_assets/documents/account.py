@@ -65,9 +65,13 @@ class Measures:
 def measured(account: Account, elements: Sequence[Element]) -> Measures:
     """Hold the `elements` of a document against the account of its pages."""
     by_page: Counter[int] = Counter()
+    shown = set()
     for element in elements:
         if element.page is not None:
-            by_page[element.page] += letters_of(element.text)
+            letters = letters_of(element.text)
+            by_page[element.page] += letters
+            if letters or element.image:
+                shown.add(element.page)
     figures = [element for element in elements if element.type == "figure"]
     tables = [
         element
@@ -75,7 +79,6 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
         if element.type == "table" or (element.problem and element.type != "figure")
     ]
     whole = "\n".join(element.text for element in elements)
-    shown = {element.page for element in elements if element.image or letters_of(element.text)}
     read = account.engines.keys() if account.engines else range(1, account.pages + 1)
     scanned = set(account.scanned)
     return Measures(
