@@ -5,7 +5,8 @@ Assets are thin: they read their inputs, call the pure code of their room and ha
 decided here.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import TypeAlias
 
@@ -21,8 +22,7 @@ COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 PREVIEW_ROWS = 8
 FAILURES_SHOWN = 50
 
-CRASH_RETRY = dg.RetryPolicy(max_retries=1, delay=2, backoff=dg.Backoff.EXPONENTIAL)
-"""For steps that talk to a database, a bucket or a worker process."""
+SECONDS_TO_RECOVER = 2
 
 Metadata: TypeAlias = Mapping[str, dg.MetadataValue]
 
@@ -34,6 +34,21 @@ class RefreshConfig(dg.Config):
     """Accept that a source lost more than half of its items."""
     retry_failed: bool = False
     """Try again what failed on its own content."""
+
+
+@contextmanager
+def tried_twice() -> Generator[None]:
+    """Have a step begin once more after an error: its database, bucket or worker may be back.
+
+    Raises:
+        dagster.RetryRequested: For Dagster, which counts the attempts. Its `RetryPolicy` would
+            begin anew after an interrupt as well, so that nobody could stop a run
+            (dagster-io/dagster#15026).
+    """
+    try:
+        yield
+    except Exception as error:
+        raise dg.RetryRequested(max_retries=1, seconds_to_wait=SECONDS_TO_RECOVER) from error
 
 
 def variants(config: Config) -> dg.StaticPartitionsDefinition:

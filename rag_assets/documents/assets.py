@@ -34,7 +34,6 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
         code_version=str(parse.REVISION),
         partitions_def=lineage.variants(settings),
         deps=[schemas.DOCUMENT_FILES_TABLE],
-        retry_policy=lineage.CRASH_RETRY,
     )
     def parsed_documents(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
@@ -42,13 +41,14 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
         """Elements of each document (headings, text, tables, ...), with page, box and section."""
         store = lineage.store_of(settings)
         parser = settings.variant(context.partition_key).parser
-        report = parse.refresh_elements(
-            store,
-            settings,
-            parser=parser,
-            log=lineage.logger_of(context),
-            retry=config.retry_failed,
-        )
+        with lineage.tried_twice():
+            report = parse.refresh_elements(
+                store,
+                settings,
+                parser=parser,
+                log=lineage.logger_of(context),
+                retry=config.retry_failed,
+            )
         return lineage.materialized(
             report,
             schema=schemas.ELEMENTS,
@@ -75,21 +75,21 @@ def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefin
         code_version=str(describe.REVISION),
         partitions_def=lineage.variants(settings),
         deps=["parsed_documents"],
-        retry_policy=lineage.CRASH_RETRY,
     )
     def figure_descriptions(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """What each figure shows, in the words of a vision model."""
         store = lineage.store_of(settings)
-        report = describe.refresh_descriptions(
-            store,
-            parser=settings.variant(context.partition_key).parser,
-            figures=settings.figures,
-            model=model,
-            log=lineage.logger_of(context),
-            retry=config.retry_failed,
-        )
+        with lineage.tried_twice():
+            report = describe.refresh_descriptions(
+                store,
+                parser=settings.variant(context.partition_key).parser,
+                figures=settings.figures,
+                model=model,
+                log=lineage.logger_of(context),
+                retry=config.retry_failed,
+            )
         return lineage.materialized(
             report,
             schema=schemas.DESCRIPTIONS,

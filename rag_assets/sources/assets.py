@@ -29,21 +29,21 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
         kinds={"dlt", "lancedb"},
         owners=[project.owner],
         code_version=looks.RECIPE,
-        retry_policy=lineage.CRASH_RETRY,
     )
     def document_files(
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """Manifest of all source files: type by content, size, hash, and what is wrong with it."""
         store = lineage.store_of(project)
-        report = files.refresh_document_files(
-            store,
-            project.sources.documents,
-            tables=project.sources.tables,
-            allow_shrink=config.allow_shrink,
-            log=lineage.logger_of(context),
-            retry=config.retry_failed,
-        )
+        with lineage.tried_twice():
+            report = files.refresh_document_files(
+                store,
+                project.sources.documents,
+                tables=project.sources.tables,
+                allow_shrink=config.allow_shrink,
+                log=lineage.logger_of(context),
+                retry=config.retry_failed,
+            )
         return lineage.materialized(
             report,
             schema=schemas.DOCUMENT_FILES,
@@ -61,21 +61,21 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
         name=f"exports_{source.name.replace('-', '_')}",
         specs=[_spec(project, source, path) for path in paths],
         can_subset=True,
-        retry_policy=lineage.CRASH_RETRY,
     )
     def export_tables(
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> Iterator[dg.MaterializeResult[None]]:
         selected = {tuple(key.path) for key in context.selected_asset_keys}
         wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
-        done = exports.refresh_exports(
-            lineage.store_of(project),
-            source,
-            only=[spec.name for spec in wanted],
-            allow_shrink=config.allow_shrink,
-            log=lineage.logger_of(context),
-            retry=config.retry_failed,
-        )
+        with lineage.tried_twice():
+            done = exports.refresh_exports(
+                lineage.store_of(project),
+                source,
+                only=[spec.name for spec in wanted],
+                allow_shrink=config.allow_shrink,
+                log=lineage.logger_of(context),
+                retry=config.retry_failed,
+            )
         for path in paths:
             if path in selected:
                 entries = [spec.name for spec in wanted if asset_path(source, spec) == path]
