@@ -1,6 +1,7 @@
 """The same work in this process, in worker processes and on a Ray cluster."""
 
 import os
+import signal
 import sys
 from dataclasses import replace
 
@@ -145,7 +146,7 @@ def test_limits_hold_on_a_cluster_and_a_task_that_breaks_them_costs_only_itself(
         [
             task("one", "read_text", file=tmp_path / "one.txt"),
             task("hang", "slow", seconds=0.5 - WARM_UP_SECONDS, value=1),  # a first call has more
-            task("crash", "crash"),
+            task("crash", "crash", number=signal.SIGSEGV),
             task("hog", "hog"),
             task("two", "read_text", file=tmp_path / "two.txt"),
         ],

@@ -107,14 +107,17 @@ def test_a_function_that_does_not_exist_is_an_error_that_names_it():
     assert "nonsense" in outcome.reason
 
 
-def test_a_crash_costs_one_task_and_says_how_it_ended():
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGRTMIN + 3, "signal 37")]
+)
+def test_a_crash_costs_one_task_and_says_how_it_ended(number, said):
     tasks = [call("echo", key=str(n), value=n) for n in range(6)]
     with Pool(size=2) as pool:
-        found = outcomes(pool, *tasks[:3], call("crash", key="bad"), *tasks[3:])
+        found = outcomes(pool, *tasks[:3], call("crash", key="bad", number=number), *tasks[3:])
     crashed = found.pop("bad")
     assert isinstance(crashed, Failed)
     assert crashed.kind == "crash"
-    assert "SIGSEGV" in crashed.reason
+    assert said in crashed.reason
     assert found == {str(n): Done(n) for n in range(6)}
 
 

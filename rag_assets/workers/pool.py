@@ -25,6 +25,8 @@ ANSWER_SECONDS = 5.0
 MOST_PROCESSES = 4
 LAST_WORDS = 300
 """Characters of a crashed worker's error output that are kept."""
+SIGNALS = {number.value: number.name for number in signal.Signals}
+"""Most real-time signals have no name."""
 
 PACKAGE = Path(rag_assets.__file__).parent
 FOREIGN = (
@@ -271,7 +273,7 @@ class _Worker:
     def _crashed(self) -> Failed:
         self.task = None
         code = self.process.wait()
-        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        how = f"signal {SIGNALS.get(-code, -code)}" if code < 0 else f"exit code {code}"
         self.errors.seek(0)
         words = " ".join(self.errors.read().decode("utf-8", "replace").split())
         return Failed("crash", f"its process ended with {how}: {words[-LAST_WORDS:]}".rstrip(": "))
