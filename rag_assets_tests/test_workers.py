@@ -173,14 +173,6 @@ def test_a_worker_keeps_to_the_functions_it_has_loaded():
     assert len({outcome.value for key, outcome in found.items() if key[0] == "a"}) == 1
 
 
-@pytest.fixture(scope="module")
-def another_python(tmp_path_factory):
-    """An interpreter without any package."""
-    folder = tmp_path_factory.mktemp("another") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    return folder / "bin" / "python"
-
-
 def test_another_interpreter_finds_this_package_and_no_other_of_ours(another_python, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("One.\n\nTwo.")
