@@ -332,9 +332,10 @@ class _Pass:
     def _parsed(
         self, by_content: Mapping[str, Sequence[SourceFile]], parsing: Parsing
     ) -> Iterator[sync.Batch]:
+        by_size = sorted(by_content.items(), key=lambda item: item[1][0].size)
         contents = (
             Content(key, files[0], self._parsers[str(files[0].media_type)])
-            for key, files in by_content.items()
+            for key, files in by_size  # what is finished is kept, whatever stops a large file
         )
         started = time.monotonic()
         for parsed in _in_batches(parsing.run(contents)):

@@ -1,6 +1,7 @@
 """Documents to elements: what is parsed, what is copied, what fails, and what that costs."""
 
 from base64 import b64encode
+from collections import Counter
 from io import BytesIO
 
 import pytest
@@ -396,6 +397,17 @@ def test_a_killed_pass_goes_on_where_it_stopped(project, submitted, monkeypatch)
     report = project.parse()
     assert (report.added, report.unchanged) == (4, 2)
     assert len(submitted) == 4
+
+
+def test_small_files_do_not_wait_for_large_ones(project, submitted):
+    pdf(project.folder / "a.pdf", [f"<p>{SENTENCE}</p>"] * 30)
+    for name in "bcdefgh":
+        pdf(project.folder / f"{name}.pdf", [f"<p>{SENTENCE} {name}</p>"])
+    project.list_files()
+    project.parse()
+    pages = Counter(row["fingerprint"] for row in project.elements())
+    begun = list(dict.fromkeys(key.split()[0] for key in submitted))
+    assert [pages[content] for content in begun[:4]] == [1, 1, 1, 1]
 
 
 def test_an_absent_parser_stops_before_any_work(project, monkeypatch):
