@@ -1,7 +1,6 @@
 """Documents to elements: what is parsed, what is copied, what fails, and what that costs."""
 
 from base64 import b64encode
-from collections import Counter
 from io import BytesIO
 
 import pytest
@@ -399,15 +398,14 @@ def test_a_killed_pass_goes_on_where_it_stopped(project, submitted, monkeypatch)
     assert len(submitted) == 4
 
 
-def test_small_files_do_not_wait_for_large_ones(project, submitted):
-    pdf(project.folder / "a.pdf", [f"<p>{SENTENCE}</p>"] * 30)
-    for name in "bcdefgh":
-        pdf(project.folder / f"{name}.pdf", [f"<p>{SENTENCE} {name}</p>"])
+def test_small_files_do_not_wait_for_large_ones(project, monkeypatch):
+    monkeypatch.setattr(parse, "DOCUMENTS_A_BATCH", 1)
+    for name, length in (("a", 40), ("b", 10), ("c", 30), ("d", 20)):
+        project.write(f"{name}.md", name * length)
     project.list_files()
     project.parse()
-    pages = Counter(row["fingerprint"] for row in project.elements())
-    begun = list(dict.fromkeys(key.split()[0] for key in submitted))
-    assert [pages[content] for content in begun[:4]] == [1, 1, 1, 1]
+    committed = project.store.read("elements__plain", columns=["text"])["text"].to_pylist()
+    assert [text[0] for text in committed] == ["b", "d", "c", "a"]
 
 
 def test_an_absent_parser_stops_before_any_work(project, monkeypatch):
