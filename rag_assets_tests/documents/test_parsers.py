@@ -1,7 +1,6 @@
 """Each parser on real files made here; they run in this process, isolation is tested elsewhere."""
 
 import json
-from base64 import b64encode
 from functools import cache
 from importlib.metadata import PackageNotFoundError
 from io import BytesIO
@@ -636,12 +635,51 @@ def test_a_chart_is_a_table_and_a_picture_on_a_slide_a_figure(tmp_path, square):
     assert (figure.page, figure.image.width) == (1, 40)
 
 
-def test_a_picture_inside_a_web_page_is_kept(tmp_path, square):
-    data = b64encode(square.getvalue()).decode()
+def web_page(tmp_path, source):
     path = tmp_path / "file.html"
-    path.write_text(f"<h1>A</h1><p>b</p><img alt='red' src='data:image/png;base64,{data}'>")
-    (figure,) = of(read(office, path), "figure")
-    assert (figure.text, figure.image.width) == ("red", 40)
+    path.write_text(source, "utf-8")
+    parsed.cache_clear()
+    return read(office, path)
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("<img src='figures/a%20b.png' alt='A crack'>", ("A crack", "figures/a b.png")),
+        ("<img src=' ./a.png?v=2#top '>", ("", "./a.png")),
+        ("<p>See <a href='b.png'><img src='../a.png' alt=A></a>.</p>", ("A", "../a.png")),
+        ("<ul><li>one <img src=a.png alt=A></li></ul>", ("A", "a.png")),
+        ("<table><tr><th>a<th>b<tr><td><img src=a.png alt=A><td>c</table>", ("A", "a.png")),
+        ("<h2>Cracks <img src=a.png alt=A></h2>", ("A", "a.png")),
+        (
+            "<picture><source srcset=a.webp><img src=a.png srcset='b.png 2x'></picture>",
+            ("", "a.png"),
+        ),
+        ("<base href='figures/page.html'><img src=a.png alt=A>", ("A", "figures/a.png")),
+        ("<base href='https://x.invalid/'><img src=a.png alt=A>", ("A", None)),
+        ("<base href='/root/'><img src=a.png alt=A>", ("A", None)),
+        ("<img src='https://x.invalid/a.png' alt=A>", ("A", None)),
+        ("<img src='//x.invalid/a.png' alt=A>", ("A", None)),
+        ("<img src='/a.png' alt=A>", ("A", None)),
+        ("<img src='file:///a.png' alt=A>", ("A", None)),
+        ("<img src='http://[' alt=A>", ("A", None)),
+        ("<img alt=A>", ("A", None)),
+        ("<img src='DATA:image/png;base64,AAAA' alt=A>", ("A", "data:image/png;base64,AAAA")),
+    ],
+)
+def test_pictures_beside_a_web_page_are_figures(tmp_path, source, shown):
+    elements = web_page(tmp_path, f"<h1>Title</h1><p>Text.</p>{source}")
+    assert figures(elements) == [shown]
+
+
+def test_the_time_that_pictures_of_a_web_page_take_grows_with_their_number_alone(tmp_path):
+    def seconds(count):
+        started = process_time()
+        assert len(figures(web_page(tmp_path, "<p>A</p>" + "<img src=a.png>" * count))) == count
+        return process_time() - started
+
+    seconds(10)
+    assert min(seconds(4_000) for _ in range(2)) < 24 * min(seconds(500) for _ in range(3))
 
 
 def test_the_footer_of_a_web_page_stays_below_it(tmp_path):

@@ -1,9 +1,9 @@
 """DOCX, PPTX and HTML through docling: styles as headings, equations as LaTeX, tables as cells.
 
 A slide is a page, its charts are tables and its notes text; DOCX and HTML have no pages. Pictures
-inside the file are kept; tables and pictures inside the cell of a table follow it. What stands on
-top of each page of a DOCX comes first, footnotes come last. Nothing is fetched: images and links
-that a file names are left alone.
+inside the file are kept, as are those that lie beside an HTML page; tables and pictures inside the
+cell of a table follow it. What stands on top of each page of a DOCX comes first, footnotes come
+last. Nothing is fetched: addresses of the web that a file names are left alone.
 """
 
 import logging
@@ -34,11 +34,14 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="office",
-    revision=5,
+    revision=6,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
 )
+
+LINK = "rag_assets__link"
+"""Names the link of a picture of a web page among what docling knows of it."""
 
 EMU_A_POINT = 12_700
 """Slides are measured in English metric units."""
@@ -104,10 +107,9 @@ def _converter() -> "DocumentConverter":
     from rag_assets.documents.parsers.docling_scripts import Docx, Html, Pptx
 
     logging.getLogger("docling").setLevel(logging.ERROR)
-    # pictures inside the page are read; those that it links to need enable_*_fetch as well
     html = HTMLFormatOption(
         backend=Html,
-        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=True),
+        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=False),
     )
     return DocumentConverter(
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
@@ -216,7 +218,8 @@ class _Reader:
         else:
             picture = item.get_image(self._document)
             image = image_of(picture) if picture else None
-            yield self._element("figure", caption, item, image=image)
+            shown = item.meta.get_custom_part() if item.meta else {}
+            yield self._element("figure", caption, item, image=image, link=shown.get(LINK))
 
     def _table(self, item: "TableItem") -> Iterator[Element]:
         from docling_core.types.doc import RichTableCell
@@ -263,9 +266,13 @@ class _Reader:
         *,
         level: int | None = None,
         image: Image | None = None,
+        link: str | None = None,
     ) -> Element:
         page, box = self._place(item)
-        return Element(type=kind, text=clean(text), page=page, level=level, box=box, image=image)
+        words = clean(text)
+        return Element(
+            type=kind, text=words, page=page, level=level, box=box, image=image, link=link
+        )
 
     def _place(self, item: "NodeItem") -> tuple[int | None, Box | None]:
         """Slide and box of an item, or of the first item below it that has one."""

@@ -11,11 +11,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from rag_assets.documents.elements import Element, clean, to_json
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
+from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
 from rag_assets.encodings import HEAD, utf16_of
 from rag_assets.workers import Json
@@ -215,16 +215,8 @@ def _children(inline: "Token", targets: "EnvType") -> "Sequence[Token]":
 
 def _figure(target: str, alt: str) -> Element | None:
     """The figure of a picture that the file holds, or that lies beside it; None for others."""
-    caption = " ".join(clean(alt).split())
-    if target.startswith("data:"):
-        return Element(type="figure", text=caption, link=target)
-    try:
-        parts = urlsplit(target)
-    except ValueError:
-        return None
-    if parts.scheme or parts.netloc or not parts.path or parts.path.startswith("/"):
-        return None
-    return Element(type="figure", text=caption, link=unquote(parts.path))
+    link = link_of(target)
+    return Element(type="figure", text=" ".join(clean(alt).split()), link=link) if link else None
 
 
 class _Tags(HTMLParser):
