@@ -672,6 +672,24 @@ def test_pictures_beside_a_web_page_are_figures(tmp_path, source, shown):
     assert figures(elements) == [shown]
 
 
+@pytest.mark.parametrize(
+    ("alt", "caption", "said"),
+    [
+        ("A micrograph", "Figure 1: A <b>crack</b>", ["Figure 1: A crack\nA micrograph"]),
+        ("a crack", "Figure 1: A crack.", ["Figure 1: A crack."]),
+        ("Figure 10", "Figure 1", ["Figure 1\nFigure 10"]),
+        ("", "Figure 1", ["Figure 1"]),
+        ("A\n micrograph", "", ["A micrograph"]),
+        ("left'><img src=b.png alt='right", "Pair", ["Pair\nleft", "Pair\nright"]),
+    ],
+)
+def test_a_figure_of_a_web_page_says_its_caption_and_what_else_its_picture_is_said_to_show(
+    tmp_path, alt, caption, said
+):
+    source = f"<figure><img src=a.png alt='{alt}'><figcaption>{caption}</figcaption></figure>"
+    assert [text_ for text_, _ in figures(web_page(tmp_path, f"<p>Text.</p>{source}"))] == said
+
+
 def test_the_time_that_pictures_of_a_web_page_take_grows_with_their_number_alone(tmp_path):
     def seconds(count):
         started = process_time()

@@ -2,7 +2,8 @@
 
 They read a heading, and all text of a slide, as one string: 10^3 becomes 103 or 10 3. Here the
 marks are written into the file in memory before docling reads it. Of a picture on a web page they
-forget where it lies. Only the worker that parses imports this module: it imports docling.
+forget where it lies and, where it has a caption, its alternative text. Only the worker that parses
+imports this module: it imports docling.
 """
 
 # ruff: noqa: TID253 - nothing but docling's worker imports this module
@@ -20,14 +21,14 @@ from docx.oxml.ns import qn
 from pptx.oxml.xmlchemy import BaseOxmlElement
 
 from rag_assets.documents.elements import EXPONENT
-from rag_assets.documents.parsers.office import LINK
+from rag_assets.documents.parsers.office import ALT, LINK
 from rag_assets.documents.parsers.pictures import link_of
 
 _HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
 
 
 class Html(HTMLDocumentBackend):
-    """Keeps exponents and indices of headings, and says where pictures lie."""
+    """Keeps exponents and indices of headings, alternative texts, and where pictures lie."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Read the page and mark it."""
@@ -40,12 +41,13 @@ class Html(HTMLDocumentBackend):
         self._base = _value(base, "href") if base else ""
 
     def _emit_image(self, img_tag: Tag, doc: DoclingDocument) -> RefItem | None:
+        img_tag["alt"] = alternative = " ".join(_value(img_tag, "alt").split())
         reference = super()._emit_image(img_tag, doc)
         link = link_of(_value(img_tag, "src"), base=self._base)
-        if reference and link:
+        if reference:
             picture = reference.resolve(doc)
             assert isinstance(picture, PictureItem)
-            picture.meta = PictureMeta.model_validate({LINK: link})
+            picture.meta = PictureMeta.model_validate({ALT: alternative, LINK: link})
         return reference
 
 

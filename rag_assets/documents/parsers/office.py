@@ -1,9 +1,10 @@
 """DOCX, PPTX and HTML through docling: styles as headings, equations as LaTeX, tables as cells.
 
 A slide is a page, its charts are tables and its notes text; DOCX and HTML have no pages. Pictures
-inside the file are kept, as are those that lie beside an HTML page; tables and pictures inside the
-cell of a table follow it. What stands on top of each page of a DOCX comes first, footnotes come
-last. Nothing is fetched: addresses of the web that a file names are left alone.
+inside the file are kept, as are those that lie beside an HTML page, there with their caption and,
+where it says more, the alternative text; tables and pictures inside the cell of a table follow it.
+What stands on top of each page of a DOCX comes first, footnotes come last. Nothing is fetched:
+addresses of the web that a file names are left alone.
 """
 
 import logging
@@ -40,8 +41,8 @@ PARSER = Parser(
     lowest=2,
 )
 
-LINK = "rag_assets__link"
-"""Names the link of a picture of a web page among what docling knows of it."""
+ALT, LINK = "rag_assets__alt", "rag_assets__link"
+"""Name the alternative text of a picture of a web page, and its link, in docling's document."""
 
 EMU_A_POINT = 12_700
 """Slides are measured in English metric units."""
@@ -49,6 +50,7 @@ EMU_A_POINT = 12_700
 _SPACE_BEFORE = re.compile(r" +([,.;:!?)\]}])")
 _SPACE_AFTER = re.compile(r"([(\[{]) +")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
+_WORD = re.compile(r"\w+")
 _GOES_ON = re.compile(r"[A-Z](?![a-z])|[)\]]")
 """What follows an index without a blank: the O of H2O."""
 
@@ -219,7 +221,8 @@ class _Reader:
             picture = item.get_image(self._document)
             image = image_of(picture) if picture else None
             shown = item.meta.get_custom_part() if item.meta else {}
-            yield self._element("figure", caption, item, image=image, link=shown.get(LINK))
+            words = _with_alternative(caption, shown.get(ALT, ""))
+            yield self._element("figure", words, item, image=image, link=shown.get(LINK))
 
     def _table(self, item: "TableItem") -> Iterator[Element]:
         from docling_core.types.doc import RichTableCell
@@ -337,6 +340,12 @@ class _Reader:
                 before, script = script, _script_of(item)
                 line = _continued(line, part, script=script, before=before)
         return _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", line))
+
+
+def _with_alternative(caption: str, alternative: str) -> str:
+    """The caption of a picture, and its alternative text where that has further words."""
+    said, also = (set(_WORD.findall(text.casefold())) for text in (caption, alternative))
+    return caption if also <= said else f"{caption}\n{alternative}".lstrip()
 
 
 def _script_of(item: "NodeItem") -> str:
