@@ -218,8 +218,8 @@ class Parsing:
     def _open(self, content: Content) -> Iterator[Parsed]:
         media_type = str(content.file.media_type)
         opened = _Open(content, self._scratch / f"{content.key}{SUFFIXES[media_type]}")
-        if 0 < content.file.size <= content.parser.harmless_bytes:
-            self._read_here(opened, media_type)
+        is_small = 0 < content.file.size <= content.parser.harmless_bytes
+        if is_small and self._read_here(opened, media_type):
             if not opened.tasks:
                 yield self._finish(opened)
             return
@@ -285,16 +285,19 @@ class Parsing:
         self._tasks[task.key] = subject
         self._executor.submit(task)
 
-    def _read_here(self, opened: _Open, media_type: str) -> None:
-        """Parse a harmless file in this process."""
+    def _read_here(self, opened: _Open, media_type: str) -> bool:
+        """Parse a file in this process, if it is harmless."""
         content = opened.content
         try:
             found = self._reader(content.file).read(content.file)
+            if not content.parser.is_harmless(found, media_type):
+                return False
             self._keep_whole(opened, content.parser.elements(found, media_type))
         except FetchError as error:
             opened.problems.append(Problem(str(error), error.kind))
         except Exception as error:  # whatever a parser raises concerns its file alone
             opened.problems.append(_problem(failure_of(error), content.parser))
+        return True
 
     def _reader(self, file: SourceFile) -> SourceReader:
         reader = self._readers.get(file.source)

@@ -530,6 +530,19 @@ def test_a_picture_shown_many_times_is_read_once(project, submitted):
     assert sum(" picture " in key for key in submitted) == 2
 
 
+def test_markdown_with_a_table_of_html_is_read_in_a_worker(project, submitted):
+    table = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>"
+    project.write("a.md", f"Text.\n\n{table}\n")
+    project.write("b.md", "Text.\n\n| a | b |\n|---|---|\n| c | d |\n")
+    project.write("c.txt", table)
+    project.list_files()
+    project.parse()
+    for uri in ("a.md", "b.md"):
+        assert [row["type"] for row in project.elements(uri)] == ["text", "table"]
+    assert [row["type"] for row in project.elements("c.txt")] == ["text"]
+    assert sum(key.endswith(" text all") for key in submitted) == 1
+
+
 @pytest.mark.parametrize(("uri", "form"), [("a.md", "![A crack]({})"), ("a.html", IMG)])
 @pytest.mark.parametrize(
     ("target", "said"),

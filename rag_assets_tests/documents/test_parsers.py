@@ -194,6 +194,86 @@ def test_a_markdown_table_is_held_against_what_makes_a_table(tmp_path, source, k
     assert problem in found.problem
 
 
+TABLE = """<table>
+  <tr><th rowspan=2>Steel</th><th colspan=2>Strength (&Omega;)</th></tr>
+  <tr><th>Yield</th><th>Tensile</th></tr>
+
+  <tr><td>S355</td><td>355</td>
+
+<td>
+
+510 <img src=a.png alt=A> ![B](b.png)
+
+</td></tr>
+</table>"""
+
+
+def test_a_table_of_html_in_markdown_is_a_table(tmp_path):
+    source = f"# Ä\n\nBefore.\n\n<div>\n{TABLE}\n</div>\n\nAfter.\n\n{TABLE}"
+    elements = markdown(tmp_path, source)
+    kinds = ["table", "figure", "figure"]
+    assert [item.type for item in elements] == ["heading", "text", *kinds, "text", *kinds]
+    for table in of(elements, "table"):
+        assert table.cells[:2] == (("Steel", "Strength (Ω)", ""), ("", "Yield", "Tensile"))
+        assert table.cells[2][:2] == ("S355", "355")
+        assert table.cells[2][2].startswith("510")
+        assert set(table.spans) == {(0, 0, 2, 1), (0, 1, 1, 2)}
+        assert table.section_path == ("Ä",)
+    assert figures(elements) == [("A", "a.png"), ("B", "b.png")] * 2
+
+
+ROWS = "<tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr>"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"<table>{ROWS}",
+        f"<TABLE>{ROWS}\n\nwords\n\n</p>",
+        f"{ROWS}</table>",
+        "<table><tr><td>a</td></tr></table>",
+        f"- <table>{ROWS}</table>",
+        f"```html\n<table>{ROWS}</table>\n```",
+        f"`<table>{ROWS}</table>`",
+        "<table>" * 9 + ROWS + "</table>" * 9,
+        f"<tablet>{ROWS}</tablet>",
+    ],
+)
+def test_what_is_no_whole_table_of_html_stays_as_it_is_written(tmp_path, source):
+    elements = markdown(tmp_path, source)
+    assert not of(elements, "table")
+    fences = source.removeprefix("```html\n").removesuffix("\n```")
+    assert "\n\n".join(item.text for item in elements) == fences
+
+
+def test_a_table_that_is_never_closed_does_not_spoil_another(tmp_path):
+    nested = f"<table>\n<tr><td>x</td><td><table>{ROWS}</table></td></tr>{ROWS}\n</table>"
+    first, second = markdown(tmp_path, f"<table>\n<tr><td>open\n\n{nested}")
+    assert (first.type, first.text) == ("text", "<table>\n<tr><td>open")
+    assert second.cells == (("x", "a b c d"), ("a", "b"), ("c", "d"))
+
+
+def test_broken_html_in_markdown_loses_no_text(tmp_path):
+    elements = markdown(tmp_path, "<div><img src=a.png alt=A> <![ broken\n\nAfter.")
+    assert [item.text for item in elements] == [
+        "<div><img src=a.png alt=A> <![ broken",
+        "A",
+        "After.",
+    ]
+
+
+@pytest.mark.parametrize("unit", ["<", "<!--", "<table>", "<table>\n\n", "</table><div\n", "<img "])
+def test_the_time_that_broken_html_takes_grows_with_its_size_alone(unit):
+    def seconds(size):
+        source = f"<div><img src=a.png>{unit * (size // len(unit))}".encode()
+        started = process_time()
+        assert list(text.elements(source, MARKDOWN))
+        return process_time() - started
+
+    seconds(100)
+    assert min(seconds(320_000) for _ in range(2)) < 24 * min(seconds(40_000) for _ in range(3))
+
+
 def test_the_time_that_markdown_takes_grows_with_its_size_alone():
     def seconds(blocks):
         source = b"# Heading\n\nA paragraph.\n\n" * blocks

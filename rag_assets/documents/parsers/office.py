@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,20 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed 
         raise ParseError(f"cannot be read: {error}") from error
     captions = _captions_of(path) if path.endswith(SUFFIXES[DOCX]) else frozenset()
     return to_json(_Reader(document, captions).elements())
+
+
+def elements_of(html: str) -> list[Element]:
+    """Elements of a piece of a web page; none if docling cannot read it."""
+    converter = _converter()
+    from docling.datamodel.base_models import DocumentStream
+    from docling.exceptions import ConversionError
+
+    # the mark at its start names the encoding: it would be guessed
+    stream = DocumentStream(name="piece.html", stream=BytesIO(html.encode("utf-8-sig")))
+    try:
+        return list(_Reader(converter.convert(stream).document, frozenset()).elements())
+    except (ConversionError, RuntimeError):
+        return []
 
 
 def _captions_of(path: str) -> frozenset[str]:
