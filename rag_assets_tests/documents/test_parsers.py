@@ -629,6 +629,13 @@ def test_a_nested_table_whose_words_the_cell_says_is_not_doubled(tmp_path):
     assert table.cells == (("a", "b"), ("c", "n1 n2 n3 n4"))
 
 
+def test_pictures_of_a_table_within_a_table_are_kept(tmp_path):
+    inner = "<table><tr><td>a <img src=a.png alt=A></td></tr><tr><td>b</td></tr></table>"
+    source = f"<table><tr><td>{inner}</td><td><p>c</p><img src=c.png alt=C></td></tr></table>"
+    elements = web_page(tmp_path, f"<h1>Title</h1>{source}")
+    assert figures(elements) == [("A", "a.png"), ("C", "c.png")]
+
+
 def test_headers_of_a_docx_come_first_with_their_tables_and_footnotes_are_text(tmp_path):
     import docx
 

@@ -240,10 +240,14 @@ class _Reader:
             yield self._element("figure", words, item, image=image, link=shown.get(LINK))
 
     def _table(self, item: "TableItem") -> Iterator[Element]:
-        from docling_core.types.doc import RichTableCell
-
         yield self._element("caption", item.caption_text(self._document), item)
         yield self._cells(item.data, item)
+        yield from self._in_cells(item)
+
+    def _in_cells(self, item: "TableItem") -> Iterator[Element]:
+        """What stands in the cells of a table and is no text of theirs."""
+        from docling_core.types.doc import RichTableCell
+
         for cell in item.data.table_cells:
             if isinstance(cell, RichTableCell):
                 yield from self._inside(cell.ref.resolve(self._document), said=cell.text)
@@ -257,8 +261,8 @@ class _Reader:
             if isinstance(item, PictureItem):
                 yield from self._picture(item)
             elif isinstance(item, TableItem):
-                if not all(cell.text in said for cell in item.data.table_cells):
-                    yield from self._table(item)
+                is_said = all(cell.text in said for cell in item.data.table_cells)
+                yield from self._in_cells(item) if is_said else self._table(item)
             else:
                 yield from self._inside(item, said=said)
 
