@@ -100,7 +100,7 @@ ACCOUNTS = pa.schema(
         _required("document_id", pa.string(), "the document"),
         _required("fingerprint", pa.string(), "what its elements were made from"),
         _required("content", pa.string(), "the same without the helpers of its parser"),
-        _required("plain", pa.bool_(), "whether the parser read every page, without a helper"),
+        _required("plain", pa.bool_(), "whether the parser read all of it from the file itself"),
         _column("pages", pa.int32(), "pages or slides of the file; NULL where there are none"),
         _required("parsed", pa.int32(), "how many of them were read"),
         _required("engines", pa.string(), "JSON list of engine and the pages that it read"),

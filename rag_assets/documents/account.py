@@ -25,11 +25,13 @@ class Account:
     """Why an engine that comes earlier in the chain did not read a page."""
     failed: dict[int, str] = field(default_factory=dict)
     """Why nobody could read a page."""
+    is_linked: bool = False
+    """Whether it shows pictures that lie beside it."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether the engine read every page itself: nothing depends on who else there is."""
-        return not (self.scanned or self.replaced or self.failed)
+        """Whether the engine read all of it from the file, and needed nothing else."""
+        return not (self.scanned or self.replaced or self.failed or self.is_linked)
 
     @property
     def layer_letters(self) -> int:

@@ -3,7 +3,8 @@
 A document's account is written before its elements are, so that no elements are without one; a
 killed run may leave an account without elements, which the next run writes again. What it is good
 for beside being read: a document that its parser read without help is not parsed again when one
-of the helpers (text recognition, the next parser of the chain) changes.
+of the helpers (text recognition, the next parser of the chain) changes, or a picture that other
+documents show.
 """
 
 import json

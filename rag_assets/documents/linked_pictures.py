@@ -14,11 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.documents.files import FetchError, SourceFile
-from rag_assets.documents.parsers.pictures import LARGEST_FILE
+from rag_assets.documents.parsers.pictures import DATA, LARGEST_FILE
 from rag_assets.identity import fingerprint
-
-DATA = "data:"
-"""Begins the link of a picture that stands in the text."""
 
 _FILE_COLUMNS = [item.name for item in fields(SourceFile)]
 _TOO_LARGE = f"takes more than {LARGEST_FILE:,} bytes: make it smaller"
@@ -81,7 +78,7 @@ def data_of(link: str) -> bytes:
     if len(payload) > LARGEST_FILE:
         raise FetchError(_TOO_LARGE, kind="input")
     data = unquote_to_bytes(payload)
-    if not head.endswith(";base64"):
+    if not head.lower().endswith(";base64"):
         return data
     try:
         return b64decode(data)

@@ -3,7 +3,8 @@
 The fingerprint of a document covers its bytes, its media type and the parser, not its name: a
 renamed file, or the same bytes under a second name, takes over the elements that are already
 there; so does a document that its parser read without help, when only a helper (text recognition,
-the next parser of the chain) is another than before. What fails is a value: pages that took too
+the next parser of the chain) is another than before, and one that shows no picture from beside it,
+when only pictures are. What fails is a value: pages that took too
 long or crashed their worker are named in the quarantine and tried again at the next refresh; a
 file that cannot be read waits until it changes. What became of each page stands in the document's
 account, beside its elements.
@@ -29,7 +30,7 @@ from rag_assets.documents.languages import language_of_documents, with_languages
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.media_types import MARKDOWN, PDF
+from rag_assets.documents.parsers.media_types import HTML, MARKDOWN, PDF
 from rag_assets.documents.parsing import Content, Parsed, Parsing
 from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint, fingerprints
@@ -44,6 +45,9 @@ DOCUMENTS_A_BATCH = 512
 SECONDS_A_BATCH = 5.0
 MEMORY_A_WORKER = 4 << 30
 """Bytes; a parser that wants more fails with a reason instead of taking the machine down."""
+
+SHOWING = frozenset({HTML, MARKDOWN})
+"""Formats of files that show pictures which lie beside them."""
 
 FILE_COLUMNS = [item.name for item in fields(SourceFile)]
 
@@ -225,7 +229,7 @@ class _Pass:
             version = self._parsers[media_type].version
             recipe = [version, self._chain.version] if media_type == PDF else version
             firsts = (found[place] for place in places)
-            if media_type == MARKDOWN and shown:
+            if media_type in SHOWING and shown:
                 firsts = ([found[place], *shown[place]] for place in places)
             contents = fingerprints(firsts, media_type, recipe)
             for place, content in zip(places, contents, strict=True):
@@ -235,12 +239,12 @@ class _Pass:
     def _unaffected(
         self, by_content: dict[str, list[SourceFile]], *, version: int
     ) -> list["_Copied"]:
-        """Documents that only a helper they did not need has changed for: taken out, as copies."""
+        """Documents for which only what they did not need has changed: taken out, as copies."""
         files = {
             file.document_id: (content, file)
             for content, held in by_content.items()
             for file in held
-            if file.media_type == PDF
+            if file.media_type == PDF or file.media_type in SHOWING
         }
         plain = self._accounts.plain(
             {document: self._content_alone(file) for document, (_, file) in files.items()}

@@ -13,13 +13,14 @@ from typing import Literal
 
 from rag_assets import config
 from rag_assets.documents.account import Account, grouped, named
-from rag_assets.documents.elements import Element, Image, from_json, image_from_json
+from rag_assets.documents.elements import Element, Image, clean, from_json, image_from_json
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
-from rag_assets.documents.linked_pictures import DATA, data_of, linked_picture
+from rag_assets.documents.linked_pictures import data_of, linked_picture
 from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
+from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
 from rag_assets.documents.sections import with_sections
 from rag_assets.executors import Executor
@@ -118,32 +119,29 @@ class _Picture:
     """A picture that a file without pages shows and does not hold, or holds as text."""
 
     opened: _Open
-    place: int
-    """Of its figure among the elements."""
-
-    @property
-    def figure(self) -> Element:
-        return self.opened.parts[0][self.place]
+    link: str
+    places: Sequence[int]
+    """Of its figures among the elements."""
 
     @property
     def key(self) -> str:
-        return f"{self.opened.content.key} picture {self.place}"
+        return f"{self.opened.content.key} picture {self.places[0]}"
 
     @property
     def path(self) -> Path:
         """Of the copy that is read."""
-        return self.opened.path.with_name(f"{self.opened.content.key}_{self.place}")
+        return self.opened.path.with_name(f"{self.opened.content.key}_{self.places[0]}")
 
     @property
     def name(self) -> str:
         """What its document calls it."""
-        link = str(self.figure.link)
-        return "a picture inside the text" if link.startswith(DATA) else link
+        return "a picture inside the text" if self.link.startswith(DATA) else clean(self.link)
 
     def settle(self, *, image: Image | None = None, problem: str | None = None) -> None:
-        """Give the figure its picture, or say why it has none."""
-        figure = replace(self.figure, image=image, problem=problem, link=None)
-        self.opened.parts[0][self.place] = figure
+        """Give the figures their picture, or say why they have none."""
+        elements = self.opened.parts[0]
+        for place in self.places:
+            elements[place] = replace(elements[place], image=image, problem=problem, link=None)
 
 
 class Parsing:
@@ -220,8 +218,8 @@ class Parsing:
     def _open(self, content: Content) -> Iterator[Parsed]:
         media_type = str(content.file.media_type)
         opened = _Open(content, self._scratch / f"{content.key}{SUFFIXES[media_type]}")
-        if 0 < content.file.size <= content.parser.harmless_bytes:
-            self._read_here(opened, media_type)
+        is_small = 0 < content.file.size <= content.parser.harmless_bytes
+        if is_small and self._read_here(opened, media_type):
             if not opened.tasks:
                 yield self._finish(opened)
             return
@@ -260,12 +258,12 @@ class Parsing:
 
     def _begin_picture(self, picture: _Picture) -> bool:
         """Have a picture read, if its bytes can be had."""
-        document, link = picture.opened.content.file, str(picture.figure.link)
+        document = picture.opened.content.file
         try:
-            if file := linked_picture(link, document=document, pictures=self._pictures):
+            if file := linked_picture(picture.link, document=document, pictures=self._pictures):
                 self._reader(file).fetch(file, to=picture.path)
             else:
-                picture.path.write_bytes(data_of(link))
+                picture.path.write_bytes(data_of(picture.link))
         except FetchError as error:
             reason = f"{picture.name}: {error}"
             picture.settle(problem=reason)
@@ -287,16 +285,19 @@ class Parsing:
         self._tasks[task.key] = subject
         self._executor.submit(task)
 
-    def _read_here(self, opened: _Open, media_type: str) -> None:
-        """Parse a harmless file in this process."""
+    def _read_here(self, opened: _Open, media_type: str) -> bool:
+        """Parse a file in this process, if it is harmless."""
         content = opened.content
         try:
             found = self._reader(content.file).read(content.file)
+            if not content.parser.is_harmless(found, media_type):
+                return False
             self._keep_whole(opened, content.parser.elements(found, media_type))
         except FetchError as error:
             opened.problems.append(Problem(str(error), error.kind))
         except Exception as error:  # whatever a parser raises concerns its file alone
             opened.problems.append(_problem(failure_of(error), content.parser))
+        return True
 
     def _reader(self, file: SourceFile) -> SourceReader:
         reader = self._readers.get(file.source)
@@ -413,10 +414,14 @@ class Parsing:
                 opened.account.replaced[page] = _joined(part.problems).reason
 
     def _keep_whole(self, opened: _Open, elements: list[Element]) -> None:
-        """Take the elements of a file without pages, and have its pictures read."""
+        """Take the elements of a file without pages, and have each of its pictures read once."""
         opened.parts[0] = elements
-        places = (place for place, element in enumerate(elements) if element.link)
-        self._add(*(_Picture(opened, place) for place in places))
+        places: dict[str, list[int]] = {}
+        for place, element in enumerate(elements):
+            if element.link:
+                places.setdefault(element.link, []).append(place)
+        opened.account.is_linked = any(not link.startswith(DATA) for link in places)
+        self._add(*(_Picture(opened, link, held) for link, held in places.items()))
 
     def _show(self, picture: _Picture, outcome: Outcome) -> None:
         picture.path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from io import BytesIO
+from urllib.parse import quote
 
 import pytest
 from PIL import Image as Picture
@@ -449,13 +450,17 @@ def test_one_document_starts_one_worker(project, monkeypatch):
     assert len(started) == 1
 
 
-# --- pictures beside Markdown
+# --- pictures beside Markdown and web pages
 
 
 def png(color):
     file = BytesIO()
     Picture.new("RGB", (40, 30), color).save(file, "PNG")
     return file.getvalue()
+
+
+IMG = "<img src='{}' alt='A crack'>"
+CUT_SHORT = b64encode(png("red")[:70]).decode()
 
 
 def figures(project, uri):
@@ -497,6 +502,58 @@ def test_pictures_of_a_large_markdown_file_are_stored(project):
     assert key
 
 
+def test_pictures_beside_a_web_page_are_stored(project):
+    source = "<p>Cracks.</p><img src='../figures/a%20b.png' alt='A crack'><img src=c.png>"
+    project.write("guide/a.html", source)
+    project.write("figures/a b.png", png("red"))
+    project.write("guide/c.png", png("red"))
+    project.list_files()
+    project.parse()
+    (caption, key, problem), (_, same, _) = figures(project, "guide/a.html")
+    assert (caption, problem) == ("A crack", None)
+    assert same == key
+    assert Picture.open(BytesIO(images.picture(project.store, key)[1])).size == (40, 30)
+    assert not any((project.store.root / "scratch" / "elements__plain").iterdir())
+
+
+@pytest.mark.parametrize("form", ["base64,{}", "BASE64, {}", "{}"])
+def test_a_picture_inside_a_web_page_is_stored(project, form):
+    held = b64encode(png("red")).decode() if "," in form else quote(png("red"))
+    head = "data:image/png;" if "," in form else "data:image/png,"
+    project.write("a.html", f"<p>Red.</p><img alt=red src='{head}{form.format(held)}'>")
+    project.list_files()
+    project.parse()
+    ((caption, key, problem),) = figures(project, "a.html")
+    assert (caption, problem) == ("red", None)
+    assert key
+
+
+def test_a_picture_shown_many_times_is_read_once(project, submitted):
+    for uri, shown in (("a.md", "![A](a.png)"), ("b.html", "<img src=a.png>")):
+        project.write(uri, "Text.\n\n" + f"{shown}\n\n" * 50)
+    project.write("a.png", png("red"))
+    project.list_files()
+    project.parse()
+    for uri in ("a.md", "b.html"):
+        assert len({(key, problem) for _, key, problem in figures(project, uri)}) == 1
+        assert len(figures(project, uri)) == 50
+    assert sum(" picture " in key for key in submitted) == 2
+
+
+def test_markdown_with_a_table_of_html_is_read_in_a_worker(project, submitted):
+    table = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>"
+    project.write("a.md", f"Text.\n\n{table}\n")
+    project.write("b.md", "Text.\n\n| a | b |\n|---|---|\n| c | d |\n")
+    project.write("c.txt", table)
+    project.list_files()
+    project.parse()
+    for uri in ("a.md", "b.md"):
+        assert [row["type"] for row in project.elements(uri)] == ["text", "table"]
+    assert [row["type"] for row in project.elements("c.txt")] == ["text"]
+    assert sum(key.endswith(" text all") for key in submitted) == 1
+
+
+@pytest.mark.parametrize(("uri", "form"), [("a.md", "![A crack]({})"), ("a.html", IMG)])
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -505,22 +562,25 @@ def test_pictures_of_a_large_markdown_file_are_stored(project):
         ("a.md", "a.md: is no picture among the files"),
         ("broken.png", "broken.png: is damaged or no picture"),
         ("data:image/png;base64,AAAA", "a picture inside the text: is damaged or no picture"),
+        (f"data:image/png;base64,{CUT_SHORT}", "inside the text: is damaged or no picture"),
         ("link.png", "link.png: leads out of its source"),
+        ("a%00b.png", "ab.png: is no picture among the files"),
     ],
 )
-def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, target, said):
+def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, uri, form, target, said):
     outside = project.folder.parent / "outside.png"
     outside.write_bytes(png("red"))
     (project.folder / "link.png").symlink_to(outside)
     project.write("broken.png", b"\x89PNG and no more")
-    project.write("a.md", f"Before ![A crack]({target}) after.")
+    project.write("a.md", "Not read here.")
+    project.write(uri, f"Before {form.format(target)} after.")
     project.list_files()
     project.parse()
-    ((caption, key, problem),) = figures(project, "a.md")
+    ((caption, key, problem),) = figures(project, uri)
     assert (caption, key) == ("A crack", None)
     assert said in problem
-    assert texts(project, "a.md")[0].startswith("Before ![A crack](")
-    (account,) = [row for row in accounts(project) if row["document_id"] == project.id_of("a.md")]
+    assert texts(project, uri)[0].startswith("Before")
+    (account,) = [row for row in accounts(project) if row["document_id"] == project.id_of(uri)]
     assert (account["figures"], account["kept_figures"], account["tables"]) == (1, 0, 0)
 
 
@@ -528,19 +588,37 @@ def accounts(project):
     return list(Accounts(project.store, parser="plain").rows())
 
 
-def test_a_changed_picture_is_taken_although_its_document_stays(project):
-    project.write("a.md", "![A](a.png)")
+@pytest.mark.parametrize(("uri", "form"), [("a.md", "![A crack]({})"), ("a.html", IMG)])
+def test_a_changed_picture_is_taken_although_its_document_stays(project, uri, form):
+    project.write(uri, f"Text. {form.format('a.png')}")
     project.list_files()
     project.parse()
-    assert figures(project, "a.md")[0][1] is None
+    assert figures(project, uri)[0][1] is None
     keys = []
     for color in ("red", "blue"):
         project.write("a.png", png(color))
         project.list_files()
         project.parse()
-        keys.append(figures(project, "a.md")[0][1])
+        keys.append(figures(project, uri)[0][1])
     assert None not in keys
     assert len(set(keys)) == 2
+    assert project.parse().contents == 0
+
+
+def test_documents_that_show_no_picture_are_not_parsed_for_one(project):
+    data = b64encode(png("red")).decode()
+    project.write("a.html", f"<p>Words.</p><img src='data:image/png;base64,{data}'>")
+    project.write("b.md", "Words alone.")
+    project.write("c.png", png("red"))
+    project.list_files()
+    assert project.parse().contents == 2
+    before = project.elements()
+    project.write("c.png", png("blue"))
+    project.list_files()
+    assert project.parse().contents == 0
+    after = project.elements()
+    assert [row["text"] for row in after] == [row["text"] for row in before]
+    assert project.parse().contents == 0
 
 
 def test_equal_documents_in_two_folders_show_each_its_own_picture(project):

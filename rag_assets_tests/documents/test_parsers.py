@@ -1,7 +1,6 @@
 """Each parser on real files made here; they run in this process, isolation is tested elsewhere."""
 
 import json
-from base64 import b64encode
 from functools import cache
 from importlib.metadata import PackageNotFoundError
 from io import BytesIO
@@ -193,6 +192,86 @@ def test_a_markdown_table_is_held_against_what_makes_a_table(tmp_path, source, k
     (found,) = markdown(tmp_path, source)
     assert (found.type, found.text) == (kind, source)
     assert problem in found.problem
+
+
+TABLE = """<table>
+  <tr><th rowspan=2>Steel</th><th colspan=2>Strength (&Omega;)</th></tr>
+  <tr><th>Yield</th><th>Tensile</th></tr>
+
+  <tr><td>S355</td><td>355</td>
+
+<td>
+
+510 <img src=a.png alt=A> ![B](b.png)
+
+</td></tr>
+</table>"""
+
+
+def test_a_table_of_html_in_markdown_is_a_table(tmp_path):
+    source = f"# Ä\n\nBefore.\n\n<div>\n{TABLE}\n</div>\n\nAfter.\n\n{TABLE}"
+    elements = markdown(tmp_path, source)
+    kinds = ["table", "figure", "figure"]
+    assert [item.type for item in elements] == ["heading", "text", *kinds, "text", *kinds]
+    for table in of(elements, "table"):
+        assert table.cells[:2] == (("Steel", "Strength (Ω)", ""), ("", "Yield", "Tensile"))
+        assert table.cells[2][:2] == ("S355", "355")
+        assert table.cells[2][2].startswith("510")
+        assert set(table.spans) == {(0, 0, 2, 1), (0, 1, 1, 2)}
+        assert table.section_path == ("Ä",)
+    assert figures(elements) == [("A", "a.png"), ("B", "b.png")] * 2
+
+
+ROWS = "<tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr>"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"<table>{ROWS}",
+        f"<TABLE>{ROWS}\n\nwords\n\n</p>",
+        f"{ROWS}</table>",
+        "<table><tr><td>a</td></tr></table>",
+        f"- <table>{ROWS}</table>",
+        f"```html\n<table>{ROWS}</table>\n```",
+        f"`<table>{ROWS}</table>`",
+        "<table>" * 9 + ROWS + "</table>" * 9,
+        f"<tablet>{ROWS}</tablet>",
+    ],
+)
+def test_what_is_no_whole_table_of_html_stays_as_it_is_written(tmp_path, source):
+    elements = markdown(tmp_path, source)
+    assert not of(elements, "table")
+    fences = source.removeprefix("```html\n").removesuffix("\n```")
+    assert "\n\n".join(item.text for item in elements) == fences
+
+
+def test_a_table_that_is_never_closed_does_not_spoil_another(tmp_path):
+    nested = f"<table>\n<tr><td>x</td><td><table>{ROWS}</table></td></tr>{ROWS}\n</table>"
+    first, second = markdown(tmp_path, f"<table>\n<tr><td>open\n\n{nested}")
+    assert (first.type, first.text) == ("text", "<table>\n<tr><td>open")
+    assert second.cells == (("x", "a b c d"), ("a", "b"), ("c", "d"))
+
+
+def test_broken_html_in_markdown_loses_no_text(tmp_path):
+    elements = markdown(tmp_path, "<div><img src=a.png alt=A> <![ broken\n\nAfter.")
+    assert [item.text for item in elements] == [
+        "<div><img src=a.png alt=A> <![ broken",
+        "A",
+        "After.",
+    ]
+
+
+@pytest.mark.parametrize("unit", ["<", "<!--", "<table>", "<table>\n\n", "</table><div\n", "<img "])
+def test_the_time_that_broken_html_takes_grows_with_its_size_alone(unit):
+    def seconds(size):
+        source = f"<div><img src=a.png>{unit * (size // len(unit))}".encode()
+        started = process_time()
+        assert list(text.elements(source, MARKDOWN))
+        return process_time() - started
+
+    seconds(100)
+    assert min(seconds(320_000) for _ in range(2)) < 24 * min(seconds(40_000) for _ in range(3))
 
 
 def test_the_time_that_markdown_takes_grows_with_its_size_alone():
@@ -550,6 +629,13 @@ def test_a_nested_table_whose_words_the_cell_says_is_not_doubled(tmp_path):
     assert table.cells == (("a", "b"), ("c", "n1 n2 n3 n4"))
 
 
+def test_pictures_of_a_table_within_a_table_are_kept(tmp_path):
+    inner = "<table><tr><td>a <img src=a.png alt=A></td></tr><tr><td>b</td></tr></table>"
+    source = f"<table><tr><td>{inner}</td><td><p>c</p><img src=c.png alt=C></td></tr></table>"
+    elements = web_page(tmp_path, f"<h1>Title</h1>{source}")
+    assert figures(elements) == [("A", "a.png"), ("C", "c.png")]
+
+
 def test_headers_of_a_docx_come_first_with_their_tables_and_footnotes_are_text(tmp_path):
     import docx
 
@@ -636,12 +722,69 @@ def test_a_chart_is_a_table_and_a_picture_on_a_slide_a_figure(tmp_path, square):
     assert (figure.page, figure.image.width) == (1, 40)
 
 
-def test_a_picture_inside_a_web_page_is_kept(tmp_path, square):
-    data = b64encode(square.getvalue()).decode()
+def web_page(tmp_path, source):
     path = tmp_path / "file.html"
-    path.write_text(f"<h1>A</h1><p>b</p><img alt='red' src='data:image/png;base64,{data}'>")
-    (figure,) = of(read(office, path), "figure")
-    assert (figure.text, figure.image.width) == ("red", 40)
+    path.write_text(source, "utf-8")
+    parsed.cache_clear()
+    return read(office, path)
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("<img src='figures/a%20b.png' alt='A crack'>", ("A crack", "figures/a b.png")),
+        ("<img src=' ./a.png?v=2#top '>", ("", "./a.png")),
+        ("<p>See <a href='b.png'><img src='../a.png' alt=A></a>.</p>", ("A", "../a.png")),
+        ("<ul><li>one <img src=a.png alt=A></li></ul>", ("A", "a.png")),
+        ("<table><tr><th>a<th>b<tr><td><img src=a.png alt=A><td>c</table>", ("A", "a.png")),
+        ("<h2>Cracks <img src=a.png alt=A></h2>", ("A", "a.png")),
+        (
+            "<picture><source srcset=a.webp><img src=a.png srcset='b.png 2x'></picture>",
+            ("", "a.png"),
+        ),
+        ("<base href='figures/page.html'><img src=a.png alt=A>", ("A", "figures/a.png")),
+        ("<base href='https://x.invalid/'><img src=a.png alt=A>", ("A", None)),
+        ("<base href='/root/'><img src=a.png alt=A>", ("A", None)),
+        ("<img src='https://x.invalid/a.png' alt=A>", ("A", None)),
+        ("<img src='//x.invalid/a.png' alt=A>", ("A", None)),
+        ("<img src='/a.png' alt=A>", ("A", None)),
+        ("<img src='file:///a.png' alt=A>", ("A", None)),
+        ("<img src='http://[' alt=A>", ("A", None)),
+        ("<img alt=A>", ("A", None)),
+        ("<img src='DATA:image/png;base64,AAAA' alt=A>", ("A", "data:image/png;base64,AAAA")),
+    ],
+)
+def test_pictures_beside_a_web_page_are_figures(tmp_path, source, shown):
+    elements = web_page(tmp_path, f"<h1>Title</h1><p>Text.</p>{source}")
+    assert figures(elements) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("alt", "caption", "said"),
+    [
+        ("A micrograph", "Figure 1: A <b>crack</b>", ["Figure 1: A crack\nA micrograph"]),
+        ("a crack", "Figure 1: A crack.", ["Figure 1: A crack."]),
+        ("Figure 10", "Figure 1", ["Figure 1\nFigure 10"]),
+        ("", "Figure 1", ["Figure 1"]),
+        ("A\n micrograph", "", ["A micrograph"]),
+        ("left'><img src=b.png alt='right", "Pair", ["Pair\nleft", "Pair\nright"]),
+    ],
+)
+def test_a_figure_of_a_web_page_says_its_caption_and_what_else_its_picture_is_said_to_show(
+    tmp_path, alt, caption, said
+):
+    source = f"<figure><img src=a.png alt='{alt}'><figcaption>{caption}</figcaption></figure>"
+    assert [text_ for text_, _ in figures(web_page(tmp_path, f"<p>Text.</p>{source}"))] == said
+
+
+def test_the_time_that_pictures_of_a_web_page_take_grows_with_their_number_alone(tmp_path):
+    def seconds(count):
+        started = process_time()
+        assert len(figures(web_page(tmp_path, "<p>A</p>" + "<img src=a.png>" * count))) == count
+        return process_time() - started
+
+    seconds(10)
+    assert min(seconds(4_000) for _ in range(2)) < 24 * min(seconds(500) for _ in range(3))
 
 
 def test_the_footer_of_a_web_page_stays_below_it(tmp_path):

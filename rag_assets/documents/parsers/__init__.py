@@ -7,12 +7,14 @@ A parser is one file of this folder with a `PARSER` that describes it and a func
 where `pages` are the pages to take, from 1, of a format that has them; the parser's `options` are
 further arguments. It may run in an interpreter of its own: such a module, and what it imports of
 this package, need the standard library alone until it is called. One that knows harmless
-files also has a function
+files also has two functions
 
+    is_harmless(content: bytes, media_type: str) -> bool
     elements(content: bytes, media_type: str) -> iterable of `Element`
 
-that reads them in the process of the refresh. A parser raises `ParseError` with a sentence for the
-reader when the file is to blame. Heavy libraries are imported when it is called, never before.
+of which the second reads them in the process of the refresh. A parser raises `ParseError` with a
+sentence for the reader when the file is to blame. Heavy libraries are imported when it is called,
+never before.
 """
 
 from dataclasses import replace

@@ -50,8 +50,8 @@ class Parser:
     lowest: int = 0
     """Lowest major version that will do."""
     harmless_bytes: int = 0
-    """Files up to this size are parsed in the process of the refresh: nothing native touches them
-    and the time they take grows with their size alone."""
+    """Files up to this size are parsed in the process of the refresh, unless they hold what is left
+    to a worker: nothing native touches them and the time they take grows with their size alone."""
     beside: tuple[str, ...] = ()
     """Further packages that it needs and that decide what it gives."""
     options: Mapping[str, Json] = field(default_factory=dict)
@@ -67,6 +67,10 @@ class Parser:
     def function(self) -> str:
         """The task that runs it: see `workers.Task`."""
         return f"{__package__}.{self.name}:parse"
+
+    def is_harmless(self, content: bytes, media_type: str) -> bool:
+        """Whether a file of a harmless size holds nothing that is left to a worker."""
+        return import_module(f"{__package__}.{self.name}").is_harmless(content, media_type)
 
     def elements(self, content: bytes, media_type: str) -> list[Element]:
         """The elements of a harmless file, read in this process."""

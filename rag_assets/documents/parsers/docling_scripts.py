@@ -1,7 +1,8 @@
-"""docling's readers of Office files and pages, for what they forget: text set above the line.
+"""docling's readers of Office files and pages, for what they forget.
 
 They read a heading, and all text of a slide, as one string: 10^3 becomes 103 or 10 3. Here the
-marks are written into the file in memory before docling reads it. Only the worker that parses
+marks are written into the file in memory before docling reads it. Of a picture on a web page they
+forget where it lies and, where it has a caption, its alternative text. Only the worker that parses
 imports this module: it imports docling.
 """
 
@@ -15,16 +16,19 @@ from bs4 import Tag
 from docling.backend.html_backend import HTMLDocumentBackend
 from docling.backend.mspowerpoint_backend import MsPowerpointDocumentBackend
 from docling.backend.msword_backend import MsWordDocumentBackend
+from docling_core.types.doc import DoclingDocument, PictureItem, PictureMeta, RefItem
 from docx.oxml.ns import qn
 from pptx.oxml.xmlchemy import BaseOxmlElement
 
 from rag_assets.documents.elements import EXPONENT
+from rag_assets.documents.parsers.office import ALT, LINK
+from rag_assets.documents.parsers.pictures import link_of
 
 _HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
 
 
 class Html(HTMLDocumentBackend):
-    """Keeps exponents and indices of headings."""
+    """Keeps exponents and indices of headings, alternative texts, and where pictures lie."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Read the page and mark it."""
@@ -33,6 +37,18 @@ class Html(HTMLDocumentBackend):
             for script in heading.find_all(["sup", "sub"]):
                 _unwrap(script)
             heading.smooth()
+        base = self.soup.find("base", href=True) if self.soup else None
+        self._base = _value(base, "href") if base else ""
+
+    def _emit_image(self, img_tag: Tag, doc: DoclingDocument) -> RefItem | None:
+        img_tag["alt"] = alternative = " ".join(_value(img_tag, "alt").split())
+        reference = super()._emit_image(img_tag, doc)
+        link = link_of(_value(img_tag, "src"), base=self._base)
+        if reference:
+            picture = reference.resolve(doc)
+            assert isinstance(picture, PictureItem)
+            picture.meta = PictureMeta.model_validate({ALT: alternative, LINK: link})
+        return reference
 
 
 class Docx(MsWordDocumentBackend):
@@ -61,6 +77,10 @@ class Pptx(MsPowerpointDocumentBackend):
         for slide in self.pptx_obj.slides if self.pptx_obj else ():
             for above, before in _above_the_line(slide.element):
                 above.text = _marked(above.text or "", before=before)
+
+
+def _value(tag: Tag, attribute: str) -> str:
+    return str(tag.get(attribute) or "").strip()
 
 
 def _above_the_line(slide: BaseOxmlElement) -> Iterator[tuple[BaseOxmlElement, str]]:

@@ -1,15 +1,17 @@
 """DOCX, PPTX and HTML through docling: styles as headings, equations as LaTeX, tables as cells.
 
 A slide is a page, its charts are tables and its notes text; DOCX and HTML have no pages. Pictures
-inside the file are kept; tables and pictures inside the cell of a table follow it. What stands on
-top of each page of a DOCX comes first, footnotes come last. Nothing is fetched: images and links
-that a file names are left alone.
+inside the file are kept, as are those that lie beside an HTML page, there with their caption and,
+where it says more, the alternative text; tables and pictures inside the cell of a table follow it.
+What stands on top of each page of a DOCX comes first, footnotes come last. Nothing is fetched:
+addresses of the web that a file names are left alone.
 """
 
 import logging
 import re
 from collections.abc import Iterator
 from functools import cache
+from io import BytesIO
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -34,11 +36,14 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="office",
-    revision=5,
+    revision=6,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
 )
+
+ALT, LINK = "rag_assets__alt", "rag_assets__link"
+"""Name the alternative text of a picture of a web page, and its link, in docling's document."""
 
 EMU_A_POINT = 12_700
 """Slides are measured in English metric units."""
@@ -46,6 +51,7 @@ EMU_A_POINT = 12_700
 _SPACE_BEFORE = re.compile(r" +([,.;:!?)\]}])")
 _SPACE_AFTER = re.compile(r"([(\[{]) +")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
+_WORD = re.compile(r"\w+")
 _GOES_ON = re.compile(r"[A-Z](?![a-z])|[)\]]")
 """What follows an index without a blank: the O of H2O."""
 
@@ -65,6 +71,20 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed 
         raise ParseError(f"cannot be read: {error}") from error
     captions = _captions_of(path) if path.endswith(SUFFIXES[DOCX]) else frozenset()
     return to_json(_Reader(document, captions).elements())
+
+
+def elements_of(html: str) -> list[Element]:
+    """Elements of a piece of a web page; none if docling cannot read it."""
+    converter = _converter()
+    from docling.datamodel.base_models import DocumentStream
+    from docling.exceptions import ConversionError
+
+    # the mark at its start names the encoding: it would be guessed
+    stream = DocumentStream(name="piece.html", stream=BytesIO(html.encode("utf-8-sig")))
+    try:
+        return list(_Reader(converter.convert(stream).document, frozenset()).elements())
+    except (ConversionError, RuntimeError):
+        return []
 
 
 def _captions_of(path: str) -> frozenset[str]:
@@ -104,10 +124,9 @@ def _converter() -> "DocumentConverter":
     from rag_assets.documents.parsers.docling_scripts import Docx, Html, Pptx
 
     logging.getLogger("docling").setLevel(logging.ERROR)
-    # pictures inside the page are read; those that it links to need enable_*_fetch as well
     html = HTMLFormatOption(
         backend=Html,
-        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=True),
+        backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=False),
     )
     return DocumentConverter(
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
@@ -216,13 +235,19 @@ class _Reader:
         else:
             picture = item.get_image(self._document)
             image = image_of(picture) if picture else None
-            yield self._element("figure", caption, item, image=image)
+            shown = item.meta.get_custom_part() if item.meta else {}
+            words = _with_alternative(caption, shown.get(ALT, ""))
+            yield self._element("figure", words, item, image=image, link=shown.get(LINK))
 
     def _table(self, item: "TableItem") -> Iterator[Element]:
-        from docling_core.types.doc import RichTableCell
-
         yield self._element("caption", item.caption_text(self._document), item)
         yield self._cells(item.data, item)
+        yield from self._in_cells(item)
+
+    def _in_cells(self, item: "TableItem") -> Iterator[Element]:
+        """What stands in the cells of a table and is no text of theirs."""
+        from docling_core.types.doc import RichTableCell
+
         for cell in item.data.table_cells:
             if isinstance(cell, RichTableCell):
                 yield from self._inside(cell.ref.resolve(self._document), said=cell.text)
@@ -236,8 +261,8 @@ class _Reader:
             if isinstance(item, PictureItem):
                 yield from self._picture(item)
             elif isinstance(item, TableItem):
-                if not all(cell.text in said for cell in item.data.table_cells):
-                    yield from self._table(item)
+                is_said = all(cell.text in said for cell in item.data.table_cells)
+                yield from self._in_cells(item) if is_said else self._table(item)
             else:
                 yield from self._inside(item, said=said)
 
@@ -263,9 +288,13 @@ class _Reader:
         *,
         level: int | None = None,
         image: Image | None = None,
+        link: str | None = None,
     ) -> Element:
         page, box = self._place(item)
-        return Element(type=kind, text=clean(text), page=page, level=level, box=box, image=image)
+        words = clean(text)
+        return Element(
+            type=kind, text=words, page=page, level=level, box=box, image=image, link=link
+        )
 
     def _place(self, item: "NodeItem") -> tuple[int | None, Box | None]:
         """Slide and box of an item, or of the first item below it that has one."""
@@ -330,6 +359,12 @@ class _Reader:
                 before, script = script, _script_of(item)
                 line = _continued(line, part, script=script, before=before)
         return _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", line))
+
+
+def _with_alternative(caption: str, alternative: str) -> str:
+    """The caption of a picture, and its alternative text where that has further words."""
+    said, also = (set(_WORD.findall(text.casefold())) for text in (caption, alternative))
+    return caption if also <= said else f"{caption}\n{alternative}".lstrip()
 
 
 def _script_of(item: "NodeItem") -> str:

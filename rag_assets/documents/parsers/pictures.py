@@ -1,8 +1,13 @@
-"""Pictures as elements hold them: small enough to store, as PNG, and photographs as JPEG."""
+"""Pictures as elements hold them: small enough to store, as PNG, and photographs as JPEG.
 
+And where a file says that a picture lies.
+"""
+
+import posixpath
 from dataclasses import asdict
 from io import BytesIO
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from rag_assets.documents.elements import Image
 from rag_assets.documents.parsers.description import ParseError
@@ -12,6 +17,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 FUNCTION = f"{__name__}:read"
+DATA = "data:"
+"""Begins the link of a picture that stands in the text."""
 LARGEST_FILE = 50_000_000
 """Bytes; a file beside a document that is larger is not read."""
 LONGEST_SIDE = 2_000
@@ -34,6 +41,30 @@ def read(path: str) -> Json:
             return asdict(image_of(ImageOps.exif_transpose(picture)))
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError) as error:
         raise ParseError(f"is damaged or no picture ({type(error).__name__})") from error
+
+
+def link_of(target: str, *, base: str = "") -> str | None:
+    """Where a picture lies beside the file that shows it, or its `data:`.
+
+    Args:
+        target: What the file writes, percent-encoded.
+        base: The place, relative to the file, that its targets count from.
+
+    Returns:
+        A path relative to the file; None for an address of the web, and for a path from the root
+        of a server or a disk.
+    """
+    if target[: len(DATA)].lower() == DATA:
+        return DATA + target[len(DATA) :]
+    try:
+        place, start = urlsplit(target), urlsplit(base)
+    except ValueError:
+        return None
+    if not place.path or any(
+        part.scheme or part.netloc or part.path.startswith("/") for part in (place, start)
+    ):
+        return None
+    return posixpath.join(posixpath.dirname(unquote(start.path)), unquote(place.path))
 
 
 def image_of(picture: "Picture") -> Image:

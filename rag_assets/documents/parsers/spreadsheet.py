@@ -1,6 +1,7 @@
 """XLSX among the documents: each sheet a heading and a table, so that no workbook is lost.
 
-A formula that no program has computed yet is shown as it is written; pictures are figures.
+A formula that no program has computed yet is shown as it is written; pictures are figures, charts
+are figures or tables (`charts`).
 
 Sheets that are records row by row are better named under `sources.tables`: there each row is a
 unit of its own, with its headings in plain words. A workbook that is named there is no document.
@@ -14,6 +15,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, cast
 
 from rag_assets.documents.elements import Element, to_json
+from rag_assets.documents.parsers.charts import Charts
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.tables import spanned_grid, table_of
@@ -21,12 +23,13 @@ from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
+    from openpyxl.chartsheet import Chartsheet
     from openpyxl.worksheet.cell_range import CellRange
     from openpyxl.worksheet.worksheet import Worksheet
 
 PARSER = Parser(
     name="spreadsheet",
-    revision=3,
+    revision=4,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",
 )
@@ -58,12 +61,12 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed 
         written = _with_formulas(path)
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ParseError(f"is a damaged workbook ({error}): save it again from Excel") from error
-    elements = [
-        element
-        for sheet in workbook.worksheets
-        if sheet.sheet_state == "visible"
-        for element in _sheet(sheet, written[sheet.title] if written else None)
-    ]
+    charts = Charts(workbook, text_of=lambda cell: _shown(cell.value, cell.number_format))
+    elements: list[Element] = []
+    for sheet in map(workbook.__getitem__, workbook.sheetnames):
+        found = list(_sheet(sheet, written, charts)) if sheet.sheet_state == "visible" else []
+        if found:
+            elements += [Element(type="heading", text=sheet.title, level=1), *found]
     workbook.close()
     return to_json(elements)
 
@@ -81,22 +84,29 @@ def _with_formulas(path: str) -> "Workbook | None":
     return load_workbook(path, keep_links=False)
 
 
-def _sheet(sheet: "Worksheet", written: "Worksheet | None") -> Iterator[Element]:
-    """The elements of a sheet; `written` is the same one with its formulas."""
-    cells = list(_cells(sheet, written))
-    pictures = list(_pictures(sheet))
-    if not cells and not pictures:
+def _sheet(
+    sheet: "Worksheet | Chartsheet", written: "Workbook | None", charts: Charts
+) -> Iterator[Element]:
+    """What stands on a sheet; `written` is its workbook with formulas."""
+    from openpyxl.worksheet.worksheet import Worksheet
+
+    if not isinstance(sheet, Worksheet):
+        yield from charts.elements(sheet)
         return
+    if cells := list(_cells(sheet, written[sheet.title] if written else None)):
+        yield _table(sheet, cells)
+    yield from charts.elements(sheet)
+    yield from _pictures(sheet)
+
+
+def _table(sheet: "Worksheet", cells: Sequence[Placed]) -> Element:
     if len(cells) > MOST_CELLS:
         raise ParseError(
             f"its sheet {sheet.title!r} holds {len(cells):,} cells, more than {MOST_CELLS:,}: name "
             "the file under sources.tables, where each row is a unit"
         )
-    yield Element(type="heading", text=sheet.title, level=1)
-    if cells:
-        grid, spans = spanned_grid(_without_empty_lines(cells))
-        yield table_of(grid, spans=spans)
-    yield from pictures
+    grid, spans = spanned_grid(_without_empty_lines(cells))
+    return table_of(grid, spans=spans)
 
 
 def _pictures(sheet: "Worksheet") -> Iterator[Element]:

@@ -1,21 +1,23 @@
 """Markdown and plain text: blocks of the source as they stand.
 
 A picture that Markdown shows from beside it, or holds, is a figure after its block; a paragraph of
-such pictures alone is them. What lies at another place is left as it is written.
+such pictures alone is them. What lies at another place is left as it is written. Tables that are
+written in HTML are read as those of a web page are.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from rag_assets.documents.elements import Element, clean, to_json
+from rag_assets.documents.parsers import markdown_html
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
+from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
 from rag_assets.encodings import HEAD, utf16_of
 from rag_assets.workers import Json
@@ -27,10 +29,11 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
-    revision=4,
+    revision=5,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
+    beside=("docling-slim",),
 )
 
 _FRONT_MATTER = re.compile(
@@ -41,8 +44,6 @@ _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 REPLACED = "\ufffd"
 """What stands for a byte that is not of the encoding."""
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-
 _PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
 _PAYLOAD = re.compile(r"(data:image/[\w.+-]+)(?:;[\w=.-]+)*,[\w+/=%-]+")
 """A picture inside the text, which no reader can read as text."""
@@ -61,6 +62,11 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - text ha
     """Elements of the file: see the package's docstring."""
     media_type = MARKDOWN if path.endswith(SUFFIXES[MARKDOWN]) else PLAIN
     return to_json(elements(Path(path).read_bytes(), media_type))
+
+
+def is_harmless(content: bytes, media_type: str) -> bool:
+    """Whether no table of HTML is in it, for which docling is loaded."""
+    return media_type != MARKDOWN or not markdown_html.TABLE.search(_decoded(content))
 
 
 def elements(content: bytes, media_type: str) -> Iterator[Element]:
@@ -104,15 +110,32 @@ def _markdown(source: str) -> Iterator[Element]:
         yield Element(type="text", text=clean(front_matter.group(1)))
         source = source[front_matter.end() :]
     lines = source.split("\n")
-    blocks = _blocks(_block_reader().parse(source))
-    if not _PICTURE.search(source):
-        yield from (_element(block, lines) for block in blocks)
-        return
+    blocks = list(_blocks(_block_reader().parse(source)))
     targets: EnvType = {}
-    _target_reader().parse(source, targets)
+    shows = bool(_PICTURE.search(source))
+    if shows:
+        _target_reader().parse(source, targets)
+    start = 0
+    for run in markdown_html.table_runs(blocks):
+        yield from _elements(blocks[start : run.start], lines, targets, shows=shows)
+        held = blocks[run.start : run.stop]
+        if found := markdown_html.elements_of(held, lines):
+            yield from found
+            shown = chain.from_iterable(_shown(block, targets) for block in held)
+            yield from _figures(shown)
+        else:
+            yield from _elements(held, lines, targets, shows=shows)
+        start = run.stop
+    yield from _elements(blocks[start:], lines, targets, shows=shows)
+
+
+def _elements(
+    blocks: "Iterable[Sequence[Token]]", lines: Sequence[str], targets: "EnvType", *, shows: bool
+) -> Iterator[Element]:
+    """The blocks one by one; `shows` says whether there is any picture to be looked for."""
     for block in blocks:
-        shown = list(_shown(block, targets))
-        figures = [figure for target, alt in shown if (figure := _figure(target, alt))]
+        shown = list(_shown(block, targets)) if shows else []
+        figures = list(_figures(shown))
         if not (figures and len(figures) == len(shown) and _is_of_pictures(block, targets)):
             yield _element(block, lines)
         yield from figures
@@ -140,7 +163,7 @@ def _element(block: "Sequence[Token]", lines: Sequence[str]) -> Element:
     if kind == "table":
         return table_of(_rows(block), text=source, markdown=source)
     if token.type == "html_block":
-        return Element(type=kind, text=clean(_COMMENT.sub("", source)))
+        return Element(type=kind, text=clean(markdown_html.without_comments(source)))
     if token.type == "hr":
         return Element(type=kind, text="")
     if source.startswith("$$") and source.endswith("$$"):
@@ -189,20 +212,20 @@ def _shown(block: "Sequence[Token]", targets: "EnvType") -> Iterator[tuple[str, 
     """Target and alternative text of each picture that a block shows."""
     for token in block:
         if token.type == "html_block":
-            yield from _Tags.pictures(token.content)
+            yield from markdown_html.pictures(token.content)
         elif token.type == "inline" and _PICTURE.search(token.content):
             for child in _children(token, targets):
                 if child.type == "image":
                     yield str(child.attrs["src"]), child.content
                 elif child.type == "html_inline":
-                    yield from _Tags.pictures(child.content)
+                    yield from markdown_html.pictures(child.content)
 
 
 def _is_of_pictures(block: "Sequence[Token]", targets: "EnvType") -> bool:
     """Whether a block is a paragraph that holds nothing but pictures."""
     return block[0].type == "paragraph_open" and all(
         child.type in ("image", "softbreak", "hardbreak")
-        or (child.type == "html_inline" and bool(list(_Tags.pictures(child.content))))
+        or (child.type == "html_inline" and bool(markdown_html.pictures(child.content)))
         or (not child.content.strip() and child.type == "text")
         for child in _children(block[1], targets)
     )
@@ -213,38 +236,11 @@ def _children(inline: "Token", targets: "EnvType") -> "Sequence[Token]":
     return read.children or ()
 
 
-def _figure(target: str, alt: str) -> Element | None:
-    """The figure of a picture that the file holds, or that lies beside it; None for others."""
-    caption = " ".join(clean(alt).split())
-    if target.startswith("data:"):
-        return Element(type="figure", text=caption, link=target)
-    try:
-        parts = urlsplit(target)
-    except ValueError:
-        return None
-    if parts.scheme or parts.netloc or not parts.path or parts.path.startswith("/"):
-        return None
-    return Element(type="figure", text=caption, link=unquote(parts.path))
-
-
-class _Tags(HTMLParser):
-    """Collects the pictures of a piece of HTML."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, str]] = []
-
-    @classmethod
-    def pictures(cls, html: str) -> list[tuple[str, str]]:
-        """Target and alternative text of each."""
-        tags = cls()
-        tags.feed(_COMMENT.sub("", html))
-        return tags.found
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        held = dict(attrs)
-        if tag == "img" and (target := (held.get("src") or "").strip()):
-            self.found.append((target, held.get("alt") or ""))
+def _figures(shown: Iterable[tuple[str, str]]) -> Iterator[Element]:
+    """The figures of pictures that the file holds, or that lie beside it."""
+    for target, alt in shown:
+        if link := link_of(target):
+            yield Element(type="figure", text=" ".join(clean(alt).split()), link=link)
 
 
 def _rows(tokens: "Sequence[Token]") -> Iterator[list[str]]:
