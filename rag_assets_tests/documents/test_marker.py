@@ -189,7 +189,7 @@ def test_its_own_interpreter_gives_the_report(path):
     settings = config.Parser(engine="marker", python=PYTHON)
     assert unavailable(settings, name="marker") is None
     parser = pdf_parser(settings)
-    assert parser.version.startswith("marker r2 marker-pdf 2.")
+    assert parser.version.startswith(f"marker r{parser.revision} marker-pdf 2.")
     arguments = {"pages": [1, 2], **parser.options}
     task = Task("x", parser.function, arguments, 90, file=path, python=PYTHON)
     with Pool(size=1, environment=OFFLINE, memory_bytes=4 << 30) as pool:
