@@ -101,11 +101,13 @@ def refresh_with_clocks(began: float, *, with_checks: bool) -> None:
     clocks.seconds[START] = time.time() - began
     clocks.watch(sys.modules["_frozen_importlib"], "_find_and_load", name=IMPORTS)
 
-    import dagster as dg
-    from dagster._core.execution.plan import compute_generator
+    from rag_assets.serving import cli, refresh, runs
 
-    from rag_assets import definitions, gates
-    from rag_assets.serving import cli, refresh
+    with runs.lasting():
+        import dagster as dg
+        from dagster._core.execution.plan import compute_generator
+
+        from rag_assets import definitions, gates
 
     if not with_checks:
         patch.object(gates, "definitions", lambda *_: dg.Definitions()).start()
