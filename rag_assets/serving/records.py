@@ -73,6 +73,7 @@ class Events(SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         """Open or make the databases in `base_dir`."""
         self._engines: dict[str, Engine] = {}
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -93,6 +94,15 @@ class Events(SqliteEventLogStorage):
                 self._engines[shard] = _engine(self.conn_string_for_shard(shard))
             with self._engines[shard].begin() as connection:
                 yield connection
+
+    def has_table(self, table_name: str) -> bool:
+        """Whether the database of all runs has the table, which is looked up until it does.
+
+        Dagster asks for each event of an asset check, and makes an engine for the question.
+        """
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def dispose(self) -> None:
         """Close the databases."""

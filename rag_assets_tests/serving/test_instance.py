@@ -121,6 +121,17 @@ def test_what_was_recorded_outlives_a_killed_process(tmp_path):
         assert dg.materialize([seen], instance=theirs).success
 
 
+def test_a_table_that_is_made_later_is_found(tmp_path):
+    with instance.opened(Config(state_dir=tmp_path)) as opened:
+        events = opened.event_log_storage
+        assert events.has_table("asset_check_executions")
+        assert not events.has_table("of_a_later_version")
+        with events.index_connection() as connection:
+            connection.exec_driver_sql("CREATE TABLE of_a_later_version (id INTEGER)")
+
+        assert events.has_table("of_a_later_version")
+
+
 def test_a_storage_that_the_settings_name_is_used(tmp_path):
     config = Config(state_dir=tmp_path / "state")
     elsewhere = tmp_path / "elsewhere"
