@@ -9,6 +9,7 @@ a file, a folder or a source that cannot be read, and a source that lost more th
 documents, keep what is held and leave a note in the quarantine.
 """
 
+import gc
 import hashlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -124,10 +125,14 @@ class _Manifest:
 
         with landing(self.store, TARGET.name) as folder:
             landed = land([self._resource(item, known=known) for item in listings], folder=folder)
-            return [
+            rows = [
                 pq.read_table(path).select(ROWS.names).cast(ROWS)
                 for path in chain.from_iterable(landed.values())
             ]
+        # dlt's pipeline and an error of its own hold each other, and the error's traceback holds
+        # what the callers hold: without this, all that was listed stays for stages to come
+        gc.collect()
+        return rows
 
     def _resource(self, listing: Listing, *, known: Looks) -> "DltResource":
         """Dlt's `filesystem` source over what was listed, with the content of each file."""
