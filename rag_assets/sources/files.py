@@ -129,8 +129,8 @@ class _Manifest:
                 pq.read_table(path).select(ROWS.names).cast(ROWS)
                 for path in chain.from_iterable(landed.values())
             ]
-        # dlt's pipeline and an error of its own hold each other, and the error's traceback holds
-        # what the callers hold: without this, all that was listed stays for stages to come
+        # an error of dlt's own configuration and its traceback hold each other, and with them what
+        # all callers hold: a million files, as they were listed, would stay for the stages to come
         gc.collect()
         return rows
 
