@@ -222,11 +222,11 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     valid = valid_entries(store, target.name, inputs=watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
-    asked_for = _without(difference.pending, blocked)
+    changed = _without(difference.pending, blocked)
     del difference
-    pending = Pending(asked_for)
-    batches = request.transform(asked_for) if len(pending) else ()
-    del asked_for  # from here on, keys and fingerprints as text are for the transform to hold
+    pending = Pending(changed)
+    batches = request.transform(changed) if len(pending) else ()
+    del changed  # keys and fingerprints as text are now the transform's alone, to hold or to drop
     let_go()
 
     added = 0

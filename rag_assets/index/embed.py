@@ -181,7 +181,7 @@ class _Pass:
     def transform(self, changed: pa.Table) -> Iterator[Batch]:
         """Rows whose text is held somewhere first, then new texts, the longest first."""
         keys = changed["key"]
-        del changed  # of what a million inputs take as text, nothing is held for longer than needed
+        del changed  # a million keys and fingerprints as text: each is let go of once it was used
         plan = self._plan(keys)
         del keys
         plan = plan.sort_by(LONGEST_FIRST)
