@@ -76,6 +76,6 @@ def _unhexlified(texts: pa.Array) -> np.ndarray:
         return NONE
     digits = texts.cast(pa.binary()).cast(pa.binary(2 * BYTES)).buffers()[1]
     raw = unhexlify(digits)
-    if hexlify(raw) != memoryview(digits):
+    if not digits.equals(pa.py_buffer(hexlify(raw))):
         raise ValueError("upper case would come back as lower case")
     return np.frombuffer(raw, np.uint8).reshape(-1, BYTES)
