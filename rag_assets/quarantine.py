@@ -13,10 +13,10 @@ from typing import Literal
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.difference import INPUTS
+from rag_assets.pending import Pending
 from rag_assets.store import Store, is_one_of, parts_of, quoted
 
 QUARANTINE = "quarantine"
@@ -60,7 +60,7 @@ def quarantined_targets(store: Store) -> list[str]:
 def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
     """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
     keys = [failure.key for failure in failures]
-    tried = pa.table([keys, [""] * len(keys)], schema=INPUTS)
+    tried = Pending(pa.table([keys, [""] * len(keys)], schema=INPUTS))
     record_failures(store, target, valid=frozenset(), tried=tried, failures=failures)
 
 
@@ -97,7 +97,7 @@ def record_failures(
     target: str,
     *,
     valid: Collection[str],
-    tried: pa.Table,
+    tried: Pending,
     failures: Sequence[Failure],
 ) -> None:
     """Let the quarantine hold the new failures and of the old ones the `valid` not tried again."""
@@ -107,9 +107,8 @@ def record_failures(
         if not store.exists(QUARANTINE):
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
         _mark(store, [*quarantined_targets(store), target])
-        held = entries(store, target)["key"]
-        again = tried["key"].filter(pc.is_in(tried["key"], held.combine_chunks()))
-        stale = set(held.to_pylist()).difference(valid).union(again.to_pylist())
+        held = entries(store, target)["key"].to_pylist()
+        stale = set(held).difference(valid).union(tried.fingerprints(held))
         for part in parts_of(sorted(stale)):
             store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
         if failures:
@@ -131,10 +130,8 @@ def _mark(store: Store, targets: Iterable[str]) -> None:
         (_marks(store) / quote(target, safe="")).touch()
 
 
-def _quarantine_rows(target: str, tried: pa.Table, failures: Sequence[Failure]) -> pa.Table:
-    failed = pa.array([failure.key for failure in failures], pa.string())
-    mine = tried.filter(pc.is_in(tried["key"], failed))
-    marks = dict(zip(mine["key"].to_pylist(), mine["fingerprint"].to_pylist(), strict=True))
+def _quarantine_rows(target: str, tried: Pending, failures: Sequence[Failure]) -> pa.Table:
+    marks = tried.fingerprints(failure.key for failure in failures)
     now = datetime.now(UTC)
     rows = [
         {

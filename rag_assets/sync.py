@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,9 +29,9 @@ from rag_assets.arrow_sql import query
 from rag_assets.data_versions import Content, Identities, moved_on
 from rag_assets.difference import INPUTS, Difference, Moved, Watched, compare, compare_moved
 from rag_assets.identity import fingerprint
-from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.memory import let_go
 from rag_assets.overlap import behind
+from rag_assets.pending import Pending
 from rag_assets.quarantine import (
     QUARANTINE,
     Failure,
@@ -223,28 +222,27 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     valid = valid_entries(store, target.name, inputs=watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
-    pending = _without(difference.pending, blocked).combine_chunks()
+    changed = _without(difference.pending, blocked)
     del difference
+    pending = Pending(changed)
+    batches = request.transform(changed) if len(pending) else ()
+    del changed  # keys and fingerprints as text are now the transform's alone, to hold or to drop
     let_go()
 
-    index = KeyIndex(pending["key"])
-    is_open = np.ones(pending.num_rows, bool)
     added = 0
     redone: set[str] = set()
     failures: list[Failure] = []
 
     def commit(batch: Batch) -> None:
-        _commit(store, target, batch, pending=pending, index=index, known=known)
+        _commit(store, target, batch, pending=pending, known=known)
 
-    for batch in behind(request.transform(pending) if pending.num_rows else (), commit):
+    for batch in behind(batches, commit):
         replaced = known.intersection(batch.done)
         redone |= replaced
         added += len(batch.done) - len(replaced)
         failures.extend(batch.failed)
-        told = [*batch.done, *(failure.key for failure in batch.failed)]
-        places = index.places(pa.array(told, pa.string()))
-        is_open[places[places != ABSENT]] = False
-        log(f"{target.name}: {added + len(redone):,} of {pending.num_rows:,} inputs done")
+        pending.finish([*batch.done, *(failure.key for failure in batch.failed)])
+        log(f"{target.name}: {added + len(redone):,} of {len(pending):,} inputs done")
 
     lost = sorted(known & {failure.key for failure in failures} - redone)
     store.delete(target.name, column=target.group, keys=removed + lost)
@@ -255,7 +253,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     remaining = quarantined(store, target.name)
     content = _content(finished, before=replace(before, key=target.key))
     is_tried_again = any(failure.kind == "environment" for failure in remaining)
-    if is_settled and not is_open.any() and not is_tried_again:
+    if is_settled and pending.is_done and not is_tried_again:
         store.complete(
             target.name,
             Completion(
@@ -363,8 +361,7 @@ def _commit(
     target: Target,
     batch: Batch,
     *,
-    pending: pa.Table,
-    index: KeyIndex,
+    pending: Pending,
     known: set[str],
 ) -> None:
     """Write one batch: new groups are appended, known ones replaced, each in one commit."""
@@ -374,13 +371,9 @@ def _commit(
     if silent:
         raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
     partial = {failure.key for failure in batch.failed if failure.kind == "environment"}
-    places = index.places(pa.array(batch.done, pa.string()))
-    wanted = pending.take(pa.array(places[places != ABSENT]))
     marks = {
-        row["key"]: fingerprint(row["fingerprint"], "partial")
-        if row["key"] in partial
-        else row["fingerprint"]
-        for row in wanted.to_pylist()
+        key: fingerprint(mark, "partial") if key in partial else mark
+        for key, mark in pending.fingerprints(batch.done).items()
     }
     rows = _with_system_columns(batch.rows, target, marks)
     replaced = sorted(known.intersection(batch.done))

@@ -48,6 +48,8 @@ OWNERS = ("documents__", "rows__")
 ROWS_AT_ONCE = 65_536
 TEXTS_AT_ONCE = 16_384
 SIZES = {"text_hash": "text_hash", "bytes": "octet_length(text)"}
+LONGEST_FIRST = [("bytes", "descending"), *((name, "ascending") for name in TEXT)]
+"""The order of a plan: equal texts stand side by side."""
 SCANNED_FROM_SHARE = 16
 """More than one changed text in so many is found by a scan of all texts: to name a row costs more
 than to pass over one."""
@@ -178,10 +180,16 @@ class _Pass:
 
     def transform(self, changed: pa.Table) -> Iterator[Batch]:
         """Rows whose text is held somewhere first, then new texts, the longest first."""
-        plan = self._plan(changed["key"])
+        keys = changed["key"]
+        del changed  # a million keys and fingerprints as text: each is let go of once it was used
+        plan = self._plan(keys)
+        del keys
+        plan = plan.sort_by(LONGEST_FIRST)
         for table in self._stock():
             if plan.num_rows == 0:
                 return
+            if not self._store.count(table):
+                continue
             version = self._store.version(table)
             held = self._held(table, _texts(plan), version=version)
             is_held = held != ABSENT
@@ -207,14 +215,10 @@ class _Pass:
         )
 
     def _plan(self, keys: pa.ChunkedArray) -> pa.Table:
-        """The changed texts: their digests (`TEXT`), bytes and row id in the source.
-
-        The longest come first, equal texts side by side.
-        """
+        """The changed texts: their digests (`TEXT`), bytes and row id in the source."""
         rows = self._store.count(self._source.name)
         is_few = len(keys) * SCANNED_FROM_SHARE < rows
-        plan = self._looked_up(keys) if is_few else self._scanned(keys)
-        return plan.sort_by([("bytes", "descending"), *((name, "ascending") for name in TEXT)])
+        return self._looked_up(keys) if is_few else self._scanned(keys)
 
     def _scanned(self, keys: pa.ChunkedArray) -> pa.Table:
         """What `_plan` is made of, from all rows of the source."""

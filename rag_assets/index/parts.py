@@ -25,17 +25,28 @@ def parts_of_plan(plan: pa.Table, *, tokens: int | None = None) -> Iterator[pa.T
     Yields:
         Slices of the plan, of at most `UNITS_PER_PART` units where one text has no more.
     """
-    starts = text_starts(plan)
-    sizes = np.cumsum(plan["bytes"].to_numpy()[starts])
-    ends = np.append(starts[1:], plan.num_rows)
     limit = tokens * BYTES_PER_TOKEN if tokens else np.inf
-    first = 0
-    while first < len(starts):
-        begin, before = starts[first], sizes[first - 1] if first else 0
-        full = np.searchsorted(ends, begin + UNITS_PER_PART, side="right")
-        heavy = np.searchsorted(sizes, before + limit, side="right")
-        first = max(first + 1, min(full, heavy))
-        yield plan.slice(begin, ends[first - 1] - begin)
+    begin = 0
+    while begin < plan.num_rows:
+        rows = _first_part(plan.slice(begin), limit=limit)
+        yield plan.slice(begin, rows)
+        begin += rows
+
+
+def _first_part(plan: pa.Table, *, limit: float) -> int:
+    """So many rows of `plan` are the first part, of about `limit` bytes: no more is looked at."""
+    window = UNITS_PER_PART
+    while True:
+        seen = plan.slice(0, window + 1)
+        starts = text_starts(seen)
+        ends = starts[1:] if seen.num_rows < plan.num_rows else np.append(starts[1:], len(seen))
+        if len(ends):
+            break
+        window *= 2
+    sizes = np.cumsum(seen["bytes"].to_numpy()[starts[: len(ends)]])
+    full = np.searchsorted(ends, UNITS_PER_PART, side="right")
+    heavy = np.searchsorted(sizes, limit, side="right")
+    return int(ends[max(1, min(full, heavy)) - 1])
 
 
 def text_starts(plan: pa.Table) -> np.ndarray:

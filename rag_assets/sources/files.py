@@ -9,6 +9,7 @@ a file, a folder or a source that cannot be read, and a source that lost more th
 documents, keep what is held and leave a note in the quarantine.
 """
 
+import gc
 import hashlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -124,10 +125,15 @@ class _Manifest:
 
         with landing(self.store, TARGET.name) as folder:
             landed = land([self._resource(item, known=known) for item in listings], folder=folder)
-            return [
+            rows = [
                 pq.read_table(path).select(ROWS.names).cast(ROWS)
                 for path in chain.from_iterable(landed.values())
             ]
+        # an error of dlt's own configuration and its traceback hold each other, and with them what
+        # all callers hold: a million files, as they were listed, would stay for the stages to come.
+        # They are young: to look through what is old would take a fifth of a second
+        gc.collect(1)
+        return rows
 
     def _resource(self, listing: Listing, *, known: Looks) -> "DltResource":
         """Dlt's `filesystem` source over what was listed, with the content of each file."""
