@@ -8,10 +8,6 @@ import pyarrow as pa
 
 ARENA_MAX = -8
 """`M_ARENA_MAX` of glibc's `mallopt`."""
-MMAP_THRESHOLD = -3
-"""`M_MMAP_THRESHOLD`."""
-LARGE = 1 << 20
-"""Bytes."""
 
 
 def let_go() -> None:
@@ -21,20 +17,13 @@ def let_go() -> None:
 
 
 @cache
-def keep_little() -> None:
-    """Have the C allocator keep less of what is freed.
+def share_arenas() -> None:
+    """Let threads share as many arenas of the C allocator as there are cores.
 
-    Threads share as many arenas as there are cores. Each would have its own, up to eight a core,
-    and what one has freed no other takes: with the threads of Lance that is a tenth of what a build
-    of a million units needs.
-
-    A large block goes back to the system when it is freed. The size from which on that is so would
-    rise with what is freed, to 32 MB; below it, what is allocated next to a column that is freed
-    keeps its place from being given back.
-
-    Other C libraries than glibc have no such settings.
+    Each thread would have its own, up to eight a core, and what one has freed no other takes: with
+    the threads of Lance that is a tenth of what a build of a million units needs. Other C libraries
+    than glibc have no such setting.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt:
         mallopt(ARENA_MAX, os.cpu_count() or 1)
-        mallopt(MMAP_THRESHOLD, LARGE)

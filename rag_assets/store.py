@@ -26,7 +26,7 @@ from rag_assets.config import Config
 from rag_assets.difference import ROWS_AT_ONCE, gathered
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
-from rag_assets.memory import keep_little
+from rag_assets.memory import share_arenas
 from rag_assets.places import Bucket, Folder, Place
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Store:
 
     @cached_property
     def _database(self) -> "DBConnection":
-        keep_little()
+        share_arenas()
         return self._tables.connect()
 
     @cached_property
@@ -115,7 +115,7 @@ class Store:
         """What was read of manifests and file footers: one refresh opens a table many times."""
         from lance import Session
 
-        keep_little()
+        share_arenas()
         return Session(index_cache_size_bytes=HEADS_BYTES, metadata_cache_size_bytes=HEADS_BYTES)
 
     def exists(self, name: str) -> bool:
