@@ -11,22 +11,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.sources.landing import land
-
-
-class Stopped(BaseException):
-    """What Dagster raises in a run that it stops: no `KeyboardInterrupt`."""
-
-
-@pytest.fixture
-def stoppable_run():
-    """Interrupts are handled as in a run of Dagster."""
-
-    def stop(_number: int, _frame: object) -> None:
-        raise Stopped
-
-    before = signal.signal(signal.SIGINT, stop)
-    yield
-    signal.signal(signal.SIGINT, before)
+from rag_assets_tests.sources.conftest import Stopped
 
 
 @dlt.resource(name="rows")
