@@ -30,5 +30,6 @@ for thread in threads:
 def test_the_first_calls_of_a_process_may_come_from_two_threads_at_once(tmp_path):
     pytest.importorskip("openvino")
     run = [sys.executable, "-c", TOGETHER, str(tmp_path)]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    for _ in ("which exports the model", "which finds it exported"):
+        done = subprocess.run(run, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
