@@ -21,6 +21,7 @@ from rag_assets import images
 from rag_assets.clean_up import clean_up_all
 from rag_assets.config import Config, ConfigError
 from rag_assets.evaluation.experiments.retention import forget_unused
+from rag_assets.interrupts import stoppable
 from rag_assets.lineage import records_of
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources
@@ -191,6 +192,7 @@ def _nightly_schedule(
 
 def _clean_up_job(config: Config) -> dg.JobDefinition:
     @dg.op(description="Cleans up table by table; one that is being written is waited for.")
+    @stoppable()
     def clean_up_tables(context: dg.OpExecutionContext) -> None:
         store, log = Store.of(config), context.log.info
         cleaned = list(clean_up_all(store, keep_days=config.clean_up.keep_days, log=log))

@@ -7,6 +7,7 @@ everywhere, and few tasks are under way at a time, whatever there is to do.
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from threading import Event
 from typing import Protocol, Self
 
 from rag_assets.config import Execution
@@ -108,6 +109,7 @@ class Threads:
         self._size = size
         self._threads = ThreadPoolExecutor(size)
         self._tasks: dict[Future[Outcome], Task] = {}
+        self._abandoned = Event()
 
     @property
     def has_room(self) -> bool:
@@ -116,7 +118,7 @@ class Threads:
 
     def submit(self, task: Task, /) -> None:
         """Take up `task` as soon as a thread is free."""
-        self._tasks[self._threads.submit(run_here, task)] = task
+        self._tasks[self._threads.submit(run_here, task, abandoned=self._abandoned)] = task
 
     def finished(self) -> Iterator[tuple[Task, Outcome]]:
         """Tasks with their outcomes as they finish, until none is left."""
@@ -129,5 +131,6 @@ class Threads:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for the tasks that have begun and forget the others."""
+        """Forget the tasks that have not begun, and wait for the others to give up or end."""
+        self._abandoned.set()
         self._threads.shutdown(cancel_futures=True)

@@ -12,6 +12,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.interrupts import stoppable
 from rag_assets.quality import (
     Expectation,
     Result,
@@ -63,13 +64,14 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
         },
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
-        result = outcomes_of(
-            subject,
-            store=store,
-            partition=context.partition_key if variants else None,
-            accept_drift=context.op_execution_context.op_config["accept_drift"],
-        )
-        forget(subject, store=store, besides=list(config.variants) if variants else [None])
+        with stoppable():
+            result = outcomes_of(
+                subject,
+                store=store,
+                partition=context.partition_key if variants else None,
+                accept_drift=context.op_execution_context.op_config["accept_drift"],
+            )
+            forget(subject, store=store, besides=list(config.variants) if variants else [None])
         wanted = {key.name for key in context.selected_asset_check_keys}
         for severity, name in CHECKS.items():
             if name in wanted:

@@ -14,6 +14,7 @@ import dagster as dg
 import pyarrow as pa
 
 from rag_assets.config import Config
+from rag_assets.interrupts import stoppable
 from rag_assets.previews import shortened
 from rag_assets.store import Store
 from rag_assets.sync import Report
@@ -46,7 +47,8 @@ def tried_twice() -> Generator[None]:
             (dagster-io/dagster#15026).
     """
     try:
-        yield
+        with stoppable():
+            yield
     except Exception as error:
         raise dg.RetryRequested(max_retries=1, seconds_to_wait=SECONDS_TO_RECOVER) from error
 

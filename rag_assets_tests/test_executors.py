@@ -138,6 +138,13 @@ def test_tasks_are_drawn_no_faster_than_they_are_done(make):
     assert most <= 5
 
 
+def test_a_thread_gives_up_the_task_that_nobody_waits_for():
+    with Threads(1) as executor:
+        executor.submit(task("endless", "endless"))
+    [(_, outcome)] = executor.finished()
+    assert outcome == Failed("error", "", "AbandonedError")
+
+
 def test_limits_hold_on_a_cluster_and_a_task_that_breaks_them_costs_only_itself(tmp_path, cluster):
     (tmp_path / "one.txt").write_text("one")
     (tmp_path / "two.txt").write_text("two")

@@ -1,8 +1,11 @@
 """Steps that fail are tried once more; steps that are stopped are not."""
 
+import os
 import signal
+import threading
 
 import dagster as dg
+import duckdb
 import pytest
 
 from rag_assets import lineage
@@ -34,6 +37,13 @@ def stop() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
+def stop_a_query() -> None:
+    """Do what `Terminate` does while DuckDB, which makes an error of it, computes."""
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    duckdb.sql("SELECT count(*) FROM range(1_000_000_000_000)").fetchall()
+
+
 def done() -> None: ...
 
 
@@ -50,7 +60,8 @@ def test_a_step_that_fails_twice_has_failed_with_its_reason():
     assert "the database is starting" in str(failure.step_failure_data.error)
 
 
-def test_a_run_that_is_stopped_ends_and_does_not_begin_its_step_again():
-    result = run([stop, done])
+@pytest.mark.parametrize("stopped", [stop, stop_a_query])
+def test_a_run_that_is_stopped_ends_and_does_not_begin_its_step_again(stopped):
+    result = run([stopped, done])
     assert not result.success
     assert not any(event.is_step_up_for_retry for event in result.all_events)

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from rag_assets.workers import go_on
+
 
 def echo(value):
     return value
@@ -15,6 +17,12 @@ def echo(value):
 
 def process_id():
     return os.getpid()
+
+
+def endless():
+    while True:
+        go_on()
+        time.sleep(0.01)
 
 
 def noisy(value):

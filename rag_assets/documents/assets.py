@@ -11,6 +11,7 @@ from rag_assets.documents import chunk, describe, parse
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.chunk import ChunkReport
 from rag_assets.documents.parse import ParseReport
+from rag_assets.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.sync import Report
 
@@ -109,6 +110,7 @@ def _chunks(settings: Config) -> dg.AssetsDefinition:
         partitions_def=lineage.variants(settings),
         deps=["parsed_documents", *([DESCRIPTIONS] if settings.figures.vision_model else [])],
     )
+    @stoppable()
     def chunks(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:

@@ -12,6 +12,7 @@ from rag_assets.evaluation import evaluate, questions
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
+from rag_assets.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.sync import Report
 
@@ -39,6 +40,7 @@ def _question_sets(settings: Config) -> dg.AssetsDefinition:
         owners=[settings.owner],
         code_version=str(questions.REVISION),
     )
+    @stoppable()
     def question_sets(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
@@ -67,6 +69,7 @@ def _retrieval_evaluation(settings: Config) -> dg.AssetsDefinition:
         partitions_def=lineage.variants(settings),
         deps=["joint_index", "question_sets"],
     )
+    @stoppable()
     def retrieval_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         """How well each retriever finds the gold evidence in the index of a variant."""
         result = evaluate.evaluate_variant(

@@ -10,6 +10,7 @@ from rag_assets.index.embed import EmbeddingReport, refresh_documents, refresh_r
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.indexes import IndexReport, maintain
 from rag_assets.index.joint import refresh_joint
+from rag_assets.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.sync import Report
 
@@ -61,6 +62,7 @@ def _vectors_asset(
         description=description,
         code_version=CODE_VERSION,
     )
+    @stoppable()
     def vectors(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
@@ -91,6 +93,7 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
         owners=[project.owner],
         code_version=CODE_VERSION,
     )
+    @stoppable()
     def joint_index(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:

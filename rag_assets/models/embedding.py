@@ -34,6 +34,7 @@ from rag_assets.models.windows import (
     pooled,
     unit,
 )
+from rag_assets.workers import go_on
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is loaded
 """Threads that wait for each other sleep instead of spinning: on a machine with other work, a token
@@ -203,7 +204,12 @@ class ModelEncoder:
         return np.stack([known[text] for text in texts])
 
     def embed(self, tokenized: Tokenized, /) -> Embedded:
-        """Vectors of tokenised texts: see `Encoder`. Threads take turns."""
+        """Vectors of tokenised texts: see `Encoder`. Threads take turns.
+
+        Raises:
+            EncoderError: The model fails on any text.
+            AbandonedError: The task is not wanted any more: see `workers.go_on`.
+        """
         with self._computing:
             return self._embedded(tokenized)
 
@@ -214,6 +220,7 @@ class ModelEncoder:
         for batch, result in self._run(
             batches_of(tokenized.windows, batch_tokens=self._batch_tokens)
         ):
+            go_on()
             if isinstance(result, Exception):
                 failed[batch[0].text] = f"the model rejects the text: {result}"
                 continue

@@ -125,8 +125,12 @@ def _compiled(folder: Path, *, precision: str) -> Replicas:
         },
     )
     count = compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS")
+    forwards = [_request(compiled) for _ in range(count)]
+    # What OpenVINO sets up at the first call of a process, two threads can wait for with the
+    # interpreter in one's hands: then nothing in the process runs any more.
+    forwards[0](*np.ones((2, 1, 1), np.int64))
     return Replicas(
-        forwards=[_request(compiled) for _ in range(count)],
+        forwards=forwards,
         tokenizer=Tokenizer.from_file(str(folder / TOKENIZER)),
         pad=settings["pad"],
     )

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rag_assets.config import ConfigError
+from rag_assets.interrupts import stoppable
 from rag_assets.places import UnreachableTablesError
 from rag_assets.serving import (
     clean_up,
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault(name, value)
     options = parser().parse_args(arguments)
     try:
-        answer: Answer = options.run(options)
+        with stoppable():
+            answer: Answer = options.run(options)
     except ConfigError as error:
         return _complain(error, code=USAGE)
     except (CommandError, MissingTableError, UnreachableTablesError) as error:

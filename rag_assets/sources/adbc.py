@@ -5,6 +5,7 @@ it does not take the URL, or where it fails on a table, SQLAlchemy reads the sam
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from rag_assets.sources.landing import first_line
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
-    from adbc_driver_manager.dbapi import Connection
+    from adbc_driver_manager.dbapi import Connection, Cursor
 
 BATCH_BYTES = 8 << 20
 BATCH_ROWS = 50_000
@@ -40,20 +41,34 @@ class Stream:
     def run(self, statement: str) -> None:
         """Run a statement that gives no rows."""
         with self._connection.cursor() as cursor:
-            cursor.execute(statement)
+            _execute(cursor, statement)
 
     def first_row(self, query: str) -> tuple[object, ...]:
         """The first row of a query."""
         with self._connection.cursor() as cursor:
-            cursor.execute(query)
+            _execute(cursor, query)
             return cursor.fetchall()[0]
 
     def batches(self, query: str) -> Iterator[pa.RecordBatch]:
         """The rows of a query, in batches of bounded size."""
         with self._connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**self._options)
-            cursor.execute(query)
+            _execute(cursor, query)
             yield from cursor.fetch_record_batch()
+
+
+def _execute(cursor: "Cursor", query: str) -> None:
+    """Run a query in a thread: in the main one ADBC takes an interrupt for its own.
+
+    It would cancel the query and say that it failed, so that a run could not be stopped.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        working = thread.submit(cursor.execute, query)
+        try:
+            working.result()
+        finally:
+            if not working.done():
+                cursor.adbc_cancel()
 
 
 @contextmanager

@@ -67,7 +67,7 @@ class DatabaseTables(Origin):
         import sqlalchemy as sa
         from sqlalchemy.event import listen
 
-        url = sa.engine.make_url(self.place.url)
+        url = self._url
         patient = url.get_backend_name() in ("postgresql", "mysql", "mariadb")
         arguments = {"connect_timeout": CONNECT_SECONDS} if patient else {}
         pooled = {"pool_size": 1, "pool_pre_ping": True} if patient else {"poolclass": sa.NullPool}
@@ -81,6 +81,26 @@ class DatabaseTables(Origin):
         if engine.dialect.name == "postgresql":
             listen(engine, "connect", _set_session)
         return engine
+
+    @property
+    def _url(self) -> "sa.URL":
+        """Where the database is, taken apart; no message shows a part: it may be of the password.
+
+        Raises:
+            SourceError: It cannot be taken apart, or only wrongly.
+        """
+        import sqlalchemy as sa
+
+        try:
+            url = sa.engine.make_url(self.place.url)
+        except (ValueError, sa.exc.ArgumentError):
+            url = None
+        if url is None or "@" in (url.host or ""):
+            raise SourceError(
+                f"{self.source.name}: sources.tables.url is no URL of a database: check its port, "
+                "and write marks in a password percent-encoded (@ as %40, / as %2F, : as %3A)"
+            )
+        return url
 
     @cached_property
     def _inspector(self) -> "sa.Inspector":

@@ -47,6 +47,7 @@ def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[
         LandingError: A resource could not be read; its cause is the error of the source.
     """
     os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
+    os.environ.setdefault("RUNTIME__INTERCEPT_SIGNALS", "false")  # or a run could not be stopped
     os.environ.setdefault("EXTRACT__NEXT_ITEM_MODE", "fifo")
     import dlt
     from dlt.common.schema import Schema

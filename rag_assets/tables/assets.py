@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from rag_assets import lineage, schemas
 from rag_assets.config import Config
+from rag_assets.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.sync import Report
 from rag_assets.tables import rows, serialize, snapshots
@@ -31,6 +32,7 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
         code_version=rows.RECIPE,
         deps=_exports(settings),
     )
+    @stoppable()
     def table_rows(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
@@ -63,6 +65,7 @@ def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
         partitions_def=lineage.variants(settings),
         deps=[schemas.TABLE_ROWS_TABLE],
     )
+    @stoppable()
     def serialized_rows(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:

@@ -12,7 +12,16 @@ must need the standard library alone.
 """
 
 from rag_assets.workers.pool import MOST_PROCESSES, WARM_UP_SECONDS, Pool, cores
-from rag_assets.workers.tasks import Done, Failed, Json, Outcome, Task, failure_of, run_here
+from rag_assets.workers.tasks import (
+    Done,
+    Failed,
+    Json,
+    Outcome,
+    Task,
+    failure_of,
+    go_on,
+    run_here,
+)
 
 __all__ = [
     "MOST_PROCESSES",
@@ -25,5 +34,6 @@ __all__ = [
     "Task",
     "cores",
     "failure_of",
+    "go_on",
     "run_here",
 ]

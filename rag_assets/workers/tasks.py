@@ -3,14 +3,22 @@
 import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Event
 from typing import Literal, TypeAlias
 
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 FailureKind: TypeAlias = Literal["timeout", "crash", "memory", "system", "error"]
 
 _VALUE, _BYTES, _ERROR = b"v", b"b", b"e"
+
+_abandoned: ContextVar[Event | None] = ContextVar("abandoned", default=None)
+
+
+class AbandonedError(Exception):
+    """Nobody waits for the outcome of this task any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +68,28 @@ class Failed:
 Outcome: TypeAlias = Done | Failed
 
 
-def run_here(task: Task) -> Outcome:
-    """What a worker would make of `task`, in this process: without a limit of time or memory."""
-    kind, payload = answer(task.call)
+def run_here(task: Task, *, abandoned: Event | None = None) -> Outcome:
+    """What a worker would make of `task`, in this process: without a limit of time or memory.
+
+    Once `abandoned` is set, the task ends where it next calls `go_on`.
+    """
+    before = _abandoned.set(abandoned)
+    try:
+        kind, payload = answer(task.call)
+    finally:
+        _abandoned.reset(before)
     return outcome_of(kind, payload)
+
+
+def go_on() -> None:
+    """Called by long tasks now and then: a thread cannot be killed.
+
+    Raises:
+        AbandonedError: The outcome is not wanted any more.
+    """
+    abandoned = _abandoned.get()
+    if abandoned and abandoned.is_set():
+        raise AbandonedError
 
 
 def answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:

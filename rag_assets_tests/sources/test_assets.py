@@ -125,6 +125,15 @@ def test_a_look_at_the_sources_moves_only_with_what_it_looks_at(config, tmp_path
     assert ("document_files",) not in fingerprint_of_sources(config)
 
 
+@pytest.mark.parametrize("url", ["postgresql://me:secret@here:port/there", "nothing://here"])
+def test_a_url_that_is_none_keeps_no_look_at_other_sources_off(url, tmp_path):
+    write(tmp_path / "documents" / "a.md", "# A\n")
+    broken = {"name": "erp", "url": url, "tables": ["parts"]}
+    sources = {"documents": str(tmp_path / "documents"), "tables": [broken]}
+    found = fingerprint_of_sources(Config(state_dir=tmp_path / "state", sources=sources))
+    assert set(found) == {("document_files",)}
+
+
 def test_a_look_at_postgresql_sees_every_kind_of_edit(sandbox):
     sandbox.execute("CREATE TABLE t (id int PRIMARY KEY, name text)", "INSERT INTO t VALUES (1)")
     table = {"name": "erp", "url": sandbox.url, "schema": sandbox.schema, "tables": ["t"]}

@@ -1,7 +1,11 @@
 """Whatever way rows come, they are the same; and what moved is found, whatever the cursor says."""
 
 import datetime
+import os
+import signal
 import sqlite3
+import threading
+import time
 from decimal import Decimal
 
 import pyarrow.parquet as pq
@@ -11,10 +15,11 @@ import sqlalchemy as sa
 from rag_assets import snapshot_patches, snapshots
 from rag_assets.config import TableSource
 from rag_assets.sources import databases, postgres, postgres_reads
+from rag_assets.sources.adbc import streaming
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
-from rag_assets_tests.sources.conftest import Sandbox, settle
+from rag_assets_tests.sources.conftest import Sandbox, Stopped, settle
 
 PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"
 TEN = "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 10) AS i"
@@ -505,6 +510,30 @@ def test_a_refresh_leaves_no_connection_behind(store, sandbox):
             "AND pid <> pg_backend_pid()"
         ).scalar()
     assert found == 0
+
+
+@pytest.mark.usefixtures("arrow", "stoppable_run")
+def test_a_run_can_be_stopped_while_the_database_computes(sandbox):
+    def sleeping() -> bool:
+        with sandbox.engine.connect() as connection:
+            return bool(
+                connection.exec_driver_sql(
+                    "SELECT 1 FROM pg_stat_activity "
+                    "WHERE position('pg_sleep(60)' IN query) > 0 AND state = 'active' "
+                    "AND pid <> pg_backend_pid()"
+                ).scalar()
+            )
+
+    def stop_then() -> None:
+        while not sleeping():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watching = threading.Thread(target=stop_then, daemon=True)
+    watching.start()
+    with pytest.raises(Stopped), streaming(sa.make_url(sandbox.url), table="parts") as stream:
+        stream.first_row("SELECT pg_sleep(60)")
+    assert not sleeping()
 
 
 def test_no_message_shows_a_password(store, sandbox, arrow):

@@ -342,6 +342,15 @@ def test_an_unreachable_database_keeps_all_and_shows_no_password(store, sandbox,
     assert counts(refresh(store, source_of(sandbox))["parts"]) == (0, 0, 0, 1, 0)
 
 
+@pytest.mark.parametrize("password", ["se@cret", "se@cret:1"])
+def test_a_url_that_is_broken_by_its_password_is_named_without_it(store, password):
+    source = TableSource(url=f"postgresql://me:{password}@127.0.0.1:1/nowhere", tables=["parts"])
+    [item] = refresh(store, source).values()
+    [failure] = item.report.failures
+    assert "%40" in failure.reason
+    assert "cret" not in failure.reason
+
+
 def test_a_database_file_that_is_gone_is_not_created(store, tmp_path):
     url = f"sqlite:///{tmp_path / 'nowhere.sqlite'}"
     [item] = refresh(store, TableSource(url=url)).values()

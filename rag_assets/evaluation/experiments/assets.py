@@ -11,6 +11,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation.experiments.designs import variants_of
 from rag_assets.evaluation.experiments.results import Run
 from rag_assets.evaluation.experiments.run import REVISION, run_experiment
+from rag_assets.interrupts import stoppable
 
 GROUP = "experiments"
 POOL = "gpu"
@@ -62,6 +63,8 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
             dg.AssetDep(QUESTIONS),
         ],
     )
+    @stoppable()
+    @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         run = run_experiment(lineage.store_of(config), config, name, log=lineage.logger_of(context))
         return dg.MaterializeResult(

