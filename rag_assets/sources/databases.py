@@ -90,10 +90,11 @@ class DatabaseTables(Origin):
             SourceError: It cannot be taken apart, or only wrongly.
         """
         import sqlalchemy as sa
+        from sqlalchemy.exc import ArgumentError
 
         try:
             url = sa.engine.make_url(self.place.url)
-        except (ValueError, sa.exc.ArgumentError):
+        except (ValueError, ArgumentError):
             url = None
         if url is None or "@" in (url.host or ""):
             raise SourceError(

@@ -64,7 +64,6 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
         ],
     )
     @stoppable()
-    @stoppable()
     def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         run = run_experiment(lineage.store_of(config), config, name, log=lineage.logger_of(context))
         return dg.MaterializeResult(
