@@ -321,7 +321,8 @@ def guard_shrink(source: str, *, held: int, removed: int, allow_shrink: bool) ->
         return
     raise ShrinkError(
         f"{source}: {removed:,} of {held:,} items are gone. Nothing was deleted. If that is "
-        "right, refresh with --allow-shrink; otherwise check the source"
+        "right, refresh with --allow-shrink (in the UI: allow_shrink in the run's config); "
+        "otherwise check the source"
     )
 
 

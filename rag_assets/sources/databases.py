@@ -89,11 +89,11 @@ class DatabaseTables(Origin):
         Raises:
             SourceError: It cannot be taken apart, or only wrongly.
         """
-        import sqlalchemy as sa
+        from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
 
         try:
-            url = sa.engine.make_url(self.place.url)
+            url = make_url(self.place.url)
         except (ValueError, ArgumentError):
             url = None
         if url is None or "@" in (url.host or ""):
