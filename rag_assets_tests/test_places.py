@@ -10,6 +10,7 @@ from rag_assets.config import ConfigError, load
 from rag_assets.places import MANIFESTS
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
+from rag_assets.serving.command import FAILED
 from rag_assets.store import Completion, MissingTableError, Store
 from rag_assets_tests import object_store
 from rag_assets_tests.faults import comparing, project
@@ -142,7 +143,7 @@ def test_an_object_store_that_does_not_answer_is_named_with_the_remedy(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rag_assets.yaml").write_text("tables_url: s3://tables/here\n")
 
-    assert cli.main(["status"]) == cli.FAILED
+    assert cli.main(["status"]) == FAILED
 
     said = capsys.readouterr().err
     assert "the tables at s3://tables/here cannot be reached" in said

@@ -26,10 +26,8 @@ from rag_assets.serving import (
     status,
     ui,
 )
-from rag_assets.serving.command import Answer, CommandError
+from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError
 from rag_assets.store import MissingTableError
-
-OK, FAILED, USAGE, PARTLY = 0, 1, 2, 3
 
 COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, ui)
 
@@ -55,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (CommandError, MissingTableError, UnreachableTablesError) as error:
         return _complain(error, code=FAILED)
     except KeyboardInterrupt:
-        return _complain("interrupted; what was committed is kept, run it again to go on", code=130)
+        return _complain(
+            "interrupted; what was committed is kept, run it again to go on", code=INTERRUPTED
+        )
     try:
         _show(answer, as_json=options.json, stream=sys.stdout)
     except BrokenPipeError:  # the reader has seen enough (`| head`), and nothing more is to be told

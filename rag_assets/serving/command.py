@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 
+OK, FAILED, USAGE, PARTLY, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: see docs/faults.md."""
+
 GAP = "  "
 
 
@@ -23,7 +26,7 @@ class Answer:
     """For programs."""
     text: str
     """The same for people."""
-    code: int = 0
+    code: int = OK
     """Exit code of the process."""
 
 

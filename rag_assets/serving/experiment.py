@@ -68,18 +68,18 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
     started = time.monotonic()
     with disk.writing(config.state_dir), store.lock(LOCK, log=say):
         build(store, config, names)
-        runs, errors = _materialized(store, config, names)
-    paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in runs]
+        found, errors = _materialized(store, config, names)
+    paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
     paragraphs += [f"Failed: {name}: {reason}" for name, reason in errors.items()]
     seconds = time.monotonic() - started
     return Answer(
         record={
-            "experiments": [_record(one) for one in runs],
+            "experiments": [_record(one) for one in found],
             "errors": errors,
             "seconds": round(seconds, 3),
         },
         text="\n\n".join([*paragraphs, f"Done after {seconds:,.1f} s."]),
-        code=1 if errors else 0,
+        code=runs.code_of(errors),
     )
 
 

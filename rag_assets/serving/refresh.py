@@ -13,7 +13,7 @@ from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
 from rag_assets.serving import disk, evaluate, runs
 from rag_assets.serving.checks import Standing, standing
-from rag_assets.serving.command import Answer, Json, say, table
+from rag_assets.serving.command import OK, PARTLY, Answer, Json, say, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -188,10 +188,6 @@ def _answer(
     evaluation: str | None,
     seconds: float,
 ) -> Answer:
-    failed_units = bool(quarantine) or any(
-        counts.get("failed") for counts in outcome.assets.values()
-    )
-    code = 1 if outcome.errors else 3 if failed_units else 0
     record: dict[str, Json] = {
         "variant": outcome.variant,
         "assets": outcome.assets,
@@ -202,7 +198,13 @@ def _answer(
         "seconds": round(seconds, 3),
     }
     paragraphs = _paragraphs(outcome, quarantine, evaluation, standing.text, seconds)
+    code = _code(outcome, is_partial=bool(quarantine))
     return Answer(record=record, text="\n\n".join(paragraphs), code=code)
+
+
+def _code(outcome: Outcome, *, is_partial: bool) -> int:
+    failed = any(counts.get("failed") for counts in outcome.assets.values())
+    return runs.code_of(outcome.errors) or (PARTLY if is_partial or failed else OK)
 
 
 def _named(what: str, reason: str) -> str:

@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.serving import disk
+from rag_assets.serving import command, disk
 from rag_assets.serving.command import say
 
 if TYPE_CHECKING:
     import dagster as dg
+
+INTERRUPT = "DagsterExecutionInterruptedError"
+INTERRUPTED = "interrupted; what was committed is kept, refresh again to go on"
+"""The reason of a step that somebody stopped."""
 
 
 @contextmanager
@@ -84,6 +88,13 @@ def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[s
     }
 
 
+def code_of(errors: Mapping[str, str]) -> int:
+    """The exit code of a command whose run had these `errors` (`errors_of`)."""
+    if INTERRUPTED in errors.values():
+        return command.INTERRUPTED
+    return command.FAILED if errors else command.OK
+
+
 def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:
     for node in job.nodes:
         schema = (
@@ -100,10 +111,10 @@ def _reason_of(event: "dg.DagsterEvent") -> str:
     error = data.error
     if data.user_failure_data and data.user_failure_data.description:
         return data.user_failure_data.description
-    while error and error.cause:
+    while error and error.cause and error.cls_name != INTERRUPT:
         error = error.cause
-    if error and error.cls_name == "DagsterExecutionInterruptedError":
-        return "interrupted; what was committed is kept, refresh again to go on"
+    if error and error.cls_name == INTERRUPT:
+        return INTERRUPTED
     return _without_class(error.message) if error else "unknown"
 
 

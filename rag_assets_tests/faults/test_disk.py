@@ -8,7 +8,7 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.atomic import write_atomically
 from rag_assets.serving import cli, disk
-from rag_assets.serving.command import CommandError
+from rag_assets.serving.command import FAILED, OK, CommandError
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.comparing import Rows
 from rag_assets_tests.faults.disks import small_disk
@@ -48,7 +48,7 @@ def test_a_full_disk_is_said_and_the_next_refresh_ends_as_if_it_had_not_been(
     with small_disk(state, size="1100k") as small:
         if small is None:
             pytest.skip("this user may not mount a file system")
-        assert commands(["refresh"]) == cli.FAILED
+        assert commands(["refresh"]) == FAILED
         said = capsys.readouterr()
         assert f"the disk of the state folder {state}" in said.out + said.err
         assert "what was committed is kept" in said.out + said.err
@@ -57,7 +57,7 @@ def test_a_full_disk_is_said_and_the_next_refresh_ends_as_if_it_had_not_been(
         small.resize("64m")
         ledger = built.project.home / "ledger"
         with hashing(ledger):
-            assert commands(["refresh"]) == cli.OK
+            assert commands(["refresh"]) == OK
         assert not committed.intersection(comparing.written_down(ledger))
         held = comparing.contents(state)
         held.pop("questions")
@@ -65,12 +65,12 @@ def test_a_full_disk_is_said_and_the_next_refresh_ends_as_if_it_had_not_been(
 
         small.forbid_writing()
         capsys.readouterr()
-        assert commands(["refresh"]) == cli.FAILED
+        assert commands(["refresh"]) == FAILED
         complaint = capsys.readouterr().err
         assert complaint.startswith(f"rag-assets: the state folder {state} cannot be written")
         assert "state_dir" in complaint
-        assert commands(["search", "steel 3", "--retriever", "bm25"]) == cli.OK
-        assert commands(["status"]) == cli.OK
+        assert commands(["search", "steel 3", "--retriever", "bm25"]) == OK
+        assert commands(["status"]) == OK
 
 
 def test_a_step_that_finds_the_disk_full_keeps_what_it_committed(built, tmp_path, runs):

@@ -8,7 +8,7 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.models import openvino
 from rag_assets.serving import cli
-from rag_assets.serving.command import table
+from rag_assets.serving.command import FAILED, OK, USAGE, table
 from rag_assets.store import Store
 from rag_assets_tests.retrieval import corpus
 
@@ -65,7 +65,7 @@ def test_help_lists_all_commands_and_imports_nothing_heavy():
     ],
 )
 def test_wrong_usage_is_one_sentence_with_the_remedy(home, capsys, arguments, said):
-    assert cli.main(arguments) == cli.USAGE
+    assert cli.main(arguments) == USAGE
 
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -77,7 +77,7 @@ def test_wrong_usage_is_one_sentence_with_the_remedy(home, capsys, arguments, sa
 def test_an_unknown_config_key_is_named(home, capsys):
     (home / "rag_assets.yaml").write_text("retrieval: {top: 3}\n")
 
-    assert cli.main(["refresh"]) == cli.USAGE
+    assert cli.main(["refresh"]) == USAGE
     assert "unknown key retrieval.top" in capsys.readouterr().err
 
 
@@ -85,14 +85,14 @@ def test_an_unknown_config_key_is_named(home, capsys):
 def test_an_unknown_variant_is_named_with_those_there_are(home, capsys, command):
     (home / "rag_assets.yaml").write_text("state_dir: state\n")
 
-    assert cli.main([*command, "--variant", "nope"]) == cli.USAGE
+    assert cli.main([*command, "--variant", "nope"]) == USAGE
     assert "no variant is named 'nope'; the config has default" in capsys.readouterr().err
 
 
 def test_searching_before_the_first_refresh_says_what_to_do(home, capsys):
     (home / "rag_assets.yaml").write_text("state_dir: state\n")
 
-    assert cli.main(["search", "steel"]) == cli.FAILED
+    assert cli.main(["search", "steel"]) == FAILED
     assert "run `rag-assets refresh` first" in capsys.readouterr().err
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_searched_is_one_sentence_with_the_remedy(
     )
 
     for command in (["search", "steel"], ["evaluate", "--questions", "questions.jsonl"]):
-        assert cli.main([*command, "--retriever", retriever]) == cli.FAILED
+        assert cli.main([*command, "--retriever", retriever]) == FAILED
         said = capsys.readouterr().err
         assert remedy in said
         assert "Traceback" not in said
@@ -130,25 +130,25 @@ def test_what_cannot_be_searched_is_one_sentence_with_the_remedy(
 
 def test_clean_up_says_what_it_removed_and_left(home, capsys):
     (home / "rag_assets.yaml").write_text("state_dir: state\n")
-    assert cli.main(["clean-up"]) == cli.OK
+    assert cli.main(["clean-up"]) == OK
     assert "no table yet" in capsys.readouterr().out
 
     rows = pa.table({"key": ["a"]})
     for _ in range(2):
         Store(home / "state").append("words", rows, schema=rows.schema)
-    assert cli.main(["clean-up", "--keep-days", "0", "--json"]) == cli.OK
+    assert cli.main(["clean-up", "--keep-days", "0", "--json"]) == OK
 
     answer = json.loads(capsys.readouterr().out)
     (said,) = answer["tables"]
     assert (answer["runs_removed"], answer["arms_removed"]) == (0, 0)
     assert (said["table"], said["removed"], said["kept"]) == ("words", 0, 2)
-    assert cli.main(["clean-up", "--keep-days", "-1"]) == cli.FAILED
+    assert cli.main(["clean-up", "--keep-days", "-1"]) == FAILED
     assert "give 0 to 36500" in capsys.readouterr().err
 
 
 def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys, monkeypatch):
     url = "postgresql+psycopg://me:secret@host/db"
-    assert cli.main(["init", "--documents", "reports", "--database", url, "--json"]) == cli.OK
+    assert cli.main(["init", "--documents", "reports", "--database", url, "--json"]) == OK
 
     file = home / "rag_assets.yaml"
     assert json.loads(capsys.readouterr().out) == {
@@ -166,7 +166,7 @@ def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys,
     "arguments", [["--documents", "a: b #c"], ["--database", "sqlite:///x.sqlite"]]
 )
 def test_init_takes_one_kind_of_source_alone(home, arguments):
-    assert cli.main(["init", *arguments]) == cli.OK
+    assert cli.main(["init", *arguments]) == OK
 
     sources = configuration.load().sources
     assert len(sources.documents) + len(sources.tables) == 1
@@ -175,7 +175,7 @@ def test_init_takes_one_kind_of_source_alone(home, arguments):
 def test_init_never_overwrites(home, capsys):
     (home / "rag_assets.yaml").write_text("state_dir: mine\n")
 
-    assert cli.main(["init", "--documents", "reports"]) == cli.FAILED
+    assert cli.main(["init", "--documents", "reports"]) == FAILED
     assert "is there already" in capsys.readouterr().err
     assert (home / "rag_assets.yaml").read_text() == "state_dir: mine\n"
 
@@ -183,7 +183,7 @@ def test_init_never_overwrites(home, capsys):
 def test_a_path_of_init_holds_wherever_the_config_lies(home, monkeypatch):
     monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "elsewhere/rag.yaml"))
 
-    assert cli.main(["init", "--documents", "reports"]) == cli.OK
+    assert cli.main(["init", "--documents", "reports"]) == OK
     assert configuration.load().sources.documents[0].url == str(home / "reports")
 
 
@@ -203,11 +203,11 @@ def test_status_names_variants_whose_parser_is_not_there(home, capsys):
         "parsers: {marker: {python: nowhere/bin/python}}\n"
         "variants: {default: {parser: pdfium}, second: {parser: marker}}\n"
     )
-    assert cli.main(["status", "--json"]) == cli.OK
+    assert cli.main(["status", "--json"]) == OK
     unavailable = json.loads(capsys.readouterr().out)["unavailable"]
     assert list(unavailable) == ["second"]
     assert str(home / "nowhere/bin/python") in unavailable["second"]
-    assert cli.main(["status"]) == cli.OK
+    assert cli.main(["status"]) == OK
     assert "Unavailable: the parser marker cannot be used" in capsys.readouterr().out
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
+from rag_assets.serving.command import FAILED, OK, PARTLY
 from rag_assets.store import Store
 from rag_assets_tests import small_project
 
@@ -123,7 +124,7 @@ def test_the_last_answer_is_kept(project, second):
 
 
 def test_search_shows_what_was_found_with_its_source(here, capsys):
-    assert cli.main(["search", "which alloy bears salt", "--top-k", "1"]) == cli.OK
+    assert cli.main(["search", "which alloy bears salt", "--top-k", "1"]) == OK
 
     text = capsys.readouterr().out
     assert text.startswith("1. salt.md, Salt spray")
@@ -132,7 +133,7 @@ def test_search_shows_what_was_found_with_its_source(here, capsys):
 
 def test_search_answers_programs_and_keeps_to_its_filters(here, capsys):
     arguments = ["--domain", "table", "--table", "alloys", "--json"]
-    assert cli.main(["search", "density of Invar", *arguments]) == cli.OK
+    assert cli.main(["search", "density of Invar", *arguments]) == OK
 
     record = json.loads(capsys.readouterr().out)
     assert record["retriever"] == "hybrid"
@@ -142,25 +143,25 @@ def test_search_answers_programs_and_keeps_to_its_filters(here, capsys):
 
 def test_an_explanation_shows_each_arm_of_each_domain(here, capsys):
     arguments = ["search", "density of Invar", "--retriever", "hybrid_late_fusion", "--explain"]
-    assert cli.main(arguments) == cli.OK
+    assert cli.main(arguments) == OK
     shown = capsys.readouterr().out
     assert "document/bm25" in shown
     assert "Milliseconds: " in shown
 
-    assert cli.main([*arguments, "--json"]) == cli.OK
+    assert cli.main([*arguments, "--json"]) == OK
     lines = json.loads(capsys.readouterr().out)["explanation"]
     assert {"result", "document", "table", "table/dense"} <= {line["stage"] for line in lines}
 
 
 def test_a_retriever_that_the_config_lacks_is_named_with_those_it_has(here, capsys):
     for command in (["search", "x"], ["evaluate", "--questions", "questions.jsonl"]):
-        assert cli.main([*command, "--retriever", "magic"]) == cli.FAILED
+        assert cli.main([*command, "--retriever", "magic"]) == FAILED
         assert "no retriever is named 'magic'; there are baseline" in capsys.readouterr().err
 
 
 def test_several_searches_come_from_stdin(here, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("Invar\n\nsalt spray\n"))
-    assert cli.main(["search", "-", "--retriever", "bm25", "--json"]) == cli.OK
+    assert cli.main(["search", "-", "--retriever", "bm25", "--json"]) == OK
 
     searches = json.loads(capsys.readouterr().out)["searches"]
     assert [search["query"] for search in searches] == ["Invar", "salt spray"]
@@ -168,12 +169,12 @@ def test_several_searches_come_from_stdin(here, capsys, monkeypatch):
 
 
 def test_a_blank_query_is_refused_in_one_sentence(here, capsys):
-    assert cli.main(["search", " "]) == cli.FAILED
+    assert cli.main(["search", " "]) == FAILED
     assert "is empty" in capsys.readouterr().err
 
 
 def test_status_reads_the_tables(here, capsys):
-    assert cli.main(["status", "--json"]) == cli.OK
+    assert cli.main(["status", "--json"]) == OK
 
     record = json.loads(capsys.readouterr().out)
     assert record["serving"] == "default"
@@ -188,7 +189,7 @@ def test_status_reads_the_tables(here, capsys):
 
 def test_evaluate_measures_a_file_of_questions(here, capsys):
     arguments = ["--questions", "questions.jsonl", "--retriever", "bm25", "--json"]
-    assert cli.main(["evaluate", *arguments]) == cli.OK
+    assert cli.main(["evaluate", *arguments]) == OK
 
     record = json.loads(capsys.readouterr().out)
     assert record["questions"] == 2
@@ -197,7 +198,7 @@ def test_evaluate_measures_a_file_of_questions(here, capsys):
 
 
 def test_evaluate_says_which_retriever_is_better(here, capsys):
-    assert cli.main(["evaluate", "--questions", "questions.jsonl"]) == cli.OK
+    assert cli.main(["evaluate", "--questions", "questions.jsonl"]) == OK
 
     text = capsys.readouterr().out
     assert "Paired differences, 95 % intervals" in text
@@ -205,7 +206,7 @@ def test_evaluate_says_which_retriever_is_better(here, capsys):
 
 
 def test_evaluate_names_a_file_that_is_not_there(here, capsys):
-    assert cli.main(["evaluate", "--questions", "nothing.jsonl"]) == cli.FAILED
+    assert cli.main(["evaluate", "--questions", "nothing.jsonl"]) == FAILED
     assert "nothing.jsonl" in capsys.readouterr().err
 
 
@@ -241,7 +242,7 @@ def test_a_killed_refresh_leaves_nothing_that_stops_the_next_one(tmp_path):
     dying.kill()
     dying.communicate()
 
-    assert refresh(project).code == cli.OK
+    assert refresh(project).code == OK
     with dg.DagsterInstance.from_config(str(project / "state/dagster")) as instance:
         statuses = sorted(run.status.value for run in instance.get_runs())
     assert statuses == ["FAILURE", "SUCCESS"]
@@ -255,7 +256,7 @@ def test_a_failing_table_is_named_and_the_rest_is_built(here, second, monkeypatc
 
     refreshed = refresh(here)
 
-    assert refreshed.code == cli.PARTLY, refreshed.progress
+    assert refreshed.code == PARTLY, refreshed.progress
     assert refreshed.answer["variant"] == "json_rows"
     reasons = {entry["what"]: entry["reason"] for entry in refreshed.answer["quarantine"]}
     assert any("welds" in what and "welds" in reason for what, reason in reasons.items())

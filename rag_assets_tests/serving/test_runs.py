@@ -1,9 +1,12 @@
-"""What the process of a run keeps from Python's collector."""
+"""What is said of a run that was stopped, and what its process keeps from Python's collector."""
 
 import gc
+import signal
 
+import dagster as dg
 import pytest
 
+from rag_assets.interrupts import stoppable
 from rag_assets.serving import runs
 
 
@@ -36,3 +39,18 @@ def test_garbage_is_collected_again_afterwards_whatever_happened():
     made = [[] for _ in range(10_000)]
 
     assert gc.get_stats()[0]["collections"] > collected, len(made)
+
+
+@pytest.mark.parametrize("taken_for", [None, RuntimeError("Query interrupted")])
+def test_a_step_that_was_stopped_says_so_whatever_was_made_of_it(tmp_path, taken_for):
+    @dg.asset
+    @stoppable()
+    def stopped() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            if taken_for:
+                raise taken_for
+
+    result = dg.materialize([stopped], raise_on_error=False)
+    assert runs.errors_of(result, state_dir=tmp_path) == {"stopped": runs.INTERRUPTED}
