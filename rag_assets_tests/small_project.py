@@ -1,7 +1,9 @@
 """A small project that is built for real: two documents, two database tables, two questions."""
 
 import json
+import os
 import sqlite3
+import time
 from pathlib import Path
 
 HEAVY = (
@@ -60,4 +62,7 @@ def make(home: Path) -> Path:
         database.execute("INSERT INTO test_salt VALUES (1, 500)")
     lines = [json.dumps({**question, "split": "test"}) for question in QUESTIONS]
     (home / "questions.jsonl").write_text("\n".join(lines) + "\n")
+    a_while_ago = time.time() - 60  # a look trusts the time of a file that was not written just now
+    for path in filter(Path.is_file, home.rglob("*")):
+        os.utime(path, (a_while_ago, a_while_ago))
     return home
