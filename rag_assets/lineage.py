@@ -17,7 +17,7 @@ from rag_assets.config import Config
 from rag_assets.interrupts import stoppable
 from rag_assets.previews import shortened
 from rag_assets.store import Store
-from rag_assets.sync import Report, ShrinkError
+from rag_assets.sync import Report
 
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 PREVIEW_ROWS = 8
@@ -41,8 +41,6 @@ class RefreshConfig(dg.Config):
 def tried_twice() -> Generator[None]:
     """Have a step begin once more after an error: its database, bucket or worker may be back.
 
-    A source that has shrunk waits for a person.
-
     Raises:
         dagster.RetryRequested: For Dagster, which counts the attempts. Its `RetryPolicy` would
             begin anew after an interrupt as well, so that nobody could stop a run
@@ -51,9 +49,7 @@ def tried_twice() -> Generator[None]:
     try:
         with stoppable():
             yield
-    except ShrinkError:
-        raise
-    except Exception as error:
+    except Exception as error:  # whatever it was: Dagster shows it as the cause of the second try
         raise dg.RetryRequested(max_retries=1, seconds_to_wait=SECONDS_TO_RECOVER) from error
 
 

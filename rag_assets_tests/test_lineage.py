@@ -9,7 +9,6 @@ import duckdb
 import pytest
 
 from rag_assets import lineage
-from rag_assets.sync import ShrinkError
 
 
 @pytest.fixture(autouse=True)
@@ -31,10 +30,6 @@ def run(works) -> dg.ExecuteInProcessResult:
 
 def out_of_reach() -> None:
     raise ConnectionError("the database is starting")
-
-
-def shrink() -> None:
-    raise ShrinkError("nothing was deleted")
 
 
 def stop() -> None:
@@ -63,13 +58,6 @@ def test_a_step_that_fails_twice_has_failed_with_its_reason():
     assert not result.success
     (failure,) = (event for event in result.all_events if event.is_step_failure)
     assert "the database is starting" in str(failure.step_failure_data.error)
-
-
-def test_a_source_that_has_shrunk_is_not_read_again():
-    result = run([shrink, done])
-    assert not result.success
-    (failure,) = (event for event in result.all_events if event.is_step_failure)
-    assert "nothing was deleted" in str(failure.step_failure_data.error)
 
 
 @pytest.mark.parametrize("stopped", [stop, stop_a_query])
