@@ -26,13 +26,14 @@ def stoppable() -> Generator[None]:
         yield
         return
     told: list[BaseException] = []
-    handlers = {number: signal.getsignal(number) for number in NUMBERS}
+    handlers = {
+        number: handler for number in NUMBERS if callable(handler := signal.getsignal(number))
+    }
     for number, handler in handlers.items():
-        if callable(handler):
-            signal.signal(number, _noting(handler, told))
+        signal.signal(number, _noting(handler, told))
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # a library's own name for the interrupt, or a failure as it is
         if told:
             raise told[0] from error
         raise
@@ -47,7 +48,7 @@ def _noting(handler: Handler, told: list[BaseException]) -> Handler:
     def note(number: int, frame: FrameType | None) -> None:
         try:
             handler(number, frame)
-        except BaseException as interrupt:
+        except BaseException as interrupt:  # each framework has its own; it goes on from here
             told.append(interrupt)
             raise
 
