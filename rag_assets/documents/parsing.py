@@ -9,7 +9,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 from rag_assets import config
 from rag_assets.documents.account import Account, grouped, named
@@ -18,10 +17,11 @@ from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.documents.linked_pictures import data_of, linked_picture
 from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
-from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
+from rag_assets.documents.problems import Problem, given_up, joined, problem_of
 from rag_assets.documents.sections import with_sections
 from rag_assets.executors import Executor
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
@@ -44,14 +44,6 @@ class Content:
     file: SourceFile
     """One of the files that hold them."""
     parser: Parser
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a file, or some pages of it, gave nothing."""
-
-    reason: str
-    kind: Literal["input", "environment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,16 +210,14 @@ class Parsing:
     def _open(self, content: Content) -> Iterator[Parsed]:
         media_type = str(content.file.media_type)
         opened = _Open(content, self._scratch / f"{content.key}{SUFFIXES[media_type]}")
-        is_small = 0 < content.file.size <= content.parser.harmless_bytes
-        if is_small and self._read_here(opened, media_type):
-            if not opened.tasks:
-                yield self._finish(opened)
-            return
         try:
-            self._reader(content.file).fetch(content.file, to=opened.path)
+            is_done = self._read(opened, media_type)
         except FetchError as error:
             opened.problems.append(Problem(str(error), error.kind))
-            yield self._finish(opened)
+            is_done = True
+        if is_done:
+            if not opened.tasks:
+                yield self._finish(opened)
             return
         arguments = {"media_type": media_type, "most_pages": self._settings.max_pages}
         task = Task(
@@ -246,7 +236,7 @@ class Parsing:
         if isinstance(part, _Picture):
             is_begun = self._begin_picture(part)
         elif part.is_given_up:
-            self._pass_on(part, (*part.problems, _given_up(part.parser)))
+            self._pass_on(part, (*part.problems, given_up(part.parser, after=MOST_FAILURES)))
             is_begun = False
         else:
             self._submit(self._task(part), part)
@@ -285,19 +275,27 @@ class Parsing:
         self._tasks[task.key] = subject
         self._executor.submit(task)
 
-    def _read_here(self, opened: _Open, media_type: str) -> bool:
-        """Parse a file in this process, if it is harmless."""
-        content = opened.content
+    def _read(self, opened: _Open, media_type: str) -> bool:
+        """Parse a harmless file in this process; False if a copy of it waits for a worker.
+
+        Raises:
+            FetchError: Its bytes cannot be had.
+        """
+        file, parser = opened.content.file, opened.content.parser
+        reader = self._reader(file)
+        if not 0 < file.size <= parser.harmless_bytes:
+            reader.fetch(file, to=opened.path)
+            return False
+        content = reader.read(file)
         try:
-            found = self._reader(content.file).read(content.file)
-            if not content.parser.is_harmless(found, media_type):
-                return False
-            self._keep_whole(opened, content.parser.elements(found, media_type))
-        except FetchError as error:
-            opened.problems.append(Problem(str(error), error.kind))
+            if parser.is_harmless(content, media_type):
+                self._keep_whole(opened, parser.elements(content, media_type))
+                return True
         except Exception as error:  # whatever a parser raises concerns its file alone
-            opened.problems.append(_problem(failure_of(error), content.parser))
-        return True
+            opened.problems.append(problem_of(failure_of(error), parser))
+            return True
+        opened.path.write_bytes(content)
+        return False
 
     def _reader(self, file: SourceFile) -> SourceReader:
         reader = self._readers.get(file.source)
@@ -310,7 +308,7 @@ class Parsing:
         """Cut the file into page ranges, once it is known how long it is."""
         content = opened.content
         if isinstance(outcome, Failed):
-            opened.problems.append(_problem(outcome, content.parser))
+            opened.problems.append(problem_of(outcome, content.parser))
             return
         found = Inspection.of(outcome.value)
         opened.account = Account(found.pages, letters=found.letters, scanned=found.scanned)
@@ -378,7 +376,7 @@ class Parsing:
         if isinstance(outcome, Done):
             self._keep(part, from_json(outcome.value))
             return
-        problem = _problem(outcome, part.parser)
+        problem = problem_of(outcome, part.parser)
         if part.pages is None:
             part.opened.problems.append(problem)
         elif len(part.pages) > 1:
@@ -411,7 +409,7 @@ class Parsing:
             opened.parts[page] = held if has_figures else [*held, *part.figures]
             opened.account.engines[page] = part.parser.name
             if part.problems:
-                opened.account.replaced[page] = _joined(part.problems).reason
+                opened.account.replaced[page] = joined(part.problems).reason
 
     def _keep_whole(self, opened: _Open, elements: list[Element]) -> None:
         """Take the elements of a file without pages, and have each of its pictures read once."""
@@ -439,7 +437,7 @@ class Parsing:
             self._add_first(replace(part, chain=part.chain[1:], problems=problems))
             return
         for page in part.pages or ():
-            part.opened.failed[page] = _joined(problems)
+            part.opened.failed[page] = joined(problems)
             part.opened.parts[page] = list(part.figures)
 
     def _finish(self, opened: _Open) -> Parsed:
@@ -451,27 +449,13 @@ class Parsing:
             Problem(f"{named(pages)}: {reason}", kinds[reason])
             for pages, reason in grouped(opened.account.failed)
         ]
-        return self._parsed(
-            opened.content,
-            found,
-            problems=[*opened.problems, *by_page],
-            account=opened.account,
-        )
-
-    def _parsed(
-        self,
-        content: Content,
-        found: Sequence[Element],
-        *,
-        problems: Sequence[Problem] = (),
-        account: Account | None = None,
-    ) -> Parsed:
+        content, account = opened.content, opened.account
         elements = with_sections(found, slides=content.file.media_type == PPTX)
-        account = account or Account()
         pages = len(account.engines or {element.page for element in elements} - {None})
+        problems = [*opened.problems, *by_page]
         if any(element.text for element in elements):
-            return Parsed(content, elements, pages, list(problems), account)
-        reasons = list(problems) or [Problem(self._why_empty(content), "input")]
+            return Parsed(content, elements, pages, problems, account)
+        reasons = problems or [Problem(self._why_empty(content), "input")]
         return Parsed(content, [], pages, reasons, account)
 
     def _why_empty(self, content: Content) -> str:
@@ -488,35 +472,3 @@ class Parsing:
 def _cut(pages: Sequence[int], length: int) -> Iterator[list[int]]:
     for start in range(0, len(pages), length):
         yield list(pages[start : start + length])
-
-
-def _given_up(parser: Parser) -> Problem:
-    reason = (
-        f"the parser {parser.name} was given up after {MOST_FAILURES} pages of the file that it "
-        "could not bear; it is tried again at the next refresh"
-    )
-    return Problem(reason, "environment")
-
-
-def _joined(problems: Sequence[Problem]) -> Problem:
-    """What every parser of a chain had to say; the environment is to blame where it was once."""
-    reason = "; then ".join(dict.fromkeys(problem.reason for problem in problems))
-    is_passing = any(problem.kind == "environment" for problem in problems)
-    return Problem(reason, "environment" if is_passing else "input")
-
-
-def _problem(failure: Failed, parser: Parser) -> Problem:
-    """A failed task in words: the file is to blame only for what its parser said of it."""
-    if failure.error == ParseError.__name__:
-        return Problem(failure.reason, "input")
-    if failure.kind == "error":
-        return Problem(
-            f"the parser {parser.name} cannot read it ({failure.error}: {failure.reason}): save "
-            "it again from the program that made it",
-            "input",
-        )
-    return Problem(
-        f"the parser {parser.name} failed ({failure.kind}: {failure.reason}); it is tried again "
-        "at the next refresh",
-        "environment",
-    )

@@ -10,6 +10,7 @@ from PIL import Image as Picture
 from rag_assets import images, sync
 from rag_assets.documents import parse, parsers
 from rag_assets.documents.account_rows import Accounts
+from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.store import Store
 from rag_assets.workers import Pool, pool
@@ -540,7 +541,12 @@ def test_a_picture_shown_many_times_is_read_once(project, submitted):
     assert sum(" picture " in key for key in submitted) == 2
 
 
-def test_markdown_with_a_table_of_html_is_read_in_a_worker(project, submitted):
+def test_markdown_with_a_table_of_html_is_read_in_a_worker(project, submitted, monkeypatch):
+    opened = []
+    opening = SourceReader._opened
+    monkeypatch.setattr(
+        SourceReader, "_opened", lambda self, uri: (opened.append(uri), opening(self, uri))[1]
+    )
     table = "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>"
     project.write("a.md", f"Text.\n\n{table}\n")
     project.write("b.md", "Text.\n\n| a | b |\n|---|---|\n| c | d |\n")
@@ -551,6 +557,7 @@ def test_markdown_with_a_table_of_html_is_read_in_a_worker(project, submitted):
         assert [row["type"] for row in project.elements(uri)] == ["text", "table"]
     assert [row["type"] for row in project.elements("c.txt")] == ["text"]
     assert sum(key.endswith(" text all") for key in submitted) == 1
+    assert sorted(opened) == ["a.md", "b.md", "c.txt"], "each is read once"
 
 
 @pytest.mark.parametrize(("uri", "form"), [("a.md", "![A crack]({})"), ("a.html", IMG)])
