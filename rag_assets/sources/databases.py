@@ -22,10 +22,10 @@ from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
 from rag_assets.snapshot_files import newest
 from rag_assets.snapshots import Landed
-from rag_assets.sources import alchemy, postgres, postgres_reads
+from rag_assets.sources import alchemy, postgres, postgres_reads, sqlite
 from rag_assets.sources.cells import MisfitError
+from rag_assets.sources.connections import engine_of, patient
 from rag_assets.sources.landing import LandingError, first_line, root_cause
-from rag_assets.sources.listing import SETTLED_AFTER, now
 from rag_assets.sources.origins import (
     OVERLAP,
     Description,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dlt.extract import DltResource
     from sqlalchemy.engine.interfaces import ReflectedColumn
 
-CONNECT_SECONDS = 10
 UNDEFINED_FUNCTION = "42883"
 NOT_UTF8 = "Could not decode to UTF-8"
 
@@ -64,44 +63,7 @@ class DatabaseTables(Origin):
     @cached_property
     def engine(self) -> "sa.Engine":
         """The engine; no connection is made yet."""
-        import sqlalchemy as sa
-        from sqlalchemy.event import listen
-
-        url = self._url
-        patient = url.get_backend_name() in ("postgresql", "mysql", "mariadb")
-        arguments = {"connect_timeout": CONNECT_SECONDS} if patient else {}
-        pooled = {"pool_size": 1, "pool_pre_ping": True} if patient else {"poolclass": sa.NullPool}
-        try:
-            engine = sa.create_engine(url, connect_args=arguments, **pooled)
-        except ModuleNotFoundError as error:
-            raise SourceError(
-                f"{self.source.name}: the driver {error.name} is not installed "
-                f"(pip install {error.name}), or name another as in mysql+pymysql://"
-            ) from error
-        if engine.dialect.name == "postgresql":
-            listen(engine, "connect", _set_session)
-        return engine
-
-    @property
-    def _url(self) -> "sa.URL":
-        """Where the database is, taken apart; no message shows a part: it may be of the password.
-
-        Raises:
-            SourceError: It cannot be taken apart, or only wrongly.
-        """
-        from sqlalchemy.engine import make_url
-        from sqlalchemy.exc import ArgumentError
-
-        try:
-            url = make_url(self.place.url)
-        except (ValueError, ArgumentError):
-            url = None
-        if url is None or "@" in (url.host or ""):
-            raise SourceError(
-                f"{self.source.name}: sources.tables.url is no URL of a database: check its port, "
-                "and write marks in a password percent-encoded (@ as %40, / as %2F, : as %3A)"
-            )
-        return url
+        return engine_of(self.place.url, source=self.source.name)
 
     @cached_property
     def _inspector(self) -> "sa.Inspector":
@@ -171,7 +133,7 @@ class DatabaseTables(Origin):
     @override
     def observed(self, table: str, *, increment: Increment | None) -> str | None:
         if self.place.file is not None:
-            return _file_mark(self.place.file)
+            return sqlite.mark_of(self.place.file)
         facts = self._facts_of(table)
         if facts is None:
             return None
@@ -190,7 +152,7 @@ class DatabaseTables(Origin):
     @override
     def glance(self, table: str, *, increment: Increment | None) -> str:
         if self.place.file is not None:
-            return fingerprint(_file_state(self.place.file))
+            return fingerprint(sqlite.state_of(self.place.file))
         look = self.observed(table, increment=increment)
         if look is not None:
             return look
@@ -212,7 +174,7 @@ class DatabaseTables(Origin):
             facts = self._facts_of(table)
             if facts and self._has_driver("postgresql+psycopg", "adbc_driver_postgresql"):
                 read = postgres_reads.TableRead(
-                    url=self._patient_url,
+                    url=patient(self.engine.url),
                     table=table,
                     relation=self._quoted(table),
                     cells=self._cells(table, kinds),
@@ -231,8 +193,6 @@ class DatabaseTables(Origin):
         return mine.startswith(name) and find_spec(package) is not None
 
     def _file_reading(self, table: str, kinds: Mapping[str, pa.DataType], *, name: str) -> Reading:
-        from rag_assets.sources import sqlite
-
         def batches() -> Iterator[pa.Table]:
             return sqlite.rows(self.engine.url, table, kinds=kinds)
 
@@ -389,10 +349,6 @@ class DatabaseTables(Origin):
         with self._reaching(), self.engine.connect() as connection:
             return connection.exec_driver_sql(self._driven(statement)).fetchall()[0]
 
-    @property
-    def _patient_url(self) -> "sa.URL":
-        return self.engine.url.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)})
-
     def _quote(self, name: str) -> str:
         quoted_name = self.engine.dialect.identifier_preparer.quote_identifier(name)
         return quoted_name.replace("%%", "%") if self._takes_percents else quoted_name
@@ -430,27 +386,3 @@ def _resource(name: str, rows: Callable[[], Iterator[pa.Table]]) -> "DltResource
     from dlt.extract import DltResource
 
     return DltResource.from_data(rows(), name=name)
-
-
-def _set_session(connection: "sa.PoolProxiedConnection", _: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute(postgres.SESSION)
-    cursor.close()
-    connection.commit()
-
-
-def _file_mark(file: Path) -> str | None:
-    """Fingerprint of an SQLite file's state; None while it may still be written to."""
-    looked_at = now()
-    state = _file_state(file)
-    settled = all(modified // 1_000 < looked_at - SETTLED_AFTER for _, _, modified, _ in state)
-    return fingerprint(state) if settled else None
-
-
-def _file_state(file: Path) -> list[tuple[str, int, int, int]]:
-    """Name, size, time and time of the change of its entry (ns) of an SQLite file and its logs."""
-    paths = [file, *(file.with_name(f"{file.name}{log}") for log in ("-wal", "-journal"))]
-    found = [(path.name, path.stat()) for path in paths if path.exists()]
-    return [
-        (name, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for name, status in found
-    ]

@@ -1,16 +1,19 @@
-"""Tables of an SQLite file as Arrow.
+"""Tables of an SQLite file as Arrow, and whether the file has moved.
 
 A column of SQLite may hold values of any type. ADBC takes the type of a column from its first rows,
 so a table is read this way only if every value is of a type that fits the declared one.
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets.identity import fingerprint
 from rag_assets.sources.adbc import StreamError, streaming
 from rag_assets.sources.cells import MisfitError, as_array
+from rag_assets.sources.listing import SETTLED_AFTER, now
 from rag_assets.store import quoted, quoted_name
 
 if TYPE_CHECKING:
@@ -44,6 +47,23 @@ def rows(url: "sa.URL", table: str, *, kinds: Mapping[str, pa.DataType]) -> Iter
             if misfits:
                 raise MisfitError(table, misfits)
             yield pa.table(list(made.values()), names=[f"c{place}" for place in range(len(made))])
+
+
+def mark_of(file: Path) -> str | None:
+    """Fingerprint of the file's state; None while it may still be written to."""
+    looked_at = now()
+    state = state_of(file)
+    settled = all(modified // 1_000 < looked_at - SETTLED_AFTER for _, _, modified, _ in state)
+    return fingerprint(state) if settled else None
+
+
+def state_of(file: Path) -> list[tuple[str, int, int, int]]:
+    """Name, size, time and time of the change of its entry (ns) of the file and of its logs."""
+    paths = [file, *(file.with_name(f"{file.name}{log}") for log in ("-wal", "-journal"))]
+    found = [(path.name, path.stat()) for path in paths if path.exists()]
+    return [
+        (name, status.st_size, status.st_mtime_ns, status.st_ctime_ns) for name, status in found
+    ]
 
 
 def _is_odd(column: str, kind: pa.DataType) -> str:

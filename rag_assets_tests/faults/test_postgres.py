@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.sources import adbc, alchemy, databases
+from rag_assets.sources import adbc, alchemy, connections, databases
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets_tests.faults import comparing, servers
@@ -138,7 +138,7 @@ def test_a_server_that_answers_late_is_waited_for(made, postgres: Postgres, inte
 def test_a_server_that_never_answers_is_given_up_with_the_remedy(
     made, postgres: Postgres, monkeypatch
 ):
-    monkeypatch.setattr(databases, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 2)
     postgres.freeze()
     try:
         (hung,) = export(made)
