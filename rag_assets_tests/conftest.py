@@ -6,6 +6,8 @@ import sys
 import pytest
 from hypothesis import settings
 
+from rag_assets.workers import Task
+
 settings.register_profile("project", deadline=None)  # a busy machine is not a failure
 settings.load_profile("project")
 
@@ -16,3 +18,17 @@ def another_python(tmp_path_factory):
     folder = tmp_path_factory.mktemp("another") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     return folder / "bin" / "python"
+
+
+@pytest.fixture
+def tasks_elsewhere(another_python, tmp_path):
+    """Plain text and Markdown, to be read by another interpreter: there only the first can be."""
+    plain = tmp_path / "a.txt"
+    plain.write_text("One.\n\nTwo.")
+    markdown = tmp_path / "a.md"
+    markdown.write_text("# One")
+    function, arguments = "rag_assets.documents.parsers.text:parse", {"pages": None}
+    return [
+        Task(file.name, function, arguments, 60, file=file, python=another_python)
+        for file in (plain, markdown)
+    ]

@@ -164,24 +164,12 @@ def test_limits_hold_on_a_cluster_and_a_task_that_breaks_them_costs_only_itself(
     assert kinds == {"hang": "timeout", "crash": "crash", "hog": "memory"}
 
 
-def test_a_node_runs_a_task_in_the_interpreter_that_it_names(tmp_path, cluster, another_python):
-    file = tmp_path / "a.txt"
-    file.write_text("One.\n\nTwo.")
-    there = Task(
-        "plain",
-        "rag_assets.documents.parsers.text:parse",
-        {"pages": None},
-        60,
-        file=file,
-        python=another_python,
-    )
-    file.with_suffix(".md").write_text("# One")
-    heavy = replace(there, key="heavy", file=file.with_suffix(".md"))
-    done = all_of(RayPool(size=1, memory_bytes=1 << 30), [there, heavy])
-    assert isinstance(done["plain"], Done)
-    assert [element["text"] for element in done["plain"].value] == ["One.", "Two."]
-    assert isinstance(done["heavy"], Failed)
-    assert "markdown_it" in done["heavy"].reason
+def test_a_node_runs_a_task_in_the_interpreter_that_it_names(cluster, tasks_elsewhere):
+    done = all_of(RayPool(size=1, memory_bytes=1 << 30), tasks_elsewhere)
+    assert isinstance(done["a.txt"], Done)
+    assert [element["text"] for element in done["a.txt"].value] == ["One.", "Two."]
+    assert isinstance(done["a.md"], Failed)
+    assert "markdown_it" in done["a.md"].reason
 
 
 def test_a_task_whose_ray_worker_dies_twice_is_a_crash_and_the_others_are_done(cluster):

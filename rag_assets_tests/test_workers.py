@@ -173,37 +173,16 @@ def test_a_worker_keeps_to_the_functions_it_has_loaded():
     assert len({outcome.value for key, outcome in found.items() if key[0] == "a"}) == 1
 
 
-def test_another_interpreter_finds_this_package_and_no_other_of_ours(another_python, tmp_path):
-    file = tmp_path / "a.txt"
-    file.write_text("One.\n\nTwo.")
-    plain = Task(
-        "plain",
-        "rag_assets.documents.parsers.text:parse",
-        {"pages": None},
-        30,
-        file=file,
-        python=another_python,
-    )
-    heavy = replace(plain, key="heavy", file=file.with_suffix(".md"))
-    file.with_suffix(".md").write_text("# One")
+def test_another_interpreter_finds_this_package_and_no_other_of_ours(tasks_elsewhere):
     with Pool(size=1) as pool:
-        found = outcomes(pool, plain, heavy)
-    assert [element["text"] for element in found["plain"].value] == ["One.", "Two."]
-    assert found["heavy"].kind == "system"
-    assert "markdown_it" in found["heavy"].reason
+        found = outcomes(pool, *tasks_elsewhere)
+    assert [element["text"] for element in found["a.txt"].value] == ["One.", "Two."]
+    assert found["a.md"].kind == "system"
+    assert "markdown_it" in found["a.md"].reason
 
 
-def test_tasks_of_two_interpreters_share_the_pool(another_python, tmp_path):
-    file = tmp_path / "a.txt"
-    file.write_text("One.")
-    there = Task(
-        "there",
-        "rag_assets.documents.parsers.text:parse",
-        {"pages": None},
-        30,
-        file=file,
-        python=another_python,
-    )
+def test_tasks_of_two_interpreters_share_the_pool(tasks_elsewhere):
+    there, _ = tasks_elsewhere
     with Pool(size=1) as pool:
         for turn in range(3):
             found = outcomes(
