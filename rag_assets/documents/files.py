@@ -5,7 +5,7 @@ import os
 import unicodedata
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -38,6 +38,10 @@ class SourceFile:
     sha256: str | None
     status: str
     reason: str | None
+
+
+FILE_COLUMNS = [item.name for item in fields(SourceFile)]
+"""What is read of the manifest."""
 
 
 class SourceReader:

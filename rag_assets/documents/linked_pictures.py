@@ -7,23 +7,21 @@ import posixpath
 import unicodedata
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import fields
 from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.documents.files import FetchError, SourceFile
+from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile
 from rag_assets.documents.parsers.pictures import DATA, LARGEST_FILE
 from rag_assets.identity import fingerprint
 
-_FILE_COLUMNS = [item.name for item in fields(SourceFile)]
 _TOO_LARGE = f"takes more than {LARGEST_FILE:,} bytes: make it smaller"
 
 
 def pictures_in(manifest: pa.Table) -> dict[tuple[str, str], SourceFile]:
     """The pictures among the files, by source and URI."""
-    rows = _pictures(manifest).select(_FILE_COLUMNS).to_pylist()
+    rows = _pictures(manifest).select(FILE_COLUMNS).to_pylist()
     return {(row["source"], row["uri"]): SourceFile(**row) for row in rows}
 
 

@@ -4,10 +4,9 @@ The fingerprint of a document covers its bytes, its media type and the parser, n
 renamed file, or the same bytes under a second name, takes over the elements that are already
 there; so does a document that its parser read without help, when only a helper (text recognition,
 the next parser of the chain) is another than before, and one that shows no picture from beside it,
-when only pictures are. What fails is a value: pages that took too
-long or crashed their worker are named in the quarantine and tried again at the next refresh; a
-file that cannot be read waits until it changes. What became of each page stands in the document's
-account, beside its elements.
+when only pictures are. What fails is a value: pages that took too long or crashed their worker are
+named in the quarantine and tried again at the next refresh; a file that cannot be read waits until
+it changes. What became of each page stands in the document's account, beside its elements.
 """
 
 import time
@@ -25,7 +24,7 @@ from rag_assets.documents import linked_pictures
 from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.elements import Element
-from rag_assets.documents.files import SourceFile
+from rag_assets.documents.files import FILE_COLUMNS, SourceFile
 from rag_assets.documents.languages import language_of_documents, with_languages
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
@@ -48,8 +47,6 @@ MEMORY_A_WORKER = 4 << 30
 
 SHOWING = frozenset({HTML, MARKDOWN})
 """Formats of files that show pictures which lie beside them."""
-
-FILE_COLUMNS = [item.name for item in fields(SourceFile)]
 
 
 @dataclass(frozen=True, slots=True)

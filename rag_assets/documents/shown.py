@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from rag_assets.config import Config
-from rag_assets.documents.files import SourceFile
-from rag_assets.documents.parse import FILE_COLUMNS
+from rag_assets.documents.files import FILE_COLUMNS, SourceFile
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import Store, quoted
 

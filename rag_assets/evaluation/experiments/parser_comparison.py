@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 from rag_assets import schemas, sync
 from rag_assets.config import Config, ParserComparisonExperiment
 from rag_assets.documents import outlines
-from rag_assets.documents.files import FetchError, SourceFile, SourceReader
+from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
 from rag_assets.documents.outlines import Entry
-from rag_assets.documents.parse import FILE_COLUMNS, MEMORY_A_WORKER
+from rag_assets.documents.parse import MEMORY_A_WORKER
 from rag_assets.documents.parsers import pdf_parser, unavailable
 from rag_assets.documents.parsers.media_types import PDF
 from rag_assets.evaluation.experiments.design import (
