@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from rag_assets.sources import databases, files, listing, tabular
+from rag_assets.sources import files, listing, sqlite, tabular
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files import refresh_document_files
 from rag_assets.sources.outcomes import Export
@@ -72,7 +72,7 @@ def test_an_edit_of_equal_size_and_time_is_seen(made):
 def test_a_clock_that_was_set_back_hides_no_edit(made, monkeypatch):
     back = [0]
     now = listing.now
-    for module in (listing, databases):
+    for module in (listing, sqlite):
         monkeypatch.setattr(module, "now", lambda: now() - back[0] * 1_000_000)
     look(made)
     export(made, 0)
