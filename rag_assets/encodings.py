@@ -17,6 +17,8 @@ def utf16_of(head: bytes) -> str | None:
     """
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
+    if 0 not in head:
+        return None
     first, second = head[::2].count(0), head[1::2].count(0)
     upper, lower = max(first, second), min(first, second)
     if upper <= FEWEST_ZEROS * len(head) / 2 or lower > MOST_ODD_ONES * upper:

@@ -13,6 +13,8 @@ _MISREAD = re.compile(
 )
 _GLYPHS = re.compile(r"\(cid:\d+\)")
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}")
+_IS_CONSONANT = bytes(bool(_CONSONANTS.match(chr(code) * 6)) for code in range(0x100))
+_RUN = b"\x01" * 6
 
 
 def garbled_letters(text: str) -> int:
@@ -24,6 +26,8 @@ def garbled_letters(text: str) -> int:
 
 
 def _words_of_consonants(text: str) -> Iterator[str]:
+    if _RUN not in text.encode("utf-8", "surrogatepass").translate(_IS_CONSONANT):
+        return  # hardly a text has one, and to look for them by letters takes seven times as long
     for run in _CONSONANTS.finditer(text):
         around = text[max(run.start() - 1, 0) : run.start()] + text[run.end() : run.end() + 1]
         if not any(map(str.isalpha, around)):
