@@ -23,7 +23,7 @@ from bounds import Bound, at_most, finish
 from chunking import TOKENIZER, blocks_of
 from corpus import markdown
 
-from rag_assets.documents.chunking import chunks_of
+from rag_assets.documents.chunking import chunks_of, counted
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 
 CHARACTERS = 2_000_000
@@ -102,7 +102,7 @@ def outcomes(edits: Sequence[Edit], cutting: Cutting, *, counter: TokenCounter) 
     """What each edit has embedded again."""
     before, after = (
         chunks_of(
-            [blocks_of(text) for text in texts],
+            counted((blocks_of(text) for text in texts), counter),
             strategy=cutting.strategy,
             size=cutting.size,
             overlap=cutting.overlap,

@@ -16,7 +16,7 @@ from bounds import Bound, at_least, equal, finish
 from corpus import markdown
 from peers import ask, environment
 
-from rag_assets.documents.chunking import STRATEGIES, chunks_of
+from rag_assets.documents.chunking import STRATEGIES, chunks_of, counted
 from rag_assets.documents.elements import clean
 from rag_assets.documents.passages import Block, Chunk, DocumentText
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
@@ -45,7 +45,8 @@ def cut(documents: Sequence[Sequence[Block]], *, strategy: str) -> tuple[list[li
     """The chunks and the CPU seconds that they took."""
     counter = TokenCounter.from_file(tokenizer_file(TOKENIZER))
     started = time.process_time()
-    found = chunks_of(documents, strategy=strategy, size=SIZE, overlap=OVERLAP, counter=counter)
+    texts = counted(documents, counter)
+    found = chunks_of(texts, strategy=strategy, size=SIZE, overlap=OVERLAP, counter=counter)
     return found, time.process_time() - started
 
 

@@ -92,13 +92,14 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def chunks(files: Mapping[str, str]) -> list[dict[str, object]]:
     """The documents with the texts of their chunks, as peers take them."""
-    from rag_assets.documents.chunking import Block, chunks_of
+    from rag_assets.documents.chunking import Block, chunks_of, counted
     from rag_assets.documents.elements import clean
     from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 
     counter = TokenCounter.from_file(tokenizer_file(MODEL))
-    blocks = [[Block(0, "text", clean(text), None, ())] for text in files.values()]
-    cut = chunks_of(blocks, strategy="fixed", size=SIZE, overlap=OVERLAP, counter=counter)
+    blocks = ([Block(0, "text", clean(text), None, ())] for text in files.values())
+    texts = counted(blocks, counter)
+    cut = chunks_of(texts, strategy="fixed", size=SIZE, overlap=OVERLAP, counter=counter)
     return [
         {"id": name, "text": text, "chunks": [chunk.text for chunk in found]}
         for (name, text), found in zip(files.items(), cut, strict=True)

@@ -60,30 +60,9 @@ def document_ids(source: str, uris: Iterable[str]) -> list[str]:
     ]
 
 
-def element_ids(document: str, parser: str, *, count: int) -> list[str]:
-    """Ids of the `count` elements that `parser` found in `document`, by their position."""
-    head = canonical_json(["element", document, parser])[:-1]
-    return [_uuid5_of(f"{head},{index}]") for index in range(count)]
-
-
 def chunk_id(document: str, chunking: str, text: str, occurrence: int) -> str:
     """Id of a chunk; `occurrence` (from 0) tells equal texts of one document apart."""
     return _uuid5("chunk", document, chunking, text_hash(text), occurrence)
-
-
-def chunk_ids(
-    documents: Iterable[str], chunking: str, hashes: Iterable[str], repeats: Iterable[int]
-) -> list[str]:
-    """`chunk_id` of many chunks, each by its document, the `text_hash` of its text and repeat."""
-    tail = canonical_json(chunking)
-    heads = {}
-    ids = []
-    for document, text, occurrence in zip(documents, hashes, repeats, strict=True):
-        head = heads.get(document)
-        if head is None:
-            head = heads[document] = f"{canonical_json(['chunk', document])[:-1]},{tail}"
-        ids.append(_uuid5_of(f'{head},"{text}",{occurrence}]'))
-    return ids
 
 
 def row_id(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets import identity
+from rag_assets import id_columns, identity
 from rag_assets.identity import canonical_json, canonical_number, fingerprint, occurrences, row_id
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -86,7 +86,7 @@ def test_ids_are_those_of_earlier_builds():
 
     assert document == "be4841ce-c636-5714-bc36-1758012ea582"
     assert (
-        identity.element_ids(document, "pymupdf", count=1)[0]
+        id_columns.element_ids([document], "pymupdf", counts=[1])[0].as_py()
         == "71009cac-e80f-5178-9c99-4d71fd1ea4bd"
     )
     assert (
@@ -135,7 +135,7 @@ def test_ids_of_different_kinds_and_places_never_meet():
     ids = {
         identity.document_id("s", "a"),
         identity.document_id("a", "s"),
-        *identity.element_ids("s", "a", count=2),
+        *id_columns.element_ids(["s"], "a", counts=[2]).to_pylist(),
         identity.chunk_id("s", "a", "", 0),
         identity.chunk_id("s", "a", "", 1),
         row_id("s", "a", [], 0),
@@ -160,7 +160,7 @@ def test_ids_of_many_chunks_are_those_of_each():
     each = [identity.chunk_id(document, "c", text, repeat) for document, text, repeat in chunks]
     hashes = [identity.text_hash(text) for _, text, _ in chunks]
     documents = [document for document, _, _ in chunks]
-    assert identity.chunk_ids(documents, "c", hashes, [0, 1, 0]) == each
+    assert id_columns.chunk_ids(documents, "c", hashes, [0, 1, 0]).to_pylist() == each
 
 
 def test_file_names_that_are_no_unicode_keep_apart():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +20,14 @@ import pyarrow.compute as pc
 from rag_assets import schemas, sync
 from rag_assets.config import Chunking, Config, HeaderRules
 from rag_assets.difference import gathered
-from rag_assets.documents.chunking import chunks_of
+from rag_assets.documents.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
-from rag_assets.identity import chunk_ids, fingerprint, occurrences, text_hash
+from rag_assets.id_columns import chunk_ids
+from rag_assets.identity import fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex, begins_run
+from rag_assets.overlap import ahead
 from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
 
 REVISION = 8
@@ -145,6 +148,15 @@ class _Place:
         return " ".join(PurePosixPath(self.uri).stem.replace("_", " ").split())
 
 
+class _Documents(NamedTuple):
+    """Some documents, ready to be cut."""
+
+    documents: Sequence[str]
+    """Their ids."""
+    blocks: Sequence[Sequence[Block]]
+    texts: Sequence[CountedText]
+
+
 class _Pass:
     """One pass over the documents that have elements."""
 
@@ -197,39 +209,54 @@ class _Pass:
         firsts, ends = owners.searchsorted(wanted), owners.searchsorted(wanted, side="right")
         row_ids = self._row_ids[order]
         spans = [row_ids[first:end] for first, end in zip(firsts, ends, strict=True)]
-        for start in range(0, len(documents), DOCUMENTS_A_BATCH):
-            part = documents.slice(start, DOCUMENTS_A_BATCH).to_pylist()
+        batches = (
+            self._read(
+                documents.slice(start, DOCUMENTS_A_BATCH).to_pylist(),
+                np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]),
+                counter,
+            )
+            for start in range(0, len(documents), DOCUMENTS_A_BATCH)
+        )
+        has_chunks = self._store.count(self._target) > 0
+        for number, batch in enumerate(ahead(batches)):
+            start = number * DOCUMENTS_A_BATCH
             places = self._places(wanted[start : start + DOCUMENTS_A_BATCH])
-            blocks = self._blocks(np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]))
-            of_part = [blocks.get(document, []) for document in part]
-            found = [
-                fields_of(held, self._rules, elements=self._elements_looked_at) for held in of_part
+            of_fields = [
+                fields_of(held, self._rules, elements=self._elements_looked_at)
+                for held in batch.blocks
             ]
             cut = chunks_of(
-                of_part,
+                batch.texts,
                 strategy=self._settings.strategy,
                 size=self._settings.size,
                 overlap=self._settings.overlap,
                 counter=counter,
                 header=self._settings.header,
-                names=[places[document].name for document in part],
-                fields=found,
+                names=[places[document].name for document in batch.documents],
+                fields=of_fields,
             )
-            chunks = dict(zip(part, cut, strict=True))
+            chunks = dict(zip(batch.documents, cut, strict=True))
             done = [document for document, found in chunks.items() if found]
             failed = [
                 _empty(document, places[document])
                 for document, found in chunks.items()
                 if not found
             ]
-            rows = self._rows(chunks, places, dict(zip(part, found, strict=True)))
-            self._count(rows, documents=done)
+            rows = self._rows(chunks, places, dict(zip(batch.documents, of_fields, strict=True)))
+            if has_chunks:
+                self._count(rows, documents=done)
             yield sync.Batch(rows, done, failed)
+
+    def _read(
+        self, documents: Sequence[str], row_ids: np.ndarray, counter: TokenCounter
+    ) -> "_Documents":
+        """Documents whose elements have these row ids."""
+        by_document = self._blocks(row_ids)
+        blocks = [by_document.get(document, []) for document in documents]
+        return _Documents(documents, blocks, counted(blocks, counter))
 
     def _count(self, rows: pa.Table, *, documents: Sequence[str]) -> None:
         """Take note of how many texts of these `documents`, if they were cut before, are new."""
-        if not self._store.exists(self._target):
-            return
         held: dict[str, set[str]] = {}
         columns = ["document_id", "text_hash"]
         for part in parts_of(documents):

@@ -27,7 +27,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,8 +48,22 @@ SURELY_TOO_LONG = 4
 """Words of so many times the limit do not fit, whatever their tokens are when taken together."""
 
 
+class CountedText(NamedTuple):
+    """A document's text and the tokens of its words."""
+
+    document: DocumentText
+    words: Words
+
+
+def counted(documents: Iterable[Sequence[Block]], counter: TokenCounter) -> list[CountedText]:
+    """The texts of documents, given by their elements in reading order."""
+    texts = [DocumentText.of(blocks) for blocks in documents]
+    words = counter.words([document.text for document in texts])
+    return list(map(CountedText, texts, words))
+
+
 def chunks_of(
-    documents: Sequence[Sequence[Block]],
+    texts: Sequence[CountedText],
     *,
     strategy: str,
     size: int,
@@ -62,11 +76,11 @@ def chunks_of(
     """Cut documents.
 
     Args:
-        documents: The elements of each, in reading order.
+        texts: What is to be cut.
         strategy: One of `STRATEGIES`.
         size: Most tokens of a chunk, special tokens and header included.
         overlap: Most tokens that a chunk of prose repeats from the one before, in whole words.
-        counter: Counts tokens.
+        counter: Counts tokens, as it did for `texts`.
         header: `none`, or what stands before each slice: the document's `title`, the `section` as
             well, or its header `fields` (the title where it has none). A heading that the slice
             itself begins with is not repeated.
@@ -76,11 +90,9 @@ def chunks_of(
     Returns:
         The chunks of each document in reading order; none if there is no text.
     """
-    texts = [DocumentText.of(blocks) for blocks in documents]
-    found = counter.words([document.text for document in texts])
     regions = STRATEGIES[strategy]
     chunks = []
-    for place, (document, words) in enumerate(zip(texts, found, strict=True)):
+    for place, (document, words) in enumerate(texts):
         headers = Headers(
             document,
             counter,

@@ -1,64 +1,51 @@
 """Elements as rows of their table: here they get the ids of their document."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
+import numpy as np
 import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.documents.elements import Cells, Element, Span
-from rag_assets.identity import element_ids
+from rag_assets.id_columns import element_ids
 
 CONTENT = pa.schema(
     [field for field in schemas.ELEMENTS if field.name not in schemas.SYSTEM_COLUMNS]
 )
 """Columns of the table of elements, without those that `sync` keeps."""
+_AS_THEY_ARE = ("type", "page", "level", "section_path", "box", "text", "confidence", "problem")
+"""Fields of elements that are columns of the same name."""
 
 
 def to_arrow(
     documents: Mapping[str, Sequence[Element]],
     *,
     parser: str,
-    engine_of: Callable[[str, int | None], str],
+    engines: Iterable[str],
 ) -> pa.Table:
     """The content columns of `schemas.ELEMENTS` for some documents; languages are not told yet.
 
     Args:
         documents: For the id of each document its elements in reading order.
         parser: Name of the parser in the config; with the position it gives the element's id.
-        engine_of: Says who read a page of a document.
+        engines: Who read each of the elements.
     """
-    places = [
-        (document, index)
-        for document, elements in documents.items()
-        for index in range(len(elements))
-    ]
-    elements = [element for held in documents.values() for element in held]
+    counts = [len(held) for held in documents.values()]
+    owners = pa.array(np.repeat(np.arange(len(counts)), counts))
+    held = list(chain.from_iterable(documents.values()))
+    said = dict(zip(Element._fields, zip(*held, strict=True), strict=True)) if held else {}
     columns = {
-        "element_id": [
-            name
-            for document, held in documents.items()
-            for name in element_ids(document, parser, count=len(held))
-        ],
-        "document_id": [document for document, _ in places],
-        "index": [index for _, index in places],
-        "type": [element.type for element in elements],
-        "page": [element.page for element in elements],
-        "level": [element.level for element in elements],
-        "section_path": [element.section_path for element in elements],
-        "box": [element.box for element in elements],
-        "text": [element.text for element in elements],
-        "cells": [_json(element.cells) for element in elements],
-        "spans": [_json(element.spans) for element in elements],
-        "image": [element.image.key if element.image else None for element in elements],
-        "language": [None] * len(elements),
-        "confidence": [element.confidence for element in elements],
-        "engine": [
-            engine_of(document, element.page)
-            for document, held in documents.items()
-            for element in held
-        ],
-        "problem": [element.problem for element in elements],
+        "element_id": element_ids(list(documents), parser, counts=counts),
+        "document_id": pa.array(list(documents), pa.string()).take(owners),
+        "index": list(chain.from_iterable(map(range, counts))),
+        **{name: said.get(name, ()) for name in _AS_THEY_ARE},
+        "cells": [_json(cells) for cells in said.get("cells", ())],
+        "spans": [_json(spans) for spans in said.get("spans", ())],
+        "image": [image.key if image else None for image in said.get("image", ())],
+        "language": pa.nulls(len(held), pa.string()),
+        "engine": list(engines),
     }
     return pa.table(columns, schema=CONTENT)
 
@@ -82,7 +69,7 @@ def pictures(elements: Iterable[Element]) -> pa.Table:
 
 def renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:
     """Elements of one document as those of another."""
-    ids = pa.array(element_ids(document, parser, count=rows.num_rows), pa.string())
+    ids = element_ids([document], parser, counts=[rows.num_rows])
     columns = {
         **{name: rows[name] for name in rows.column_names},
         "element_id": ids.take(rows["index"]),

@@ -9,9 +9,9 @@ import re
 import unicodedata
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rag_assets.workers import Json
 
@@ -65,9 +65,8 @@ class Image:
         return hashlib.sha256(self.data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Element:
-    """One block of a document."""
+class Element(NamedTuple):
+    """One block of a document: made for each, so it has to be cheap."""
 
     type: str
     """One of `schemas.ELEMENT_TYPES`."""
@@ -96,9 +95,6 @@ class Element:
     """Of the text recognition, 0 to 1; None for text that the file itself holds."""
     problem: str | None = None
     """Why a table is not taken for a sound one, or a figure has no picture; its text is kept."""
-
-
-_NAMES = tuple(item.name for item in fields(Element))
 
 
 def clean(text: str) -> str:
@@ -144,7 +140,7 @@ def to_json(elements: Iterable[Element]) -> list[Json]:
     return [
         {
             name: asdict(value) if isinstance(value, Image) else value
-            for name in _NAMES
+            for name in Element._fields
             if (value := getattr(element, name)) is not None and value != ()
         }
         for element in elements

@@ -7,7 +7,6 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal
 from urllib.parse import urlparse
@@ -75,10 +74,10 @@ class SourceReader:
         Raises:
             FetchError: As for `fetch`.
         """
-        content = BytesIO()
-        with _failing_clearly():
-            self._copy(file, content)
-        return content.getvalue()
+        with _failing_clearly(), self._opened(file.uri) as original:
+            content = original.read(file.size + 1)
+            _check(hashlib.sha256(content).hexdigest(), file)
+        return content
 
     def _copy(self, file: SourceFile, copy: BinaryIO) -> None:
         digest, size = hashlib.sha256(), 0
@@ -87,9 +86,7 @@ class SourceReader:
                 digest.update(block)
                 copy.write(block)
                 size += len(block)
-        if digest.hexdigest() != file.sha256:
-            reason = "changed while being read: the next refresh takes it"
-            raise FetchError(reason, kind="environment")
+        _check(digest.hexdigest(), file)
 
     def _opened(self, uri: str) -> AbstractContextManager[BinaryIO]:
         if self._root is not None:
@@ -110,6 +107,12 @@ class SourceReader:
             if not is_link:
                 self._folders.add(folder)
         return path
+
+
+def _check(sha256: str, file: SourceFile) -> None:
+    if sha256 != file.sha256:
+        reason = "changed while being read: the next refresh takes it"
+        raise FetchError(reason, kind="environment")
 
 
 @contextmanager

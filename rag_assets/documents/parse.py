@@ -358,14 +358,8 @@ class _Pass:
             rows.add(item, file)
         found = (element for elements in rows.elements.values() for element in elements)
         images.keep(self._store, pictures(found), log=self._log)
-        by_document = {file.document_id: item for item, file in kept}
-        table = with_languages(
-            to_arrow(
-                rows.elements,
-                parser=self._parser,
-                engine_of=lambda document, page: by_document[document].engine_of(page),
-            )
-        )
+        engines = (engine for item, _ in kept for engine in item.engines)
+        table = with_languages(to_arrow(rows.elements, parser=self._parser, engines=engines))
         languages = language_of_documents(table)
         self._accounts.keep(
             [

@@ -58,9 +58,13 @@ class Parsed:
     problems: list[Problem]
     account: Account
 
-    def engine_of(self, page: int | None) -> str:
-        """Who read a page, or the whole of a file without pages."""
-        return self.account.engines.get(page or 0, self.content.parser.name)
+    @property
+    def engines(self) -> list[str]:
+        """Who read each of the elements."""
+        usual, of_pages = self.content.parser.name, self.account.engines
+        if not of_pages:
+            return [usual] * len(self.elements)
+        return [of_pages.get(element.page or 0, usual) for element in self.elements]
 
 
 @dataclass(slots=True)
@@ -69,6 +73,8 @@ class _Open:
 
     content: Content
     path: Path
+    is_copied: bool = False
+    """Whether there is anything at `path`."""
     tasks: int = 0
     """What has been planned and is not done."""
     parts: dict[int, list[Element]] = field(default_factory=dict)
@@ -133,7 +139,7 @@ class _Picture:
         """Give the figures their picture, or say why they have none."""
         elements = self.opened.parts[0]
         for place in self.places:
-            elements[place] = replace(elements[place], image=image, problem=problem, link=None)
+            elements[place] = elements[place]._replace(image=image, problem=problem, link=None)
 
 
 class Parsing:
@@ -284,6 +290,7 @@ class Parsing:
         file, parser = opened.content.file, opened.content.parser
         reader = self._reader(file)
         if not 0 < file.size <= parser.harmless_bytes:
+            opened.is_copied = True
             reader.fetch(file, to=opened.path)
             return False
         content = reader.read(file)
@@ -294,6 +301,7 @@ class Parsing:
         except Exception as error:  # whatever a parser raises concerns its file alone
             opened.problems.append(problem_of(failure_of(error), parser))
             return True
+        opened.is_copied = True
         opened.path.write_bytes(content)
         return False
 
@@ -441,7 +449,8 @@ class Parsing:
             part.opened.parts[page] = list(part.figures)
 
     def _finish(self, opened: _Open) -> Parsed:
-        opened.path.unlink(missing_ok=True)
+        if opened.is_copied:
+            opened.path.unlink(missing_ok=True)
         found = [element for page in sorted(opened.parts) for element in opened.parts[page]]
         opened.account.failed = {page: item.reason for page, item in opened.failed.items()}
         kinds = {problem.reason: problem.kind for problem in opened.failed.values()}

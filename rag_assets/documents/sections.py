@@ -8,7 +8,6 @@ and otherwise from its type size, placed among the sizes of the numbered heading
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from rag_assets.documents.elements import Element
 from rag_assets.schemas import HEADINGS
@@ -54,7 +53,7 @@ def _placed(
             open_headings.append((level, " ".join(element.text.split())))
             path = tuple(title for _, title in open_headings)
         is_placed = element.level == level and element.section_path == path
-        yield element if is_placed else replace(element, level=level, section_path=path)
+        yield element if is_placed else element._replace(level=level, section_path=path)
 
 
 def _levels(elements: Sequence[Element]) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""Counting tokens fast: each distinct word goes through the tokenizer once.
+"""Counting tokens fast: what occurs again and again goes through the tokenizer once.
 
 WordPiece and the tokenizers of most embedding models split at blanks first, so that the tokens of
 a text are those of its words; some split at punctuation as well, which leaves even fewer parts to
@@ -6,7 +6,6 @@ count. Whether a tokenizer does is tried out when it is loaded; one that does no
 has each text counted as a whole.
 """
 
-import re
 import string
 from array import array
 from collections.abc import Iterator, Sequence
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FILE = "tokenizer.json"
-MOST_WORDS = 250_000
-"""Distinct words whose counts are kept."""
+MOST_PARTS = 250_000
+"""Distinct parts of words whose counts are kept."""
 CHARACTERS_AT_ONCE = 4_000_000
 CHARACTERS_PER_TOKEN = 16
 """A piece of a word has at most so many characters for each token that fits: the rest of a text
@@ -124,40 +123,64 @@ class TokenCounter:
     def _words(self, texts: Sequence[str]) -> "Iterator[Words]":
         joined = "\n".join(texts)
         codes = np.frombuffer(joined.encode("utf-32-le"), np.uint32)
-        edges = _edges(codes)
-        distinct, which = _distinct(joined, codes, edges)
-        counts = self._counted(distinct)[which]
+        is_blank = _are_blank(codes)
+        edges = np.flatnonzero(np.diff(is_blank, prepend=True, append=True))
         starts, ends = edges[::2], edges[1::2]
+        counts = self._counted(joined, codes, is_blank)
         places = np.cumsum([0, *(len(text) + 1 for text in texts)])
-        bounds = pairwise(starts.searchsorted(places))
-        for place, (first, end) in zip(places[:-1], bounds, strict=True):
-            yield Words.of(starts[first:end] - place, ends[first:end] - place, counts[first:end])
+        bounds = starts.searchsorted(places)
+        of_text = np.repeat(places[:-1], np.diff(bounds))
+        columns = (starts - of_text, ends - of_text, np.concatenate(([0], counts.cumsum())))
+        held = Words(*(array("q", column.tobytes()) for column in columns), most=0)
+        for first, end in pairwise(bounds.tolist()):
+            yield held.part(first, end, most=int(counts[first:end].max(initial=0)))
 
-    def _counted(self, words: Sequence[str]) -> np.ndarray:
-        """The tokens of each of `words`, which differ from each other."""
-        new = [word for word in words if word not in self._counts]
-        if len(self._counts) + len(new) > MOST_WORDS:
+    def _counted(self, text: str, codes: np.ndarray, is_blank: np.ndarray) -> np.ndarray:
+        """The tokens (int64) of each word of `text`."""
+        begins = self._begin_part(text, codes, is_blank)
+        is_part = ~is_blank[begins]
+        begins_word = np.diff(is_part, prepend=False)[is_part]
+        parts = _texts_between(text, codes, begins).filter(pa.array(is_part)).dictionary_encode()
+        counts = self._tokens(parts.dictionary.to_pylist())[parts.indices.to_numpy()]
+        return np.add.reduceat(counts, np.flatnonzero(begins_word))
+
+    def _begin_part(self, text: str, codes: np.ndarray, is_blank: np.ndarray) -> np.ndarray:
+        """Where parts of words, whose tokens are theirs, and blanks begin: few parts differ."""
+        begins = np.diff(is_blank, prepend=True)
+        begins[:1] = True
+        if self._splits_punctuation:
+            stands_alone = _are_punctuation(codes)
+            begins |= stands_alone
+            begins[1:] |= stands_alone[:-1]
+            for token in self._known:
+                place = text.find(token)
+                while place >= 0:
+                    end = place + len(token)
+                    begins[place:end] = False
+                    begins[place : place + 1] = begins[end : end + 1] = True
+                    place = text.find(token, end)
+        return np.flatnonzero(begins)
+
+    def _tokens(self, parts: Sequence[str]) -> np.ndarray:
+        """The tokens (int64) of each of `parts`, which differ from each other."""
+        new = [part for part in parts if part not in self._counts]
+        if len(self._counts) + len(new) > MOST_PARTS:
             self._counts.clear()
-            new = words
-        if new:
-            parts = self._splitter.findall("\n".join(["", *new]))
-            distinct = list(set(parts) - {"\n"})
-            encodings = self._tokenizer.encode_batch_fast(distinct, add_special_tokens=False)
-            tokens = dict(zip(distinct, map(len, encodings), strict=True)) | {"\n": 0}
-            of_parts = np.fromiter(map(tokens.__getitem__, parts), np.int64, len(parts))
-            firsts = [place for place, part in enumerate(parts) if part == "\n"]
-            of_words = np.add.reduceat(of_parts, firsts)
-            self._counts.update(zip(new, of_words.tolist(), strict=True))
-        return np.fromiter(map(self._counts.__getitem__, words), np.int64, len(words))
+            new = parts
+        encodings = self._tokenizer.encode_batch_fast(new, add_special_tokens=False)
+        self._counts.update(zip(new, map(len, encodings), strict=True))
+        return np.fromiter(map(self._counts.__getitem__, parts), np.int64, len(parts))
 
     @cached_property
-    def _splitter(self) -> re.Pattern[str]:
-        """Finds the parts of words, whose tokens are theirs, and line breaks: few are distinct."""
-        if any(self._split(f"ab{mark}ab") != ["ab", mark, "ab"] for mark in PUNCTUATION):
-            return re.compile(r"\n|\S+")
+    def _splits_punctuation(self) -> bool:
+        """Whether the tokenizer makes a part of each mark of punctuation."""
+        return all(self._split(f"ab{mark}ab") == ["ab", mark, "ab"] for mark in PUNCTUATION)
+
+    @cached_property
+    def _known(self) -> list[str]:
+        """What the tokenizer knows as a whole, whatever stands in it, such as [MASK]."""
         known = (token.content for token in self._tokenizer.get_added_tokens_decoder().values())
-        marks = re.escape(PUNCTUATION)
-        return re.compile("|".join(["\n", *map(re.escape, known), f"[{marks}]", rf"[^{marks}\s]+"]))
+        return [content for content in known if len(content.split()) == 1]
 
     def _split(self, text: str) -> list[str]:
         """What the tokenizer parts `text` into before all else."""
@@ -172,16 +195,14 @@ class Words:
     starts: "array[int]"
     ends: "array[int]"
     before: "array[int]"
-    """Tokens before each word, and at the end of all."""
+    """Tokens up to each word, and to the end of all: from where on they are counted is open."""
     most: int
     """Tokens of the word that has most."""
 
-    @classmethod
-    def of(cls, starts: np.ndarray, ends: np.ndarray, counts: np.ndarray) -> "Words":
-        """Words by the places of their characters (int64) and their tokens (int64)."""
-        before = np.concatenate(([0], counts.cumsum()))
-        columns = (array("q", column.tobytes()) for column in (starts, ends, before))
-        return cls(*columns, most=int(counts.max(initial=0)))
+    def part(self, first: int, end: int, *, most: int) -> "Words":
+        """The words from `first` up to `end`, of which one has `most` tokens."""
+        columns = self.starts[first:end], self.ends[first:end], self.before[first : end + 1]
+        return Words(*columns, most=most)
 
 
 def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -196,24 +217,27 @@ def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield texts[first:]
 
 
-def _edges(codes: np.ndarray) -> np.ndarray:
-    """Where words begin and end, in turn: positions (int64) in the code points of a text."""
+def _are_blank(codes: np.ndarray) -> np.ndarray:
+    """Whether each of these code points is a blank."""
     blanks = _blanks()
-    is_blank = blanks[np.minimum(codes, len(blanks) - 1)]
-    return np.flatnonzero(np.diff(is_blank, prepend=True, append=True))
+    return blanks[np.minimum(codes, len(blanks) - 1)]
 
 
-def _distinct(text: str, codes: np.ndarray, edges: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """The distinct words between `edges`, and for each word which one it is."""
-    if not len(edges):
-        return [], edges
+def _are_punctuation(codes: np.ndarray) -> np.ndarray:
+    """Whether each of these code points is one of `PUNCTUATION`."""
+    marks = _marks()
+    return marks[np.minimum(codes, len(marks) - 1)]
+
+
+def _texts_between(text: str, codes: np.ndarray, begins: np.ndarray) -> pa.LargeStringArray:
+    """The parts of a text that begin at these places; the last one ends where it does."""
     content = text.encode()
-    offsets = edges if len(content) == len(text) else edges + _bytes_added(codes, edges)
-    words_and_gaps = pa.LargeStringArray.from_buffers(
-        len(edges) - 1, pa.py_buffer(offsets), pa.py_buffer(content)
+    offsets = np.append(begins, len(codes))
+    if len(content) > len(text):
+        offsets += _bytes_added(codes, offsets)
+    return pa.LargeStringArray.from_buffers(
+        len(begins), pa.py_buffer(offsets), pa.py_buffer(content)
     )
-    words = words_and_gaps.take(pa.array(np.arange(0, len(edges), 2))).dictionary_encode()
-    return words.dictionary.to_pylist(), words.indices.to_numpy()
 
 
 def _bytes_added(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -228,3 +252,9 @@ def _bytes_added(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
 def _blanks() -> np.ndarray:
     """Whether each character up to the last blank, and one beyond, is a blank."""
     return np.array([chr(code).isspace() for code in range(LAST_BLANK + 2)])
+
+
+@cache
+def _marks() -> np.ndarray:
+    """Whether each code point of one byte, and the one beyond, is one of `PUNCTUATION`."""
+    return np.array([chr(code) in PUNCTUATION for code in range(FIRST_WIDE + 1)])

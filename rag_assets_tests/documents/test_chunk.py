@@ -19,9 +19,9 @@ def cut(monkeypatch):
     seen = []
     chunks_of = chunk.chunks_of
 
-    def spy(documents, **options):
-        seen.extend(map(len, documents))
-        return chunks_of(documents, **options)
+    def spy(texts, **options):
+        seen.extend(len(text.document.blocks) for text in texts)
+        return chunks_of(texts, **options)
 
     monkeypatch.setattr(chunk, "chunks_of", spy)
     return seen

@@ -51,7 +51,7 @@ def parsed(store: Store, *figures: Element) -> None:
     def transform(_):
         images.keep(store, pictures(figures), log=print)
         yield Batch(
-            to_arrow({"document": list(figures)}, parser=PARSER, engine_of=lambda *_: "e"),
+            to_arrow({"document": list(figures)}, parser=PARSER, engines=["e"] * len(figures)),
             ["document"],
         )
 

@@ -16,7 +16,7 @@ from rag_assets.documents.elements import (
     markdown_of,
     to_json,
 )
-from rag_assets.identity import element_ids
+from rag_assets.id_columns import element_ids
 
 TABLE = Element(
     type="table",
@@ -69,13 +69,13 @@ def test_elements_survive_the_way_through_json():
 
 
 def test_arrow_rows_have_ids_positions_and_the_columns_of_the_schema():
-    table = to_arrow({"d": [TABLE, TABLE]}, parser="p", engine_of=lambda *_: "e")
+    table = to_arrow({"d": [TABLE, TABLE]}, parser="p", engines=["e", "e"])
     assert table.column_names == [
         name for name in schemas.ELEMENTS.names if name not in schemas.SYSTEM_COLUMNS
     ]
     first, second = table.to_pylist()
     assert (first["index"], second["index"]) == (0, 1)
-    assert second["element_id"] == element_ids("d", "p", count=2)[1]
+    assert second["element_id"] == element_ids(["d"], "p", counts=[2])[1].as_py()
     assert json.loads(first["cells"]) == [["a"], ["b"]]
     assert first["box"] == [1.0, 2.0, 3.0, 4.5]
     assert first["section_path"] == ["1 Scope", "1.1 Plates"]

@@ -7,7 +7,6 @@ whatever its rotation and crop box.
 
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_int
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
@@ -181,5 +180,5 @@ def figure_of(view: PageView, *, page: int, box: Box, text: str = "") -> Element
     if words and not view.has_drawing(page, box):
         cells, spans = grid_of(words)
         found = table_of(cells, page=page, box=box, spans=spans, text=text)
-        return replace(found, problem=None) if found.type == "text" else found
+        return found._replace(problem=None) if found.type == "text" else found
     return Element(type="figure", text=text, page=page, box=box, image=view.picture(page, box))
