@@ -61,6 +61,8 @@ SHRINK_LIMIT = 0.5
 OBJECTS_A_COLLECTION = 50_000
 """A pass makes many objects and hardly a cycle: looking for cycles at every 700 objects, as Python
 does by itself, takes a tenth of a first build."""
+ROWS_HASHED_AT_ONCE = 2_048
+"""A table in one piece is left to one thread of DuckDB."""
 
 
 class ShrinkError(Exception):
@@ -396,12 +398,18 @@ def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) 
     members = ", ".join(f"'{name}': \"{name}\"" for name in hashed)
     hashes = query(
         f"SELECT sha256(to_json({{{members}}})::VARCHAR) AS row_fingerprint FROM content",
-        content=rows.select(hashed),
+        content=_in_pieces(rows.select(hashed)),
     )
     made_from = pa.array([marks[key] for key in rows[target.group].to_pylist()], pa.string())
     table = rows.append_column(schemas.FINGERPRINT, made_from)
     table = table.append_column(schemas.ROW_FINGERPRINT, hashes["row_fingerprint"])
     return table.cast(target.schema)
+
+
+def _in_pieces(rows: pa.Table) -> pa.Table:
+    """The same, so that all threads of DuckDB have something to do."""
+    pieces = rows.to_batches(max_chunksize=ROWS_HASHED_AT_ONCE)
+    return pa.Table.from_batches(pieces, schema=rows.schema)
 
 
 def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:

@@ -151,8 +151,8 @@ class _Place:
 class _Documents(NamedTuple):
     """Some documents, ready to be cut."""
 
-    documents: Sequence[str]
-    """Their ids."""
+    ids: Sequence[str]
+    places: Mapping[str, _Place]
     blocks: Sequence[Sequence[Block]]
     texts: Sequence[CountedText]
 
@@ -209,51 +209,59 @@ class _Pass:
         firsts, ends = owners.searchsorted(wanted), owners.searchsorted(wanted, side="right")
         row_ids = self._row_ids[order]
         spans = [row_ids[first:end] for first, end in zip(firsts, ends, strict=True)]
-        batches = (
+        parts = (
             self._read(
                 documents.slice(start, DOCUMENTS_A_BATCH).to_pylist(),
+                self._places(wanted[start : start + DOCUMENTS_A_BATCH]),
                 np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]),
                 counter,
             )
             for start in range(0, len(documents), DOCUMENTS_A_BATCH)
         )
         has_chunks = self._store.count(self._target) > 0
-        for number, batch in enumerate(ahead(batches)):
-            start = number * DOCUMENTS_A_BATCH
-            places = self._places(wanted[start : start + DOCUMENTS_A_BATCH])
-            of_fields = [
-                fields_of(held, self._rules, elements=self._elements_looked_at)
-                for held in batch.blocks
-            ]
-            cut = chunks_of(
-                batch.texts,
-                strategy=self._settings.strategy,
-                size=self._settings.size,
-                overlap=self._settings.overlap,
-                counter=counter,
-                header=self._settings.header,
-                names=[places[document].name for document in batch.documents],
-                fields=of_fields,
-            )
-            chunks = dict(zip(batch.documents, cut, strict=True))
-            done = [document for document, found in chunks.items() if found]
-            failed = [
-                _empty(document, places[document])
-                for document, found in chunks.items()
-                if not found
-            ]
-            rows = self._rows(chunks, places, dict(zip(batch.documents, of_fields, strict=True)))
+        for part in ahead(parts):
+            batch = self._cut(part, counter)
             if has_chunks:
-                self._count(rows, documents=done)
-            yield sync.Batch(rows, done, failed)
+                self._count(batch.rows, documents=batch.done)
+            yield batch
 
     def _read(
-        self, documents: Sequence[str], row_ids: np.ndarray, counter: TokenCounter
-    ) -> "_Documents":
+        self,
+        documents: Sequence[str],
+        places: Mapping[str, _Place],
+        row_ids: np.ndarray,
+        counter: TokenCounter,
+    ) -> _Documents:
         """Documents whose elements have these row ids."""
         by_document = self._blocks(row_ids)
         blocks = [by_document.get(document, []) for document in documents]
-        return _Documents(documents, blocks, counted(blocks, counter))
+        return _Documents(documents, places, blocks, counted(blocks, counter))
+
+    def _cut(self, part: _Documents, counter: TokenCounter) -> sync.Batch:
+        """The chunks of some documents."""
+        of_fields = [
+            fields_of(held, self._rules, elements=self._elements_looked_at) for held in part.blocks
+        ]
+        cut = chunks_of(
+            part.texts,
+            strategy=self._settings.strategy,
+            size=self._settings.size,
+            overlap=self._settings.overlap,
+            counter=counter,
+            header=self._settings.header,
+            names=[part.places[document].name for document in part.ids],
+            fields=of_fields,
+        )
+        chunks = dict(zip(part.ids, cut, strict=True))
+        return sync.Batch(
+            self._rows(chunks, part.places, dict(zip(part.ids, of_fields, strict=True))),
+            done=[document for document, found in chunks.items() if found],
+            failed=[
+                _empty(document, part.places[document])
+                for document, found in chunks.items()
+                if not found
+            ],
+        )
 
     def _count(self, rows: pa.Table, *, documents: Sequence[str]) -> None:
         """Take note of how many texts of these `documents`, if they were cut before, are new."""
