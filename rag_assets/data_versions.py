@@ -6,6 +6,7 @@ known before a pass, only the rows that went and came need to be read.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -146,8 +147,8 @@ def moved_on(content: Content, *, before: Identities, now: Identities) -> Conten
     moved = moves(before, now)
     if moved is None or moved.rows_before != content.rows:
         return Content.of(iter(now))
-    went, came = Content.of(moved.gone), Content.of(moved.came)
-    return Content(moved.rows, content.bits ^ went.bits ^ came.bits)
+    touched = Content.of(chain(moved.gone, moved.came))
+    return Content(moved.rows, content.bits ^ touched.bits)
 
 
 def _are_among(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -1,9 +1,10 @@
-"""Ids of many things at once, as a column: those that `identity` gives one by one.
+"""Ids and fingerprints of many things at once, as columns: those that `identity` gives one by one.
 
 A table of elements or chunks has tens of thousands: their digests are spelled out together.
 """
 
 import hashlib
+from binascii import hexlify, unhexlify
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,6 +12,8 @@ import pyarrow as pa
 
 from rag_assets.identity import NAMESPACE, canonical_json
 
+OCTETS = 32
+"""Of SHA-256: half of what its hexadecimal digits take."""
 _HYPHEN = ord("-")
 _GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 """What of its 32 digits stands between the hyphens of a UUID."""
@@ -49,6 +52,25 @@ def chunk_ids(
     return _uuids(names())
 
 
+def octets(fingerprints: pa.ChunkedArray) -> np.ndarray:
+    """What the hexadecimal digits of fingerprints stand for: (n, `OCTETS`), uint8.
+
+    Raises:
+        ValueError: It would not give the digits back: they are others, or in upper case.
+    """
+    return np.concatenate(
+        [np.empty((0, OCTETS), np.uint8), *map(_unhexlified, fingerprints.chunks)]
+    )
+
+
+def _unhexlified(texts: pa.Array) -> np.ndarray:
+    digits = texts.cast(pa.binary()).cast(pa.binary(2 * OCTETS)).buffers()[1]
+    raw = unhexlify(digits or b"")
+    if raw and not digits.equals(pa.py_buffer(hexlify(raw))):
+        raise ValueError("upper case would come back as lower case")
+    return np.frombuffer(raw, np.uint8).reshape(-1, OCTETS)
+
+
 def _uuids(names: Iterable[str]) -> pa.StringArray:
     """`str(uuid.uuid5(NAMESPACE, name))` for each of `names`."""
     of_all = hashlib.sha1(NAMESPACE.bytes, usedforsecurity=False)
@@ -57,14 +79,14 @@ def _uuids(names: Iterable[str]) -> pa.StringArray:
         of_name = of_all.copy()
         of_name.update(name.encode("utf-8", "surrogatepass"))
         digests.append(of_name.digest())
-    octets = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, of_all.digest_size)[:, :16]
-    octets = octets.copy()
-    octets[:, 6] = octets[:, 6] & 0x0F | 0x50  # version 5
-    octets[:, 8] = octets[:, 8] & 0x3F | 0x80  # the variant of RFC 9562
-    digits = np.frombuffer(octets.tobytes().hex().encode(), np.uint8).reshape(-1, 32)
+    whole = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, of_all.digest_size)
+    kept = whole[:, :16].copy()
+    kept[:, 6] = kept[:, 6] & 0x0F | 0x50  # version 5
+    kept[:, 8] = kept[:, 8] & 0x3F | 0x80  # the variant of RFC 9562
+    digits = np.frombuffer(hexlify(kept.tobytes()), np.uint8).reshape(-1, 32)
     length = 32 + len(_GROUPS) - 1
-    spelled = np.full((len(octets), length), _HYPHEN, np.uint8)
+    spelled = np.full((len(kept), length), _HYPHEN, np.uint8)
     for hyphens, (start, end) in enumerate(_GROUPS):
         spelled[:, start + hyphens : end + hyphens] = digits[:, start:end]
     ends = np.arange(0, spelled.size + 1, length, dtype=np.int32)
-    return pa.StringArray.from_buffers(len(octets), pa.py_buffer(ends), pa.py_buffer(spelled))
+    return pa.StringArray.from_buffers(len(kept), pa.py_buffer(ends), pa.py_buffer(spelled))

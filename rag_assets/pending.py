@@ -4,17 +4,13 @@ A first build has as many as there are units, and they are kept until the last i
 neither keys (see `KeyIndex`) nor fingerprints are held as text.
 """
 
-from binascii import hexlify, unhexlify
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
+from rag_assets.id_columns import octets
 from rag_assets.keys import ABSENT, KeyIndex
-
-BYTES = 32
-"""Of SHA-256: half of what its hexadecimal digits take."""
-NONE = np.empty((0, BYTES), np.uint8)
 
 
 class Pending:
@@ -56,7 +52,7 @@ class _Fingerprints:
     def __init__(self, texts: pa.ChunkedArray) -> None:
         self._held: np.ndarray | pa.ChunkedArray
         try:
-            self._held = np.concatenate([NONE, *map(_unhexlified, texts.chunks)])
+            self._held = octets(texts)
         except ValueError:
             self._held = texts
 
@@ -64,18 +60,3 @@ class _Fingerprints:
         if isinstance(self._held, pa.ChunkedArray):
             return self._held.take(pa.array(places)).to_pylist()
         return [row.tobytes().hex() for row in self._held[places]]
-
-
-def _unhexlified(texts: pa.Array) -> np.ndarray:
-    """Hexadecimal texts as numbers (n, `BYTES`).
-
-    Raises:
-        ValueError: What they are as numbers would not give them back.
-    """
-    if not len(texts):
-        return NONE
-    digits = texts.cast(pa.binary()).cast(pa.binary(2 * BYTES)).buffers()[1]
-    raw = unhexlify(digits)
-    if not digits.equals(pa.py_buffer(hexlify(raw))):
-        raise ValueError("upper case would come back as lower case")
-    return np.frombuffer(raw, np.uint8).reshape(-1, BYTES)

@@ -13,6 +13,7 @@ from typing import Literal
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.difference import INPUTS
@@ -20,6 +21,8 @@ from rag_assets.pending import Pending
 from rag_assets.store import Store, is_one_of, parts_of, quoted
 
 QUARANTINE = "quarantine"
+ENTRIES = pa.schema([*INPUTS, pa.field("kind", pa.string())])
+"""An input as it failed, and whose fault it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,54 +64,62 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
     """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
     keys = [failure.key for failure in failures]
     tried = Pending(pa.table([keys, [""] * len(keys)], schema=INPUTS))
-    record_failures(store, target, valid=frozenset(), tried=tried, failures=failures)
-
-
-def waiting(store: Store, target: str, *, inputs: pa.Table, retry: bool) -> list[str]:
-    """Keys that failed on their own content and have not changed since."""
-    if retry or not inputs.num_rows:
-        return []
-    failed = store.read(
-        QUARANTINE,
-        columns=INPUTS.names,
-        where=f"target = {quoted(target)} AND kind = 'input'",
-    )
-    return inputs.join(failed, keys=INPUTS.names, join_type="inner")["key"].to_pylist()
+    held = entries(store, target)
+    record_failures(store, target, held=held, valid=frozenset(), tried=tried, failures=failures)
 
 
 def entries(store: Store, target: str) -> pa.Table:
-    """What stands in quarantine for `target`: key and fingerprint of each input, as `INPUTS`."""
+    """What stands in quarantine for `target`: each input as it failed (`ENTRIES`)."""
     if target not in quarantined_targets(store) or not store.exists(QUARANTINE):
-        return INPUTS.empty_table()
-    held = store.read(QUARANTINE, columns=INPUTS.names, where=f"target = {quoted(target)}")
-    return held.cast(INPUTS)
+        return ENTRIES.empty_table()
+    held = store.read(QUARANTINE, columns=ENTRIES.names, where=f"target = {quoted(target)}")
+    return held.cast(ENTRIES)
 
 
-def valid_entries(store: Store, target: str, *, inputs: pa.Table) -> set[str]:
-    """Keys in quarantine whose input is still the one that failed."""
+def waiting(held: pa.Table, *, inputs: pa.Table) -> list[str]:
+    """Keys that failed on their own content and have not changed since.
+
+    Args:
+        held: The `entries` of a target.
+        inputs: Those of its inputs, as they are now, that have an entry.
+    """
+    of_input = held.filter(pc.equal(held["kind"], "input"))
+    return _unchanged(of_input, inputs).to_pylist()
+
+
+def valid_entries(held: pa.Table, *, inputs: pa.Table) -> set[str]:
+    """Keys of `held` whose input is still the one that failed; arguments as for `waiting`."""
+    return set(_unchanged(held, inputs).to_pylist())
+
+
+def _unchanged(held: pa.Table, inputs: pa.Table) -> pa.ChunkedArray:
     if not inputs.num_rows:
-        return set()
-    held = entries(store, target)
-    return set(inputs.join(held, keys=INPUTS.names, join_type="inner")["key"].to_pylist())
+        return inputs["key"]
+    return inputs.join(held.select(INPUTS.names), keys=INPUTS.names, join_type="inner")["key"]
 
 
 def record_failures(
     store: Store,
     target: str,
     *,
+    held: pa.Table,
     valid: Collection[str],
     tried: Pending,
     failures: Sequence[Failure],
 ) -> None:
-    """Let the quarantine hold the new failures and of the old ones the `valid` not tried again."""
+    """Let the quarantine hold the new failures and of the old ones the `valid` not tried again.
+
+    `held` are the `entries` of the target, whose one writer calls.
+    """
+    before = held["key"].to_pylist()
+    stale = set(before).difference(valid).union(tried.fingerprints(before))
     with store.lock(QUARANTINE, log=lambda _: None):
-        if not failures and target not in quarantined_targets(store):
+        is_marked = target in quarantined_targets(store)
+        if not failures and not stale and is_marked == bool(before):
             return
         if not store.exists(QUARANTINE):
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
         _mark(store, [*quarantined_targets(store), target])
-        held = entries(store, target)["key"].to_pylist()
-        stale = set(held).difference(valid).union(tried.fingerprints(held))
         for part in parts_of(sorted(stale)):
             store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
         if failures:

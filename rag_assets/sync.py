@@ -212,7 +212,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
         finished = None
     moved = _moved(inputs, finished) if not (retry and len(failed_before)) else None
     if moved:
-        count, watched = moved.count, moved.named(failed_before)
+        count, watched = moved.count, moved.named(failed_before.select(INPUTS.names))
         difference = compare_moved(moved, watched=watched)
     else:
         every = Watched(inputs, keys=failed_before["key"])
@@ -220,8 +220,8 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
         count, watched = every.count, every.watched
         if retry:
             difference = difference.with_again(watched)
-    blocked = waiting(store, target.name, inputs=watched, retry=retry)
-    valid = valid_entries(store, target.name, inputs=watched)
+    blocked = [] if retry else waiting(failed_before, inputs=watched)
+    valid = valid_entries(failed_before, inputs=watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
     changed = _without(difference.pending, blocked)
@@ -248,7 +248,9 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
 
     lost = sorted(known & {failure.key for failure in failures} - redone)
     store.delete(target.name, column=target.group, keys=removed + lost)
-    record_failures(store, target.name, valid=valid, tried=pending, failures=failures)
+    record_failures(
+        store, target.name, held=failed_before, valid=valid, tried=pending, failures=failures
+    )
 
     if request.settle:
         request.settle()

@@ -24,7 +24,7 @@ from rag_assets.documents.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
-from rag_assets.id_columns import chunk_ids
+from rag_assets.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.identity import fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.overlap import ahead
@@ -35,7 +35,6 @@ REVISION = 8
 
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_AT_ONCE = 65_536
-WORDS_OF_SHA256 = 4
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["index", "type", "text", "page", "language", "image"]
@@ -282,7 +281,7 @@ class _Pass:
     def _contents(self, documents: pa.ChunkedArray) -> pa.Table:
         """For each document with elements, their number and a sum over what they say."""
         counts = np.zeros(len(documents), np.int64)
-        sums = np.zeros((len(documents), WORDS_OF_SHA256), "<u8")
+        sums = np.zeros((len(documents), OCTETS // 8), "<u8")
         owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
         batches = self._store.batches(
             self.elements,
@@ -298,7 +297,7 @@ class _Pass:
             owners.append(np.repeat(owner, lengths).astype(np.int32))
             row_ids.append(part[ROW_ID].to_numpy())
             is_known = owner != ABSENT
-            said = _words(part["row_fingerprint"])
+            said = octets(part["row_fingerprint"]).view("<u8")
             if self._descriptions:
                 self._add_descriptions(said, part["image"])
             of_runs = np.add.reduceat(said, starts)
@@ -388,12 +387,3 @@ def _tuples(lists: pa.ChunkedArray) -> list[tuple[str, ...]]:
 def _empty(document: str, place: _Place) -> sync.Failure:
     reason = f"{place.uri} holds no text besides page headers and footers: check how it was parsed"
     return sync.Failure(document, reason, place.uri)
-
-
-def _words(fingerprints: pa.ChunkedArray) -> np.ndarray:
-    """Fingerprints as numbers: (n, `WORDS_OF_SHA256`) uint64."""
-    whole = fingerprints.combine_chunks()
-    rows = pa.array([0, len(whole)], pa.int32())
-    joined = pc.binary_join(pa.ListArray.from_arrays(rows, whole), "")[0].as_py()
-    numbers = np.frombuffer(bytearray.fromhex(joined), "<u8")
-    return numbers.reshape(-1, WORDS_OF_SHA256)
