@@ -40,7 +40,8 @@ class Failure:
 
 def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     """What failed on the way to `target`, or to any table."""
-    if not store.exists(QUARANTINE):
+    targets = quarantined_targets(store)
+    if not store.exists(QUARANTINE) or not (target in targets if target else targets):
         return []
     where = f"target = {quoted(target)}" if target else None
     rows = store.read(QUARANTINE, columns=["key", "reason", "label", "kind"], where=where)

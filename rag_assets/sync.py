@@ -369,7 +369,7 @@ def _commit(
     pending: Pending,
     known: set[str],
 ) -> None:
-    """Write one batch: new groups are appended, known ones replaced, each in one commit."""
+    """Write one batch in one commit; known groups are replaced."""
     silent = set(batch.done).difference(
         batch.rows[target.group].to_pylist(), (failure.key for failure in batch.failed)
     )
@@ -381,16 +381,10 @@ def _commit(
         for key, mark in pending.fingerprints(batch.done).items()
     }
     rows = _with_system_columns(batch.rows, target, marks)
-    replaced = sorted(known.intersection(batch.done))
-    is_known = pc.is_in(rows[target.group], pa.array(replaced, pa.string()))
-    if replaced:
-        store.replace(
-            target.name,
-            rows.filter(is_known),
-            group=target.group,
-            groups=replaced,
-        )
-    store.append(target.name, rows.filter(pc.invert(is_known)), schema=target.schema)
+    if replaced := sorted(known.intersection(batch.done)):
+        store.replace(target.name, rows, group=target.group, groups=replaced)
+    else:
+        store.append(target.name, rows, schema=target.schema)
 
 
 def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) -> pa.Table:

@@ -350,28 +350,18 @@ class _Pass:
         owners = [document for document, held in documents.items() for _ in held]
         places = [of_documents[document] for document in owners]
         chunks = [chunk for held in documents.values() for chunk in held]
-        texts = [chunk.text for chunk in chunks]
-        hashes = [text_hash(text) for text in texts]
+        said = dict(zip(Chunk._fields, zip(*chunks, strict=True), strict=True)) if chunks else {}
+        hashes = [text_hash(text) for text in said.get("text", ())]
         repeats = occurrences(zip(owners, hashes, strict=True))
         columns = {
+            **{name: said.get(name, ()) for name in Chunk._fields},
             "chunk_id": chunk_ids(owners, self._name, hashes, repeats),
             "document_id": owners,
             "source": [place.source for place in places],
             "uri": [place.uri for place in places],
             "index": [index for held in documents.values() for index in range(len(held))],
-            "text": texts,
             "text_hash": hashes,
-            "tokens": [chunk.tokens for chunk in chunks],
-            "char_start": [chunk.char_start for chunk in chunks],
-            "char_end": [chunk.char_end for chunk in chunks],
-            "element_start": [chunk.element_start for chunk in chunks],
-            "element_end": [chunk.element_end for chunk in chunks],
-            "pages": [chunk.pages for chunk in chunks],
-            "section_path": [chunk.section_path for chunk in chunks],
-            "type": [chunk.type for chunk in chunks],
-            "language": [chunk.language for chunk in chunks],
             "fields": [found[document] or None for document in owners],
-            "image": [chunk.image for chunk in chunks],
         }
         return pa.table(columns, schema=CONTENT)
 

@@ -41,9 +41,8 @@ class Block(NamedTuple):
     """Index of the figure that this caption stands for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A slice of a document's text and where it comes from."""
+class Chunk(NamedTuple):
+    """A slice of a document's text and where it comes from: made for each, as `Block`."""
 
     text: str
     """Header and line break, if there is one, and the slice."""
