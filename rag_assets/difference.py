@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.keys import ABSENT, DigestIndex, KeyIndex, begins_run, digest, digests
+from rag_assets.keys import ABSENT, DigestIndex, KeyIndex, begins_run, digests_with
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
@@ -144,8 +144,9 @@ class _Held:
         keys, fingerprints, row_ids = [(none, none)], [none], [none]
         for part in gathered(target):
             part = _without_repeats(part)
-            keys.append(digests(part["key"]))
-            fingerprints.append(digest(part["fingerprint"]))
+            of_keys, of_contents = digests_with(part["key"], part["fingerprint"])
+            keys.append(of_keys)
+            fingerprints.append(of_contents)
             row_ids.append(part["row_id"].to_numpy())
         high, low = (np.concatenate(half) for half in zip(*keys, strict=True))
         self._index = DigestIndex((high, low))
@@ -163,11 +164,12 @@ class _Held:
 
     def against(self, inputs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
         """For each of `inputs` whether it is not held, and whether it is held as another."""
-        places = self._index.places(digests(inputs["key"]))
+        keys, contents = digests_with(inputs["key"], inputs["fingerprint"])
+        places = self._index.places(keys)
         is_new = places == ABSENT
         here = places[~is_new]
         self._is_met[here] = True
-        wanted = digest(inputs["fingerprint"])[~is_new]
+        wanted = contents[~is_new]
         is_other = np.zeros(len(places), bool)
         is_other[~is_new] = (self._fingerprints[here] != wanted) | self._is_mixed[here]
         return is_new, is_other

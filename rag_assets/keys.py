@@ -5,6 +5,7 @@ keys is not turned into a million Python objects. The hashes mean nothing to ano
 are not stored.
 """
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ Texts: TypeAlias = pa.ChunkedArray | pa.Array
 Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Two numbers (uint64) for each text."""
 ABSENT = -1
+_HIGH, _LOW = "hash(texts)", "hash(texts || chr(1))"
 FEW = 65_536
 """So many keys are held as they are: to look for them needs no digests."""
 
@@ -101,17 +103,28 @@ def begins_run(*columns: Texts) -> np.ndarray:
 
 def digests(texts: Texts) -> Digests:
     """What tells each text from all others, as long as the process lives."""
-    halves = arrow_sql.query(
-        "SELECT hash(text) AS high, hash(text || chr(1)) AS low FROM texts",
-        texts=pa.table({"text": texts}),
-    )
-    return halves["high"].to_numpy(), halves["low"].to_numpy()
+    high, low = _hashed(texts=texts, expressions=(_HIGH, _LOW))
+    return high, low
 
 
 def digest(texts: Texts) -> np.ndarray:
     """One number (uint64) for each text: enough to tell whether what has the same key is equal."""
-    table = pa.table({"text": texts})
-    return arrow_sql.query("SELECT hash(text) AS high FROM texts", texts=table)["high"].to_numpy()
+    (high,) = _hashed(texts=texts, expressions=(_HIGH,))
+    return high
+
+
+def digests_with(texts: Texts, contents: Texts) -> tuple[Digests, np.ndarray]:
+    """The `digests` of `texts` and the `digest` of the content of each, in one go."""
+    high, low, content = _hashed(
+        texts=texts, contents=contents, expressions=(_HIGH, _LOW, "hash(contents)")
+    )
+    return (high, low), content
+
+
+def _hashed(*, expressions: Sequence[str], **columns: Texts) -> list[np.ndarray]:
+    named = [f"{expression} AS c{place}" for place, expression in enumerate(expressions)]
+    found = arrow_sql.query(f"SELECT {', '.join(named)} FROM rows", rows=pa.table(columns))
+    return [column.to_numpy() for column in found.columns]
 
 
 def _in_one(texts: Texts) -> pa.Array:
