@@ -159,7 +159,7 @@ class Store:
         finished = None if where else self.completion(name)
         if finished:
             return finished.rows
-        return self.open(name).count_rows(where) if self.exists(name) else 0
+        return self._dataset(name).count_rows(where) if self.exists(name) else 0
 
     def versions(self, name: str) -> list[int]:
         """All versions that can still be read, oldest first."""
@@ -317,10 +317,10 @@ class Store:
             return
         if len(keys) <= KEYS_NAMED_TO_DELETE:
             for part in parts_of(keys):
-                self.open(name).delete(is_one_of(column, part))
+                self._dataset(name).delete(is_one_of(column, part))
             return
         named = pa.table({column: pa.array(dict.fromkeys(keys), pa.string())})
-        self.open(name).to_lance().merge_insert(column).when_matched_delete().execute(named)
+        self._dataset(name).merge_insert(column).when_matched_delete().execute(named)
 
     def drop(self, name: str) -> None:
         """Remove a table and the record of its last pass; a killed run leaves it whole or gone."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.documents.account import Account, grouped, measured, ranges
@@ -96,18 +97,14 @@ class Accounts:
         """Drop the accounts of these documents."""
         self._store.delete(self.table, column="document_id", keys=documents)
 
-    def forget(self) -> None:
-        """Drop the accounts of documents that the manifest no longer has."""
+    def forget(self, documents: pa.ChunkedArray) -> None:
+        """Drop the accounts of all but these documents."""
         if not self._store.exists(self.table):
             return
-        files = schemas.DOCUMENT_FILES_TABLE
-        gone = self._documents(self.table) - self._documents(files)
-        if gone:
-            self.drop(sorted(gone))
-
-    def _documents(self, table: str) -> set[str]:
-        rows = self._store.read(table, columns=["document_id"])
-        return set(rows["document_id"].to_pylist())
+        held = self._store.read(self.table, columns=["document_id"])["document_id"]
+        gone = held.filter(pc.invert(pc.is_in(held, documents.combine_chunks())))
+        if len(gone):
+            self.drop(gone.unique().to_pylist())
 
     def rows(self) -> Iterator[dict]:
         """All accounts as they are stored."""

@@ -129,7 +129,7 @@ def refresh_elements(
             transform=transform,
             log=log,
             retry=retry,
-            settle=Accounts(store, parser=parser).forget,
+            settle=work.settle,
         )
     counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
@@ -208,6 +208,10 @@ class _Pass:
         copies += self._unaffected(by_content, version=version)
         yield from self._copied(copies, version=version)
         yield from self._parsed(by_content, parsing)
+
+    def settle(self) -> None:
+        """Keep no account of a document that is gone."""
+        self._accounts.forget(self._manifest["document_id"])
 
     def _contents(self) -> pa.Array:
         """For each document the fingerprint of what its elements are made of."""
@@ -299,6 +303,8 @@ class _Pass:
         They are read from the `version` at the start of the pass: files that have swapped their
         contents replace each other's rows while it runs.
         """
+        if not copies:
+            return
         failures = {item.key: item for item in sync.quarantined(self._store, self._target.name)}
         of_accounts = self._accounts.version
         for start in range(0, len(copies), DOCUMENTS_A_BATCH):

@@ -270,7 +270,7 @@ def test_a_run_killed_before_it_forgot_an_account_forgets_it_later(project, monk
     path.unlink()
     project.list_files()
     with monkeypatch.context() as killed:
-        killed.setattr(Accounts, "forget", lambda _: 1 / 0)
+        killed.setattr(Accounts, "forget", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             project.parse()
     project.parse()
