@@ -34,6 +34,8 @@ REVISION = 8
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 512
+ELEMENTS_A_BATCH = 65_536
+"""Two batches are in memory, and a run that is stopped waits for the one that is being read."""
 ELEMENTS_AT_ONCE = 65_536
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
@@ -210,12 +212,12 @@ class _Pass:
         spans = [row_ids[first:end] for first, end in zip(firsts, ends, strict=True)]
         parts = (
             self._read(
-                documents.slice(start, DOCUMENTS_A_BATCH).to_pylist(),
-                self._places(wanted[start : start + DOCUMENTS_A_BATCH]),
-                np.concatenate(spans[start : start + DOCUMENTS_A_BATCH]),
+                documents[part].to_pylist(),
+                self._places(wanted[part]),
+                np.concatenate(spans[part]),
                 counter,
             )
-            for start in range(0, len(documents), DOCUMENTS_A_BATCH)
+            for part in _batches(ends - firsts)
         )
         has_chunks = self._store.count(self._target) > 0
         for part in ahead(parts):
@@ -364,6 +366,19 @@ class _Pass:
             "fields": [found[document] or None for document in owners],
         }
         return pa.table(columns, schema=CONTENT)
+
+
+def _batches(elements: np.ndarray) -> Iterator[slice]:
+    """Documents, given by how many elements each has, that are cut and committed together."""
+    start = held = 0
+    for place, count in enumerate(elements.tolist()):
+        is_full = place - start == DOCUMENTS_A_BATCH or held + count > ELEMENTS_A_BATCH
+        if is_full and place > start:
+            yield slice(start, place)
+            start, held = place, 0
+        held += count
+    if len(elements):
+        yield slice(start, len(elements))
 
 
 def _tuples(lists: pa.ChunkedArray) -> list[tuple[str, ...]]:
