@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -63,7 +63,8 @@ class Postgres:
             if parent == first:
                 family.append(int(path.name))
         for process in family:
-            os.kill(process, number)
+            with suppress(ProcessLookupError):  # those that go on first may end others
+                os.kill(process, number)
 
 
 @contextmanager
