@@ -11,7 +11,7 @@ import pytest
 
 from rag_assets.places import remove_folder
 from rag_assets.store import Store
-from rag_assets.workers import Pool
+from rag_assets.workers import pool
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.hashing import hashing
@@ -85,23 +85,17 @@ def test_killed_workers_are_named_and_their_documents_are_parsed_by_the_next_ref
     tmp_path, monkeypatch
 ):
     made = with_pdfs(tmp_path, count=2)
-    killed = 0
-    finished = Pool.finished
+    give = pool._Worker.give
 
-    def finished_under_fire(pool):
-        nonlocal killed
-        for outcome in finished(pool):
-            for process in pool.processes:
-                os.kill(process, signal.SIGKILL)
-                killed += 1
-            yield outcome
+    def give_and_kill(worker, task):
+        give(worker, task)
+        os.kill(worker.process.pid, signal.SIGKILL)
 
     with hashing():
-        monkeypatch.setattr(Pool, "finished", finished_under_fire)
-        reports = {report.target: report for report in refresh(made.config)}
-        monkeypatch.setattr(Pool, "finished", finished)
+        with monkeypatch.context() as fire:
+            fire.setattr(pool._Worker, "give", give_and_kill)
+            reports = {report.target: report for report in refresh(made.config)}
         failures = reports["elements__pdfium"].failures
-        assert killed
         assert failures
         assert {failure.kind for failure in failures} == {"environment"}
         assert all("SIGKILL" in item.reason and "next refresh" in item.reason for item in failures)
