@@ -178,9 +178,13 @@ class TokenCounter:
 
     @cached_property
     def _known(self) -> list[str]:
-        """What the tokenizer knows as a whole, whatever stands in it, such as [MASK]."""
-        known = (token.content for token in self._tokenizer.get_added_tokens_decoder().values())
-        return [content for content in known if len(content.split()) == 1]
+        """What the tokenizer knows as a whole though there is punctuation in it, such as [MASK]."""
+        added = self._tokenizer.get_added_tokens_decoder().values()
+        return [
+            token.content
+            for token in added
+            if token.content.split() == [token.content] and set(token.content) & set(PUNCTUATION)
+        ]
 
     def _split(self, text: str) -> list[str]:
         """What the tokenizer parts `text` into before all else."""

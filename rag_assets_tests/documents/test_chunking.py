@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from rag_assets.config import ConfigError
 from rag_assets.documents.chunking import chunks_of, counted
@@ -329,6 +329,22 @@ def test_words_of_many_texts_are_those_of_each(texts, counter):
         alone = [counter().count(word) - counter().special for word in text.split()]
         assert [end - start for start, end in pairwise(words.before)] == alone
         assert words.most == max(alone, default=0)
+
+
+@pytest.mark.parametrize(
+    ("added", "text"),
+    [
+        (" [END]", "a [END] b"),
+        ("[END] ", "a [END] b"),
+        (AddedToken("steel", single_word=True), "steelwork steel"),
+    ],
+)
+def test_tokens_that_were_added_to_a_tokenizer_are_counted_where_they_stand(added, text):
+    tokenizer = Tokenizer.from_file(str(tokenizer_file(MINILM)))
+    tokenizer.add_tokens([added])
+    (words,) = TokenCounter(tokenizer).words([text])
+    alone = [len(tokenizer.encode(word, add_special_tokens=False)) for word in text.split()]
+    assert np.diff(words.before).tolist() == alone
 
 
 def test_many_texts_are_looked_at_in_parts(monkeypatch):
