@@ -38,7 +38,9 @@ def fields_of(
         rules: The regular expressions of each field, in the order in which they are tried.
         elements: How many elements are looked at, of the first page.
     """
-    text = first_page(blocks, elements=elements) if rules else ""
+    if not rules:
+        return ()
+    text = first_page(blocks, elements=elements)
     return tuple(f"{name}: {value}" for name, value in _values(text, rules))
 
 
