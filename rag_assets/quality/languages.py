@@ -1,12 +1,15 @@
 """Which language texts are in, told by their most frequent words: cheap, offline, a rough mix.
 
 A text belongs to the language of which it has the most stop words, and to `other` where it has
-fewer than two of any: numbers, names, a language that is not listed. The words begin and end in
-ASCII letters, because RE2 knows no other word boundaries.
+fewer than two of any: numbers, names, a language that is not listed. Stop words are of ASCII
+letters and fit eight bytes, so that all words of many texts are compared as numbers at once.
 """
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
+from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,35 +34,102 @@ FEWEST_WORDS = 2
 CHARACTERS = 1_000
 """Characters of a text that are looked at."""
 
-_PATTERNS = {
-    code: rf"\b({'|'.join(dict.fromkeys(words.split()))})\b" for code, words in STOP_WORDS.items()
-}
+_WIDTH = 8
+"""Bytes of the number that stands for a word."""
+_FOLDED = bytes(
+    code if chr(code) in f"{ascii_letters}{digits}_" else 0 for code in range(0x100)
+).translate(bytes.maketrans(ascii_uppercase.encode(), ascii_lowercase.encode()))
+"""For each byte its lower case, 0 where it is of no word."""
+_SLOT_BITS = 14
 
 
 def languages_of(texts: pa.Array) -> Counter[str]:
     """How many of `texts` are in each language."""
-    codes = [*_PATTERNS, OTHER]
+    codes = [*STOP_WORDS, OTHER]
     found, numbers = np.unique(_places(texts), return_counts=True)
     return Counter({codes[place]: int(n) for place, n in zip(found, numbers, strict=True)})
 
 
 def language_of_each(texts: pa.Array) -> pa.Array:
     """The language of each of `texts`; null where it cannot be told, as for two at a draw."""
-    codes = pa.array([*_PATTERNS, None], pa.string())
+    codes = pa.array([*STOP_WORDS, None], pa.string())
     return codes.take(pa.array(_places(texts)))
 
 
 def _places(texts: pa.Array) -> np.ndarray:
-    """For each text the place of its language among the patterns; one past the last for none."""
+    """For each text the place of its language among `STOP_WORDS`; one past the last for none."""
     if not len(texts):
         return np.empty(0, dtype=np.int64)
-    heads = pc.utf8_lower(pc.utf8_slice_codeunits(texts, 0, CHARACTERS))
+    known = _known()
+    owners, words = _short_words(pc.utf8_slice_codeunits(texts, 0, CHARACTERS))
+    slots = known.slots(words)
+    is_known = known.words[slots] == words
+    owners, languages = owners[is_known], known.languages[slots[is_known]]
     counts = np.stack(
-        [
-            pc.count_substring_regex(heads, pattern=pattern).to_numpy(zero_copy_only=False)
-            for pattern in _PATTERNS.values()
-        ]
+        [np.bincount(owners[is_of], minlength=len(texts)) for is_of in languages.transpose()]
     )
     most = counts.max(axis=0)
     is_unknown = (most < FEWEST_WORDS) | ((counts == most).sum(axis=0) > 1)
-    return np.where(is_unknown, len(_PATTERNS), counts.argmax(axis=0))
+    return np.where(is_unknown, len(STOP_WORDS), counts.argmax(axis=0))
+
+
+def _short_words(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
+    """For each word of `texts` that fits `_WIDTH` bytes the place of its text, and its number."""
+    _, ends_of_texts, content = texts.buffers()
+    bounds = np.frombuffer(ends_of_texts, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    folded = bytes(content or b"")[bounds[0] : bounds[-1]].translate(_FOLDED)
+    bounds = bounds - bounds[0]
+    is_letter = np.frombuffer(folded, np.uint8) != 0
+    begins, ends = is_letter.copy(), is_letter.copy()
+    begins[1:] &= ~is_letter[:-1]
+    ends[:-1] &= ~is_letter[1:]
+    first, last = bounds[:-1][np.diff(bounds) > 0], bounds[1:][np.diff(bounds) > 0] - 1
+    begins[first], ends[last] = is_letter[first], is_letter[last]
+    starts = np.flatnonzero(begins)
+    lengths = np.flatnonzero(ends) + 1 - starts
+    is_short = lengths <= _WIDTH
+    starts, lengths = starts[is_short], lengths[is_short]
+    at_each = np.ndarray(len(folded), "<u8", buffer=folded + bytes(_WIDTH), strides=(1,))
+    return bounds.searchsorted(starts, side="right") - 1, at_each[starts] & _masks()[lengths]
+
+
+class _Known(NamedTuple):
+    """The stop words in a hash table without collisions, which one multiplication finds."""
+
+    multiplier: np.uint64
+    words: np.ndarray
+    """For each slot the number of its word; 0 for none."""
+    languages: np.ndarray
+    """(slots, languages): whether the word is one of the language."""
+
+    def slots(self, words: np.ndarray) -> np.ndarray:
+        """Where each word stands, if it is one of them."""
+        return _slots(words, self.multiplier)
+
+
+@cache
+def _known() -> _Known:
+    of_words: dict[str, list[bool]] = {}
+    for place, listed in enumerate(STOP_WORDS.values()):
+        for word in listed.split():
+            of_words.setdefault(word, [False] * len(STOP_WORDS))[place] = True
+    numbers = np.array([int.from_bytes(word.encode(), "little") for word in of_words], np.uint64)
+    multipliers = np.random.default_rng(0).integers(1 << 64, size=1_000, dtype=np.uint64)
+    multiplier = next(
+        each for each in multipliers if len(set(_slots(numbers, each).tolist())) == len(numbers)
+    )
+    slots = _slots(numbers, multiplier)
+    words = np.zeros(1 << _SLOT_BITS, np.uint64)
+    languages = np.zeros((1 << _SLOT_BITS, len(STOP_WORDS)), bool)
+    words[slots], languages[slots] = numbers, list(of_words.values())
+    return _Known(multiplier, words, languages)
+
+
+def _slots(words: np.ndarray, multiplier: np.uint64) -> np.ndarray:
+    return (words * multiplier) >> np.uint64(64 - _SLOT_BITS)
+
+
+@cache
+def _masks() -> np.ndarray:
+    """For each number of bytes, up to `_WIDTH`, those ones of a little-endian number."""
+    return np.array([(1 << 8 * length) - 1 for length in range(_WIDTH + 1)], np.uint64)

@@ -1,9 +1,13 @@
 """The language of a text, told by its words where there are enough of them."""
 
+import re
+
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rag_assets.quality.languages import language_of_each, languages_of
+from rag_assets.quality.languages import STOP_WORDS, language_of_each, languages_of
 
 TEXTS = {
     "en": "The tests were done at room temperature, and the results are listed in the table.",
@@ -35,3 +39,35 @@ def test_a_draw_is_not_decided():
 def test_no_texts_have_no_languages():
     assert languages_of(pa.array([], pa.string())) == {}
     assert language_of_each(pa.array([], pa.string())).to_pylist() == []
+
+
+WORDS = sorted({word for words in STOP_WORDS.values() for word in words.split()})
+PARTS = [
+    *WORDS,
+    "The",
+    "ENLIGT",
+    "of_",
+    "3",
+    "eightish",
+    "x" * 9,
+    "\u00e9",
+    "-",
+    " ",
+    "\n",
+    "\u00a0",
+]
+TEXT = st.lists(st.sampled_from(PARTS) | st.just(" "), max_size=12).map("".join)
+
+
+@given(st.lists(TEXT, max_size=6), st.integers(0, 3))
+def test_words_are_told_apart_as_a_regular_expression_would(texts, first):
+    def told(text):
+        found = re.findall(r"\w+", text.lower(), re.ASCII)
+        counts = {code: sum(map(words.split().count, found)) for code, words in STOP_WORDS.items()}
+        most = max(counts.values())
+        best = [code for code, count in counts.items() if count == most]
+        return best[0] if most >= 2 and len(best) == 1 else None
+
+    assert language_of_each(pa.array(texts, pa.string())[first:]).to_pylist() == [
+        told(text) for text in texts[first:]
+    ]
