@@ -26,14 +26,16 @@ if TYPE_CHECKING:
 FILE = "tokenizer.json"
 MOST_PARTS = 250_000
 """Distinct parts of words whose counts are kept."""
+PARTS_AT_ONCE = 1_024
+"""Parts that go through the tokenizer as one text."""
 CHARACTERS_AT_ONCE = 4_000_000
 CHARACTERS_PER_TOKEN = 16
 """A piece of a word has at most so many characters for each token that fits: the rest of a text
 without blanks is not tokenised again for each piece."""
 PUNCTUATION = string.punctuation
 LAST_BLANK = 0x3000
-FIRST_WIDE = 0x80
-"""The first code point that takes more than a byte in UTF-8."""
+BLANK, MARK = 1, 2
+"""Kinds of bytes, beside letters; a mark of punctuation is a part of its own."""
 
 
 def tokenizer_file(reference: str) -> Path:
@@ -122,43 +124,50 @@ class TokenCounter:
 
     def _words(self, texts: Sequence[str]) -> "Iterator[Words]":
         joined = "\n".join(texts)
-        codes = np.frombuffer(joined.encode("utf-32-le"), np.uint32)
-        is_blank = _are_blank(codes)
-        edges = np.flatnonzero(np.diff(is_blank, prepend=True, append=True))
+        content = _with_ascii_blanks(joined)
+        kinds = np.frombuffer(content.translate(_kinds()), np.uint8)
+        edges = np.flatnonzero(np.diff(kinds == BLANK, prepend=True, append=True))
+        before = self._tokens_before(content, kinds)
+        if len(content) > len(joined):
+            edges -= _bytes_added(content, edges)
         starts, ends = edges[::2], edges[1::2]
-        counts = self._counted(joined, codes, is_blank)
         places = np.cumsum([0, *(len(text) + 1 for text in texts)])
         bounds = starts.searchsorted(places)
         of_text = np.repeat(places[:-1], np.diff(bounds))
-        columns = (starts - of_text, ends - of_text, np.concatenate(([0], counts.cumsum())))
+        columns = (starts - of_text, ends - of_text, before)
         held = Words(*(array("q", column.tobytes()) for column in columns), most=0)
-        for first, end in pairwise(bounds.tolist()):
-            yield held.part(first, end, most=int(counts[first:end].max(initial=0)))
+        counts = np.append(np.diff(before), 0)
+        most = np.maximum.reduceat(counts, bounds[:-1]).tolist()
+        for (first, end), of_most in zip(pairwise(bounds.tolist()), most, strict=True):
+            yield held.part(first, end, most=of_most if first < end else 0)
 
-    def _counted(self, text: str, codes: np.ndarray, is_blank: np.ndarray) -> np.ndarray:
-        """The tokens (int64) of each word of `text`."""
-        begins = self._begin_part(text, codes, is_blank)
-        is_part = ~is_blank[begins]
-        begins_word = np.diff(is_part, prepend=False)[is_part]
-        parts = _texts_between(text, codes, begins).filter(pa.array(is_part)).dictionary_encode()
+    def _tokens_before(self, content: bytes, kinds: np.ndarray) -> np.ndarray:
+        """Tokens (int64) up to each of the words, and to the end of all."""
+        begins = self._begin_part(content, kinds)
+        parts = _texts_between(content, begins).dictionary_encode()
         counts = self._tokens(parts.dictionary.to_pylist())[parts.indices.to_numpy()]
-        return np.add.reduceat(counts, np.flatnonzero(begins_word))
+        is_part = kinds[begins] != BLANK
+        before = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts * is_part, out=before[1:])
+        begins_word = np.append(is_part, True)  # the end of all stands for one
+        begins_word[1:-1] &= ~is_part[:-1]
+        return before[begins_word]
 
-    def _begin_part(self, text: str, codes: np.ndarray, is_blank: np.ndarray) -> np.ndarray:
+    def _begin_part(self, content: bytes, kinds: np.ndarray) -> np.ndarray:
         """Where parts of words, whose tokens are theirs, and blanks begin: few parts differ."""
-        begins = np.diff(is_blank, prepend=True)
+        if not self._splits_punctuation:
+            kinds = kinds == BLANK
+        begins = np.diff(kinds, prepend=kinds[:1]) != 0
         begins[:1] = True
         if self._splits_punctuation:
-            stands_alone = _are_punctuation(codes)
-            begins |= stands_alone
-            begins[1:] |= stands_alone[:-1]
+            begins |= kinds == MARK
             for token in self._known:
-                place = text.find(token)
+                place = content.find(token)
                 while place >= 0:
                     end = place + len(token)
                     begins[place:end] = False
                     begins[place : place + 1] = begins[end : end + 1] = True
-                    place = text.find(token, end)
+                    place = content.find(token, end)
         return np.flatnonzero(begins)
 
     def _tokens(self, parts: Sequence[str]) -> np.ndarray:
@@ -167,8 +176,13 @@ class TokenCounter:
         if len(self._counts) + len(new) > MOST_PARTS:
             self._counts.clear()
             new = parts
-        encodings = self._tokenizer.encode_batch_fast(new, add_special_tokens=False)
-        self._counts.update(zip(new, map(len, encodings), strict=True))
+        groups = [new[first : first + PARTS_AT_ONCE] for first in range(0, len(new), PARTS_AT_ONCE)]
+        encodings = self._tokenizer.encode_batch(
+            groups, is_pretokenized=True, add_special_tokens=False
+        )
+        for group, encoding in zip(groups, encodings, strict=True):
+            counts = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
+            self._counts.update(zip(group, counts.tolist(), strict=True))
         return np.fromiter(map(self._counts.__getitem__, parts), np.int64, len(parts))
 
     @cached_property
@@ -177,11 +191,11 @@ class TokenCounter:
         return all(self._split(f"ab{mark}ab") == ["ab", mark, "ab"] for mark in PUNCTUATION)
 
     @cached_property
-    def _known(self) -> list[str]:
+    def _known(self) -> list[bytes]:
         """What the tokenizer knows as a whole though there is punctuation in it, such as [MASK]."""
         added = self._tokenizer.get_added_tokens_decoder().values()
         return [
-            token.content
+            token.content.encode()
             for token in added
             if token.content.split() == [token.content] and set(token.content) & set(PUNCTUATION)
         ]
@@ -221,44 +235,39 @@ def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield texts[first:]
 
 
-def _are_blank(codes: np.ndarray) -> np.ndarray:
-    """Whether each of these code points is a blank."""
-    blanks = _blanks()
-    return blanks[np.minimum(codes, len(blanks) - 1)]
-
-
-def _are_punctuation(codes: np.ndarray) -> np.ndarray:
-    """Whether each of these code points is one of `PUNCTUATION`."""
-    marks = _marks()
-    return marks[np.minimum(codes, len(marks) - 1)]
-
-
-def _texts_between(text: str, codes: np.ndarray, begins: np.ndarray) -> pa.LargeStringArray:
-    """The parts of a text that begin at these places; the last one ends where it does."""
+def _with_ascii_blanks(text: str) -> bytes:
+    """`text` in UTF-8, with as many blanks of one byte for each that takes more."""
     content = text.encode()
-    offsets = np.append(begins, len(codes))
     if len(content) > len(text):
-        offsets += _bytes_added(codes, offsets)
+        for blank in filter(text.__contains__, _wide_blanks()):
+            octets = blank.encode()
+            content = content.replace(octets, b" " * len(octets))
+    return content
+
+
+def _texts_between(content: bytes, begins: np.ndarray) -> pa.LargeStringArray:
+    """The parts of a text that begin at these bytes; the last one ends where it does."""
+    offsets = np.append(begins, len(content))
     return pa.LargeStringArray.from_buffers(
         len(begins), pa.py_buffer(offsets), pa.py_buffer(content)
     )
 
 
-def _bytes_added(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Bytes (int64) before each of `places` that UTF-8 has more than there are code points."""
-    wide = np.flatnonzero(codes >= FIRST_WIDE)
-    widths = np.zeros(len(wide) + 1, np.int64)
-    np.cumsum(1 + (codes[wide] >= 0x800) + (codes[wide] >= 0x10000), out=widths[1:])
-    return widths[wide.searchsorted(places)]
+def _bytes_added(content: bytes, places: np.ndarray) -> np.ndarray:
+    """Bytes (int64) before each of `places` that `content` has more than characters."""
+    octets = np.frombuffer(content, np.uint8)
+    return np.flatnonzero(octets & 0xC0 == 0x80).searchsorted(places)
 
 
 @cache
-def _blanks() -> np.ndarray:
-    """Whether each character up to the last blank, and one beyond, is a blank."""
-    return np.array([chr(code).isspace() for code in range(LAST_BLANK + 2)])
+def _kinds() -> bytes:
+    """What each byte of UTF-8 is: `BLANK`, `MARK` or 0."""
+    blanks = {code: BLANK for code in range(0x80) if chr(code).isspace()}
+    marks = dict.fromkeys(PUNCTUATION.encode(), MARK)
+    return bytes((blanks | marks).get(code, 0) for code in range(0x100))
 
 
 @cache
-def _marks() -> np.ndarray:
-    """Whether each code point of one byte, and the one beyond, is one of `PUNCTUATION`."""
-    return np.array([chr(code) in PUNCTUATION for code in range(FIRST_WIDE + 1)])
+def _wide_blanks() -> list[str]:
+    """The blanks that take more than a byte in UTF-8."""
+    return [chr(code) for code in range(0x80, LAST_BLANK + 1) if chr(code).isspace()]
