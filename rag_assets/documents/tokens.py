@@ -124,12 +124,13 @@ class TokenCounter:
 
     def _words(self, texts: Sequence[str]) -> "Iterator[Words]":
         joined = "\n".join(texts)
-        content = _with_ascii_blanks(joined)
+        encoded = joined.encode()
+        content = _with_ascii_blanks(encoded, joined)
         kinds = np.frombuffer(content.translate(_kinds()), np.uint8)
         edges = np.flatnonzero(np.diff(kinds == BLANK, prepend=True, append=True))
         before = self._tokens_before(content, kinds)
-        if len(content) > len(joined):
-            edges -= _bytes_added(content, edges)
+        if len(encoded) > len(joined):
+            edges -= _bytes_added(encoded, edges)
         starts, ends = edges[::2], edges[1::2]
         places = np.cumsum([0, *(len(text) + 1 for text in texts)])
         bounds = starts.searchsorted(places)
@@ -235,9 +236,8 @@ def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield texts[first:]
 
 
-def _with_ascii_blanks(text: str) -> bytes:
-    """`text` in UTF-8, with as many blanks of one byte for each that takes more."""
-    content = text.encode()
+def _with_ascii_blanks(content: bytes, text: str) -> bytes:
+    """`content`, which is `text` in UTF-8, with blanks of one byte for each that takes more."""
     if len(content) > len(text):
         for blank in filter(text.__contains__, _wide_blanks()):
             octets = blank.encode()

@@ -75,6 +75,7 @@ TEXTS = st.one_of(
     st.lists(WORDS, min_size=1, max_size=30).map("\n".join),
     st.text(max_size=120),
     st.text(alphabet="abcxyz-_/.", min_size=30, max_size=300),
+    st.text(alphabet="ab\u00e9\u6f22 \u00a0\u2003\u3000", max_size=60),
     st.lists(st.sampled_from(["[MASK]", "[UNK]", "[", "]", "MASK", " ", "a"])).map("".join),
 ).map(clean)
 ROWS = st.lists(st.tuples(WORDS, WORDS, WORDS).map(list), min_size=2, max_size=12)
