@@ -393,7 +393,8 @@ class _Pass:
 
     def _count(self, embedded: Embedded) -> None:
         is_good = np.isin(np.arange(len(embedded.vectors)), list(embedded.failed), invert=True)
-        norms = np.linalg.norm(embedded.vectors[is_good], axis=1)
+        vectors = embedded.vectors
+        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[is_good]  # without a copy
         self._embedded += int(is_good.sum())
         self._windowed += int((embedded.windows[is_good] > 1).sum())
         self._tokens += embedded.tokens

@@ -8,12 +8,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
 from rag_assets.config import Config
-from rag_assets.identity import text_hash
 from rag_assets.index import assets, embed, joint
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
@@ -43,15 +43,19 @@ class HashEncoder:
         self.dimension = dimension
 
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
-        digests = [np.frombuffer(bytes.fromhex(text_hash(text)), np.uint8) for text in texts]
-        windows = [Window(place, ids.astype(np.int64), 1) for place, ids in enumerate(digests)]
+        digests = b"".join(sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts)
+        ids = np.frombuffer(digests, np.uint8).reshape(-1, DIMENSION).astype(np.int64)
+        windows = [Window(place, of_text, 1) for place, of_text in enumerate(ids)]
         return Tokenized(texts=len(texts), windows=windows)
 
     def embed(self, tokenized: Tokenized, /) -> Embedded:
         ids = np.array([window.ids for window in tokenized.windows]).reshape(-1, DIMENSION)
         self._write_down(ids)
-        vectors = np.tile(ids, self.dimension // DIMENSION).astype(np.float32) - 127.5
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = ids.astype(np.float32) - 127.5
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) * np.sqrt(
+            self.dimension // DIMENSION, dtype=np.float32
+        )
+        vectors = np.tile(vectors, self.dimension // DIMENSION)
         return Embedded(vectors, np.ones(len(ids), np.int32), {}, tokens=len(ids))
 
     def embed_passages(self, texts: Sequence[str], /) -> Embedded:
