@@ -67,20 +67,18 @@ class Measures:
 def measured(account: Account, elements: Sequence[Element]) -> Measures:
     """Hold the `elements` of a document against the account of its pages."""
     by_page: Counter[int] = Counter()
-    shown = set()
+    shown, figures, tables = set(), [], []
     for element in elements:
         if element.page is not None:
             letters = letters_of(element.text)
             by_page[element.page] += letters
             if letters or element.image:
                 shown.add(element.page)
-    figures = [element for element in elements if element.type == "figure"]
-    tables = [
-        element
-        for element in elements
-        if element.type == "table" or (element.problem and element.type != "figure")
-    ]
-    whole = "\n".join(element.text for element in elements)
+        if element.type == "figure":
+            figures.append(element)
+        elif element.type == "table" or element.problem:
+            tables.append(element)
+    whole = "\n".join([element.text for element in elements])
     read = account.engines.keys() if account.engines else range(1, account.pages + 1)
     scanned = set(account.scanned)
     return Measures(

@@ -167,5 +167,7 @@ def _row(entry: Entry) -> dict:
 
 
 def _json(pages: Mapping[int, str], what: str) -> str:
+    if not pages:
+        return "[]"
     parts = [{what: value, "pages": ranges(numbers)} for numbers, value in grouped(pages)]
     return json.dumps(parts, ensure_ascii=False)

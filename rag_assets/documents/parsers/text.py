@@ -102,7 +102,7 @@ def _decoded_leniently(content: bytes) -> str:
 
 def _paragraphs(source: str) -> Iterator[Element]:
     for paragraph in _BLANK_LINES.split(clean(source)):
-        yield Element(type="text", text=paragraph.strip())
+        yield Element("text", paragraph.strip())
 
 
 def _markdown(source: str) -> Iterator[Element]:
