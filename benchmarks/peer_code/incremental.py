@@ -1,6 +1,7 @@
 """One edition of a corpus through another framework: JSON in, JSON out; see `pipelines.py`.
 
-Each does what its documentation shows for keeping an index up to date. Chunks come ready-made.
+Each does what its documentation shows for keeping an index up to date. Chunks come ready-made,
+but for the peer that cuts as well, under the model's tokenizer.
 """
 
 import hashlib
@@ -51,7 +52,29 @@ def model_embed(path: str) -> Embed:
     return embed
 
 
-def langchain(documents: list[dict], home: pathlib.Path, embed: Embed, *, store: str) -> Peer:
+def cutter(cutting: dict) -> Callable[[str], list[str]]:
+    """LangChain's recursive splitter under the tokenizer of the model."""
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(cutting["tokenizer"])
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return RecursiveCharacterTextSplitter(
+        chunk_size=cutting["size"],
+        chunk_overlap=cutting["overlap"],
+        length_function=lambda text: len(tokenizer.encode(text).ids),
+    ).split_text
+
+
+def langchain(
+    documents: list[dict],
+    home: pathlib.Path,
+    embed: Embed,
+    *,
+    store: str,
+    cutting: dict | None = None,
+) -> Peer:
     import lancedb
     from langchain_classic.indexes import SQLRecordManager
     from langchain_core.documents import Document
@@ -82,12 +105,13 @@ def langchain(documents: list[dict], home: pathlib.Path, embed: Embed, *, store:
 
     records = SQLRecordManager("chunks", db_url=f"sqlite:///{home}/records.db")
     records.create_schema()
+    cut = cutter(cutting) if cutting else None
 
     def run() -> object:
         pieces = [
             Document(page_content=chunk, metadata={"source": document["id"]})
             for document in documents
-            for chunk in document["chunks"]
+            for chunk in (cut(document["text"]) if cut else document["chunks"])
         ]
         return index(
             pieces,
@@ -275,6 +299,9 @@ def main() -> None:
     embed = model_embed(request["model"]) if request["model"] else hash_embed
     setups = {
         "langchain + lancedb": lambda: langchain(documents, home, embed, store="lancedb"),
+        "langchain + lancedb, cutting": lambda: langchain(
+            documents, home, embed, store="lancedb", cutting=request["cutting"]
+        ),
         "langchain + chroma": lambda: langchain(documents, home, embed, store="chroma"),
         "llama-index + lancedb": lambda: llama_index(documents, home, embed),
         "cocoindex + lancedb": lambda: coco_index(documents, home, embed),
