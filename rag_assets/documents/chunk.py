@@ -27,7 +27,7 @@ from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.identity import fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex, begins_run
-from rag_assets.overlap import ahead
+from rag_assets.overlap import beside
 from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
 
 REVISION = 8
@@ -35,7 +35,7 @@ REVISION = 8
 
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_A_BATCH = 65_536
-"""Two batches are in memory, and a run that is stopped waits for the one that is being read."""
+"""Up to three batches are in memory: one is read or cut while another one's tokens are counted."""
 ELEMENTS_AT_ONCE = 65_536
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
@@ -150,12 +150,11 @@ class _Place:
 
 
 class _Documents(NamedTuple):
-    """Some documents, ready to be cut."""
+    """Some documents, ready to be counted and cut."""
 
     ids: Sequence[str]
     places: Mapping[str, _Place]
     blocks: Sequence[Sequence[Block]]
-    texts: Sequence[CountedText]
 
 
 class _Pass:
@@ -215,13 +214,12 @@ class _Pass:
                 documents[part].to_pylist(),
                 self._places(wanted[part]),
                 np.concatenate(spans[part]),
-                counter,
             )
             for part in _batches(ends - firsts)
         )
         has_chunks = self._store.count(self._target) > 0
-        for part in ahead(parts):
-            batch = self._cut(part, counter)
+        for part, texts in beside(parts, lambda part: counted(part.blocks, counter)):
+            batch = self._cut(part, texts, counter)
             if has_chunks:
                 self._count(batch.rows, documents=batch.done)
             yield batch
@@ -231,20 +229,21 @@ class _Pass:
         documents: Sequence[str],
         places: Mapping[str, _Place],
         row_ids: np.ndarray,
-        counter: TokenCounter,
     ) -> _Documents:
         """Documents whose elements have these row ids."""
         by_document = self._blocks(row_ids)
         blocks = [by_document.get(document, []) for document in documents]
-        return _Documents(documents, places, blocks, counted(blocks, counter))
+        return _Documents(documents, places, blocks)
 
-    def _cut(self, part: _Documents, counter: TokenCounter) -> sync.Batch:
+    def _cut(
+        self, part: _Documents, texts: Sequence[CountedText], counter: TokenCounter
+    ) -> sync.Batch:
         """The chunks of some documents."""
         of_fields = [
             fields_of(held, self._rules, elements=self._elements_looked_at) for held in part.blocks
         ]
         cut = chunks_of(
-            part.texts,
+            texts,
             strategy=self._settings.strategy,
             size=self._settings.size,
             overlap=self._settings.overlap,
