@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FILE = "tokenizer.json"
 MOST_PARTS = 250_000
 """Distinct parts of words whose counts are kept."""
+MOST_CHARACTERS = 4_000_000
+"""Of those parts together: what has no blanks is one part, however long."""
 PARTS_AT_ONCE = 1_024
 """Parts that go through the tokenizer as one text."""
 CHARACTERS_AT_ONCE = 4_000_000
@@ -84,6 +86,8 @@ class TokenCounter:
         tokenizer.no_padding()
         self._tokenizer = tokenizer
         self._counts: dict[str, int] = {}
+        self._characters = 0
+        """Of the parts that are counted."""
         self.special = tokenizer.num_special_tokens_to_add(is_pair=False)
         """Tokens that frame each text, such as [CLS] and [SEP]."""
 
@@ -185,9 +189,11 @@ class TokenCounter:
     def _tokens(self, parts: Sequence[str]) -> np.ndarray:
         """The tokens (int64) of each of `parts`, which differ from each other."""
         new = [part for part in parts if part not in self._counts]
-        if len(self._counts) + len(new) > MOST_PARTS:
+        characters = self._characters + sum(map(len, new))
+        if len(self._counts) + len(new) > MOST_PARTS or characters > MOST_CHARACTERS:
             self._counts.clear()
-            new = parts
+            new, characters = parts, sum(map(len, parts))
+        self._characters = characters
         groups = [new[first : first + PARTS_AT_ONCE] for first in range(0, len(new), PARTS_AT_ONCE)]
         encodings = self._tokenizer.encode_batch(
             groups, is_pretokenized=True, add_special_tokens=False

@@ -389,6 +389,15 @@ def test_the_memory_of_words_is_bounded(monkeypatch):
         assert len(counter._counts) <= 50
 
 
+def test_the_memory_of_long_words_is_bounded(monkeypatch):
+    monkeypatch.setattr("rag_assets.documents.tokens.MOST_CHARACTERS", 1_000)
+    counter = TokenCounter.from_file(tokenizer_file(MINILM))
+    for letter in "abcdefgh":
+        (words,) = counter.words([f"{letter * 300} {letter}"])
+        assert len(words.starts) == 2
+        assert sum(map(len, counter._counts)) <= 1_000
+
+
 def test_a_tokenizer_is_found_in_a_package_a_folder_or_by_its_file(tmp_path):
     file = tokenizer_file(MINILM)
     assert file.name == "tokenizer.json"
