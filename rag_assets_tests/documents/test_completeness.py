@@ -183,14 +183,16 @@ def test_an_account_counts_what_is_there_and_what_is_not():
             Element(type="text", text="ten lette!", page=1),
             Element(type="table", text="| a |", page=2, problem="one row"),
             Element(type="table", text="| bc |", page=2),
+            Element(type="text", text="|", page=2, problem="no rows"),
             Element(type="figure", text="", page=3),
+            Element(type="figure", text="", page=3, problem="no picture"),
         ],
     )
     assert found.layer_letters == 16
     assert found.lost_letters == 2 + 3
     assert found.empty == [3, 4]
-    assert (found.sound_tables, found.tables) == (1, 2)
-    assert (found.kept_figures, found.figures) == (0, 1)
+    assert (found.sound_tables, found.tables) == (1, 3)
+    assert (found.kept_figures, found.figures) == (0, 2)
 
 
 def test_pages_are_named_in_runs():
