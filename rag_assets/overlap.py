@@ -3,7 +3,7 @@
 What waits for a disk, a database or a tokenizer leaves the interpreter to the other thread.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -43,7 +43,8 @@ def behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[It
     """Each of `items` once `work` is done on it in another thread; the next is made meanwhile.
 
     One after the other, in order. Where making an item fails, the one before is worked on to its
-    end; where the work fails, so does this, and no later item is worked on.
+    end; where the work fails, so does this, and no later item is worked on. A generator is closed
+    in any case: it may have a thread of its own, and what that has read.
     """
 
     def done(started: tuple[Item, Future[object]]) -> Item:
@@ -53,9 +54,17 @@ def behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[It
 
     started: tuple[Item, Future[object]] | None = None
     with ThreadPoolExecutor(max_workers=1) as worker:
-        for item in items:
+        try:
+            for item in items:
+                if started:
+                    yield done(started)
+                started = item, worker.submit(work, item)
+        except Exception:
             if started:
-                yield done(started)
-            started = item, worker.submit(work, item)
+                done(started)  # what it fails with came first
+            raise
+        finally:
+            if isinstance(items, Generator):
+                items.close()
         if started:
             yield done(started)

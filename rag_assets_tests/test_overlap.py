@@ -110,3 +110,38 @@ def test_nothing_is_worked_on_after_work_that_failed():
     with pytest.raises(OSError, match="no space left"):
         next(iterator)
     assert tried == [1, 2]
+
+
+def test_the_error_of_the_work_is_told_where_making_the_next_item_fails_as_well():
+    is_failing = threading.Event()
+
+    def items():
+        yield 1
+        assert is_failing.wait(5)
+        raise ValueError("unreadable")
+
+    def work(item: int) -> None:
+        is_failing.set()
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        list(behind(items(), work))
+
+
+def test_items_are_ended_before_the_error_of_the_work_is_told():
+    ended: list[bool] = []
+
+    def items():
+        try:
+            yield from ahead(iter(range(1, 9)))
+        finally:
+            ended.append(True)
+
+    def work(item: int) -> None:
+        raise OSError("no space left")
+
+    threads = threading.active_count()
+    with pytest.raises(OSError, match="no space left") as failed:
+        list(behind(items(), work))
+    assert ended, f"still open while {failed.value} is handled"
+    assert threading.active_count() == threads

@@ -351,3 +351,40 @@ def test_a_killed_run_keeps_its_batches_and_the_next_goes_on(tmp_path):
     lost_in_commit = ["d"] if "d" in asked else []
     assert asked == [*lost_in_commit, "e", "f"]
     assert (report.unchanged, report.rows) == (6 - len(asked), 12)
+
+
+@pytest.mark.parametrize(
+    ("row", "other"),
+    [
+        ({"text": "one", "text_hash": "1", "page": "3"}, {"page": "4"}),
+        ({"text": "one", "text_hash": "1", "page": "3"}, {"text": "two", "text_hash": "2"}),
+        ({"text": "one", "page": "3"}, {"text": "two"}),
+    ],
+)
+def test_rows_that_say_something_else_have_other_fingerprints(tmp_path, row, other):
+    def said(row: dict[str, str]) -> str:
+        columns = [pa.field(name, pa.string(), nullable=False) for name in row]
+        inputs = pa.table({"key": ["a"], "fingerprint": ["1"]}, schema=sync.INPUTS)
+        batch = sync.Batch(pa.Table.from_pylist([row], schema=pa.schema(columns)), done=["a"])
+        store = Store(tmp_path / fingerprint(row))
+        sync.refresh(
+            store,
+            target=sync.Target("rows", schemas.derived(*columns), key="key", group="key"),
+            made_from=lambda: "1",
+            inputs=lambda: inputs,
+            transform=lambda _: [batch],
+            log=lambda line: None,
+        )
+        return store.read("rows")["row_fingerprint"][0].as_py()
+
+    row = {"key": "a", **row}
+    assert said(row) != said(row | other)
+
+
+def test_a_table_that_a_killed_run_named_for_nothing_is_not_named_for_long(store):
+    refresh(store, {"a": "BROKEN", "b": "one"})
+    refresh(store, {"b": "one"})
+    assert sync.quarantined_targets(store) == []
+    (store.root / "quarantined" / "words").touch()
+    refresh(store, {"b": "two"})
+    assert sync.quarantined_targets(store) == []

@@ -35,12 +35,14 @@ REVISION = 8
 
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_A_BATCH = 65_536
-"""Up to three batches are in memory: one is read or cut while another one's tokens are counted."""
+BYTES_A_BATCH = 128 * 2**20
+"""Of files, about what their texts take. Up to four batches are in memory, of which one is read,
+one counted, one cut and one committed. A column of Arrow holds 2 GiB."""
 ELEMENTS_AT_ONCE = 65_536
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["index", "type", "text", "page", "language", "image"]
-_FILE_COLUMNS = ["document_id", "source", "uri"]
+_FILE_COLUMNS = ["document_id", "source", "uri", "size"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,7 @@ class _Pass:
                 self._places(wanted[part]),
                 np.concatenate(spans[part]),
             )
-            for part in _batches(ends - firsts)
+            for part in _batches(ends - firsts, self._files["size"].to_numpy()[wanted])
         )
         has_chunks = self._store.count(self._target) > 0
         for part, texts in beside(parts, lambda part: counted(part.blocks, counter)):
@@ -367,15 +369,20 @@ class _Pass:
         return pa.table(columns, schema=CONTENT)
 
 
-def _batches(elements: np.ndarray) -> Iterator[slice]:
-    """Documents, given by how many elements each has, that are cut and committed together."""
-    start = held = 0
-    for place, count in enumerate(elements.tolist()):
-        is_full = place - start == DOCUMENTS_A_BATCH or held + count > ELEMENTS_A_BATCH
+def _batches(elements: np.ndarray, sizes: np.ndarray) -> Iterator[slice]:
+    """Documents, given by their elements and bytes, that are cut and committed together."""
+    start = held = taken = 0
+    for place, (count, size) in enumerate(zip(elements.tolist(), sizes.tolist(), strict=True)):
+        is_full = (
+            place - start == DOCUMENTS_A_BATCH
+            or held + count > ELEMENTS_A_BATCH
+            or taken + size > BYTES_A_BATCH
+        )
         if is_full and place > start:
             yield slice(start, place)
-            start, held = place, 0
+            start, held, taken = place, 0, 0
         held += count
+        taken += size
     if len(elements):
         yield slice(start, len(elements))
 

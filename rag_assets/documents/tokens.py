@@ -21,11 +21,13 @@ import pyarrow as pa
 from rag_assets.config import ConfigError, resolve_package_path
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import AddedToken, Tokenizer
 
 FILE = "tokenizer.json"
 MOST_PARTS = 250_000
 """Distinct parts of words whose counts are kept."""
+MOST_CHARACTERS = 4_000_000
+"""Of those parts together: what has no blanks is one part, however long."""
 PARTS_AT_ONCE = 1_024
 """Parts that go through the tokenizer as one text."""
 CHARACTERS_AT_ONCE = 4_000_000
@@ -84,6 +86,8 @@ class TokenCounter:
         tokenizer.no_padding()
         self._tokenizer = tokenizer
         self._counts: dict[str, int] = {}
+        self._characters = 0
+        """Of the parts that are counted."""
         self.special = tokenizer.num_special_tokens_to_add(is_pair=False)
         """Tokens that frame each text, such as [CLS] and [SEP]."""
 
@@ -98,7 +102,8 @@ class TokenCounter:
     def is_additive(self) -> bool:
         """Whether the tokens of a text are those of its words: it splits at blanks first."""
         pieces = self._split("ab ab\nab")
-        return len(pieces) == 3 and len(set(pieces)) == 1
+        is_split = len(pieces) == 3 and len(set(pieces)) == 1
+        return is_split and not any(map(_has_blank, self._added))
 
     def count(self, text: str) -> int:
         """Tokens of `text`, special tokens included."""
@@ -162,21 +167,33 @@ class TokenCounter:
         begins[:1] = True
         if self._splits_punctuation:
             begins |= kinds == MARK
-            for token in self._known:
-                place = content.find(token)
-                while place >= 0:
-                    end = place + len(token)
-                    begins[place:end] = False
-                    begins[place : place + 1] = begins[end : end + 1] = True
-                    place = content.find(token, end)
+            for start, end in self._with_known(content, kinds):
+                begins[start + 1 : end] = False
         return np.flatnonzero(begins)
+
+    def _with_known(self, content: bytes, kinds: np.ndarray) -> Iterator[tuple[int, int]]:
+        """Where words begin and end in which the tokenizer may find what it knows as a whole.
+
+        Which of two that overlap it takes, and whether it takes one inside a word, is its own.
+        """
+        blank = bytes([BLANK])
+        found = [token for token in self._known if token in content]
+        marked = kinds.tobytes() + blank if found else b""
+        for token in found:
+            place = content.find(token)
+            while place >= 0:
+                end = marked.index(blank, place)
+                yield marked.rfind(blank, 0, place) + 1, end
+                place = content.find(token, end)
 
     def _tokens(self, parts: Sequence[str]) -> np.ndarray:
         """The tokens (int64) of each of `parts`, which differ from each other."""
         new = [part for part in parts if part not in self._counts]
-        if len(self._counts) + len(new) > MOST_PARTS:
+        characters = self._characters + sum(map(len, new))
+        if len(self._counts) + len(new) > MOST_PARTS or characters > MOST_CHARACTERS:
             self._counts.clear()
-            new = parts
+            new, characters = parts, sum(map(len, parts))
+        self._characters = characters
         groups = [new[first : first + PARTS_AT_ONCE] for first in range(0, len(new), PARTS_AT_ONCE)]
         encodings = self._tokenizer.encode_batch(
             groups, is_pretokenized=True, add_special_tokens=False
@@ -189,17 +206,22 @@ class TokenCounter:
     @cached_property
     def _splits_punctuation(self) -> bool:
         """Whether the tokenizer makes a part of each mark of punctuation."""
-        return all(self._split(f"ab{mark}ab") == ["ab", mark, "ab"] for mark in PUNCTUATION)
+        pairs = (f"ab{mark}{mark}ab" for mark in PUNCTUATION)
+        return all(self._split(pair) == ["ab", pair[2], pair[3], "ab"] for pair in pairs)
 
     @cached_property
     def _known(self) -> list[bytes]:
         """What the tokenizer knows as a whole though there is punctuation in it, such as [MASK]."""
-        added = self._tokenizer.get_added_tokens_decoder().values()
         return [
             token.content.encode()
-            for token in added
-            if token.content.split() == [token.content] and set(token.content) & set(PUNCTUATION)
+            for token in self._added
+            if not set(PUNCTUATION).isdisjoint(token.content) and not _has_blank(token)
         ]
+
+    @cached_property
+    def _added(self) -> "list[AddedToken]":
+        """What the tokenizer looks for before all else."""
+        return list(self._tokenizer.get_added_tokens_decoder().values())
 
     def _split(self, text: str) -> list[str]:
         """What the tokenizer parts `text` into before all else."""
@@ -222,6 +244,10 @@ class Words:
         """The words from `first` up to `end`, of which one has `most` tokens."""
         columns = self.starts[first:end], self.ends[first:end], self.before[first : end + 1]
         return Words(*columns, most=most)
+
+
+def _has_blank(token: "AddedToken") -> bool:
+    return any(map(str.isspace, token.content))
 
 
 def _parts(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -61,7 +61,8 @@ def _places(texts: pa.Array) -> np.ndarray:
     if not len(texts):
         return np.empty(0, dtype=np.int64)
     known = _known()
-    owners, words = _short_words(pc.utf8_slice_codeunits(texts, 0, CHARACTERS))
+    heads = pc.utf8_slice_codeunits(texts, 0, CHARACTERS).cast(pa.string())
+    owners, words = _short_words(heads)
     slots = known.slots(words)
     is_known = known.words[slots] == words
     owners, languages = owners[is_known], known.languages[slots[is_known]]

@@ -112,6 +112,24 @@ def test_documents_are_cut_together_up_to_so_many_elements(project, monkeypatch)
     assert all(names == ["c"] or sum(sizes.get(n, 1) for n in names) <= 4 for names in held)
 
 
+def test_documents_are_cut_together_up_to_so_many_bytes_of_their_files(project, monkeypatch):
+    sizes = {"a": 60, "b": 50, "c": 200, "d": 10, "e": 10, "f": 90}
+    for name, size in sizes.items():
+        project.write(f"{name}.md", name * size)
+    held = []
+    chunks_of = chunk.chunks_of
+
+    def spy(texts, **options):
+        held.append(sorted(text.document.text[0] for text in texts))
+        return chunks_of(texts, **options)
+
+    monkeypatch.setattr(chunk, "chunks_of", spy)
+    monkeypatch.setattr(chunk, "BYTES_A_BATCH", 100)
+    assert refresh(project).added == 6
+    assert sorted(name for names in held for name in names) == list("abcdef")
+    assert all(names == ["c"] or sum(map(sizes.get, names)) <= 100 for names in held)
+
+
 def test_another_size_or_tokenizer_cuts_again(project, cut, tmp_path):
     project.write("a.md", SENTENCE * 30)
     refresh(project)

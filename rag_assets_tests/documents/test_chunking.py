@@ -320,6 +320,23 @@ def test_counting_by_words_holds_only_for_tokenizers_that_split_at_blanks():
     assert word_piece().special == 2
 
 
+@pytest.mark.parametrize("added", ["of the", " plate", "steel\n"])
+def test_words_do_not_count_alone_where_a_token_that_was_added_crosses_a_blank(added):
+    tokenizer = Tokenizer.from_file(str(tokenizer_file(MINILM)))
+    tokenizer.add_tokens([added])
+    assert not TokenCounter(tokenizer).is_additive
+
+
+def test_marks_that_a_tokenizer_keeps_together_are_counted_together():
+    tokenizer = Tokenizer.from_file(str(tokenizer_file(MINILM)))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation("contiguous")]
+    )
+    (words,) = TokenCounter(tokenizer).words(["so... (a)"])
+    alone = [len(tokenizer.encode(word, add_special_tokens=False)) for word in ("so...", "(a)")]
+    assert np.diff(words.before).tolist() == alone
+
+
 @given(st.lists(TEXTS, max_size=6), st.sampled_from([word_piece, byte_pairs]))
 def test_words_of_many_texts_are_those_of_each(texts, counter):
     found = counter().words(texts)
@@ -335,14 +352,17 @@ def test_words_of_many_texts_are_those_of_each(texts, counter):
 @pytest.mark.parametrize(
     ("added", "text"),
     [
-        (" [END]", "a [END] b"),
-        ("[END] ", "a [END] b"),
-        (AddedToken("steel", single_word=True), "steelwork steel"),
+        ([" [END]"], "a [END] b"),
+        (["[END] "], "a [END] b"),
+        ([AddedToken("steel", single_word=True)], "steelwork steel"),
+        ([AddedToken("co-op", single_word=True)], "co-ops co-op (co-op)"),
+        (["<|end|>", "<|"], "a<|end|>b <|end|> <|en"),
+        (["a-b", "b-c"], "a-b-cd a-b b-c"),
     ],
 )
 def test_tokens_that_were_added_to_a_tokenizer_are_counted_where_they_stand(added, text):
     tokenizer = Tokenizer.from_file(str(tokenizer_file(MINILM)))
-    tokenizer.add_tokens([added])
+    tokenizer.add_tokens(added)
     (words,) = TokenCounter(tokenizer).words([text])
     alone = [len(tokenizer.encode(word, add_special_tokens=False)) for word in text.split()]
     assert np.diff(words.before).tolist() == alone
@@ -367,6 +387,15 @@ def test_the_memory_of_words_is_bounded(monkeypatch):
     for start in range(5):
         counter.words([text.replace("w", f"v{start}")])
         assert len(counter._counts) <= 50
+
+
+def test_the_memory_of_long_words_is_bounded(monkeypatch):
+    monkeypatch.setattr("rag_assets.documents.tokens.MOST_CHARACTERS", 1_000)
+    counter = TokenCounter.from_file(tokenizer_file(MINILM))
+    for letter in "abcdefgh":
+        (words,) = counter.words([f"{letter * 300} {letter}"])
+        assert len(words.starts) == 2
+        assert sum(map(len, counter._counts)) <= 1_000
 
 
 def test_a_tokenizer_is_found_in_a_package_a_folder_or_by_its_file(tmp_path):

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag_assets import sync
 from rag_assets.config import Variant
@@ -10,6 +12,7 @@ from rag_assets.documents import checks, parsers
 from rag_assets.documents.account import Account, measured, named, ranges
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.elements import Element
+from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.quality.decoding import garbled_letters
 from rag_assets.serving import documents
 from rag_assets_tests.documents import stand_in_parser
@@ -33,6 +36,14 @@ def account(project, uri):
 
 def engines(project, uri):
     return [(row["page"], row["engine"]) for row in project.elements(uri)]
+
+
+@given(
+    st.text(st.characters(exclude_categories=()))
+    | st.text("aZ09_ \u00e9\u6f22\u0660\u0301", max_size=9)
+)
+def test_letters_and_digits_of_all_scripts_are_counted(text):
+    assert letters_of(text) == sum(map(str.isalnum, text))
 
 
 @pytest.mark.parametrize("trouble", ["crash", "refuse", "stumble", "hang"])
@@ -172,14 +183,16 @@ def test_an_account_counts_what_is_there_and_what_is_not():
             Element(type="text", text="ten lette!", page=1),
             Element(type="table", text="| a |", page=2, problem="one row"),
             Element(type="table", text="| bc |", page=2),
+            Element(type="text", text="|", page=2, problem="no rows"),
             Element(type="figure", text="", page=3),
+            Element(type="figure", text="", page=3, problem="no picture"),
         ],
     )
     assert found.layer_letters == 16
     assert found.lost_letters == 2 + 3
     assert found.empty == [3, 4]
-    assert (found.sound_tables, found.tables) == (1, 2)
-    assert (found.kept_figures, found.figures) == (0, 1)
+    assert (found.sound_tables, found.tables) == (1, 3)
+    assert (found.kept_figures, found.figures) == (0, 2)
 
 
 def test_pages_are_named_in_runs():

@@ -1,13 +1,16 @@
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.index import parts
 from rag_assets.index.parts import parts_of_plan
 
+TEXTS = st.lists(st.integers(0, 30), max_size=60) | st.lists(st.integers(0, 2), max_size=60)
 
-@given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 2_000))
-def test_parts_cover_the_plan_and_never_split_a_text(texts, tokens):
+
+@given(TEXTS, st.integers(1, 2_000), st.integers(1, 9))
+def test_parts_cover_the_plan_and_never_split_a_text(texts, tokens, units):
     sizes = {text: 40 * (text + 1) for text in texts}
     texts = sorted(texts, reverse=True)
     plan = pa.table(
@@ -17,7 +20,10 @@ def test_parts_cover_the_plan_and_never_split_a_text(texts, tokens):
             "bytes": pa.array([sizes[text] for text in texts], pa.int64()),
         }
     )
-    found = list(parts_of_plan(plan, tokens=tokens))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "UNITS_PER_PART", units)
+        found = list(parts_of_plan(plan, tokens=tokens))
+    assert all(len(part) <= units or len(set(part["text_low"])) == 1 for part in found)
     assert [text for part in found for text in part["text_low"].to_pylist()] == texts
     sets = [set(part["text_low"].to_pylist()) for part in found]
     assert sum(len(some) for some in sets) == len(set(texts))

@@ -1,6 +1,8 @@
 """The language of a text, told by its words where there are enough of them."""
 
 import re
+from itertools import product
+from string import ascii_lowercase
 
 import pyarrow as pa
 import pytest
@@ -39,6 +41,19 @@ def test_a_draw_is_not_decided():
 def test_no_texts_have_no_languages():
     assert languages_of(pa.array([], pa.string())) == {}
     assert language_of_each(pa.array([], pa.string())).to_pylist() == []
+
+
+def test_no_other_word_of_three_letters_is_taken_for_a_stop_word():
+    words = list(map("".join, product(ascii_lowercase, repeat=3)))
+    told = language_of_each(pa.array([f"{word} {word}" for word in words])).to_pylist()
+    listed = {word for of_language in STOP_WORDS.values() for word in of_language.split()}
+    assert {word for word, language in zip(words, told, strict=True) if language} <= listed
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_text_is_told_however_arrow_holds_it(kind):
+    texts = pa.array([TEXTS["sv"], None, TEXTS["en"]], kind)
+    assert language_of_each(texts).to_pylist() == ["sv", None, "en"]
 
 
 WORDS = sorted({word for words in STOP_WORDS.values() for word in words.split()})
