@@ -4,8 +4,8 @@ Each commit of a refresh makes a version; whoever opened an older one keeps read
 version always stays, and so does one that a Lance tag names; nothing here sets a tag, an operator
 may. Any other stays for a while after a newer one took its place, however long ago it was written,
 since a search or a refresh that began before may still read it. Whoever cleans a table up is its
-one writer meanwhile; if it is killed, versions that are still listed but needed by nobody go with
-the next clean-up.
+one writer meanwhile: a file that no version names is what a killed writer left, and goes too. If a
+clean-up is killed, versions that are still listed but needed by nobody go with the next one.
 
 Merging pays when there are many small fragments (parts of a table that one commit wrote), since
 each is opened by every read. It writes the rows anew, and the old files stay until the versions
@@ -16,10 +16,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from rag_assets.store import Store
+from rag_assets.places import UnreachableTablesError
+from rag_assets.store import DAMAGE, DamagedTablesError, MissingTableError, Store
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment
@@ -58,10 +59,26 @@ class Cleaned:
 def clean_up_all(
     store: Store, *, keep_days: float, log: Callable[[str], None]
 ) -> Iterator[Cleaned]:
-    """Clean up every table; versions replaced less than `keep_days` ago stay."""
+    """Clean up every table; versions replaced less than `keep_days` ago stay.
+
+    Raises:
+        DamagedTablesError: Some could not be read; the others have been cleaned up.
+    """
     older_than = max(timedelta(days=keep_days), RUNNING)
+    damaged: dict[str, Exception] = {}
     for table in store.names():
-        yield clean_up(store, table, older_than=older_than, log=log)
+        try:
+            done = clean_up(store, table, older_than=older_than, log=log)
+        except MissingTableError:  # a refresh is building it again
+            continue
+        except UnreachableTablesError:
+            raise
+        except DAMAGE as error:
+            damaged[table] = error
+        else:
+            yield done
+    if damaged:
+        raise DamagedTablesError(damaged) from next(iter(damaged.values()))
 
 
 def clean_up(
@@ -132,23 +149,29 @@ def _tagged(dataset: "LanceDataset") -> set[int]:
 def _replaced(dataset: "LanceDataset") -> Mapping[int, datetime]:
     """When each version but the newest was replaced.
 
-    A clock that was set back makes a successor look older than what it replaced: the later of the
-    two times counts.
+    A clock that was set back makes versions look older than those before them: the latest time so
+    far counts.
     """
     written = {}
     for version in dataset.versions():
         at = version["timestamp"]
         assert isinstance(at, datetime), "Lance gives the time of a version as local time"
         written[int(version["version"])] = at.astimezone()
-    return {
-        version: max(written[version], written[following])
-        for version, following in pairwise(sorted(written))
-    }
+    numbers = sorted(written)
+    latest = list(accumulate((written[number] for number in numbers), max))
+    return dict(zip(numbers[:-1], latest[1:], strict=True))
 
 
 def _remove(dataset: "LanceDataset", versions: Sequence[int]) -> int:
-    """Remove `versions` and what only they need; returns the bytes that came free."""
-    if not versions:
-        return 0
-    done = dataset.cleanup_old_versions(versions=list(versions), error_if_tagged_old_versions=False)
+    """Remove `versions`, what only they need, and files that no version names.
+
+    Returns the bytes that came free. Lance wants at least one version and never removes the newest.
+    It leaves files that no version names for a week, or for ever where no version goes: they may be
+    a commit under way, which the lock of the one writer rules out here.
+    """
+    done = dataset.cleanup_old_versions(
+        versions=[*versions, dataset.version],
+        delete_unverified=True,
+        error_if_tagged_old_versions=False,
+    )
     return done.bytes_removed

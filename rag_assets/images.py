@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.schemas import ELEMENTS_PREFIX, IMAGES, IMAGES_TABLE
-from rag_assets.store import Store
+from rag_assets.store import DAMAGE, DamagedTablesError, Store
 
 KEY = "image"
 """Column of `IMAGES`, and of every table that names pictures."""
@@ -62,6 +62,9 @@ def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
     """Remove the pictures that no version of any table names; returns how many.
 
     Whoever parses documents is waited for: what it has stored is named by its next commit.
+
+    Raises:
+        DamagedTablesError: A table cannot be read, and so may name any picture: none was removed.
     """
     if not store.exists(IMAGES_TABLE):
         return 0
@@ -97,6 +100,13 @@ def _held(store: Store, keys: pa.ChunkedArray) -> pa.Array:
 
 
 def _named(store: Store, name: str) -> set[str]:
+    try:
+        return _named_by_versions(store, name)
+    except DAMAGE as error:
+        raise DamagedTablesError({name: error}) from error
+
+
+def _named_by_versions(store: Store, name: str) -> set[str]:
     if name == IMAGES_TABLE or KEY not in store.schema(name).names:
         return set()
     named: set[str] = set()

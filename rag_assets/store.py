@@ -56,12 +56,27 @@ ROW_BITS = np.uint64(32)
 KEYS_NAMED_TO_DELETE = 500
 """More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
 
+DAMAGE = (OSError, RuntimeError, ValueError)
+"""What LanceDB, Lance and Arrow raise where files of a table are damaged or gone."""
+
 
 class MissingTableError(LookupError):
     """A table was asked for that no refresh has built yet."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no table {name} yet: run `rag-assets refresh` first")
+
+
+class DamagedTablesError(Exception):
+    """Files of some tables cannot be read."""
+
+    def __init__(self, errors: Mapping[str, Exception]) -> None:
+        """Name the tables and the error of each."""
+        told = "; ".join(f"{name} ({str(error).splitlines()[0]})" for name, error in errors.items())
+        super().__init__(
+            f"tables that cannot be read: {told}. If their files are damaged, delete the folder "
+            "of each below lance/ and its record in completed/, and run `rag-assets refresh`"
+        )
 
 
 @dataclass(frozen=True, slots=True)

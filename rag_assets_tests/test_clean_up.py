@@ -13,7 +13,7 @@ import pytest
 from rag_assets import clean_up as cleaning
 from rag_assets.clean_up import clean_up, clean_up_all
 from rag_assets.index.indexes import FTS_INDEX
-from rag_assets.store import MissingTableError, Store
+from rag_assets.store import DamagedTablesError, MissingTableError, Store
 
 SCHEMA = pa.schema(
     [
@@ -140,6 +140,37 @@ def test_a_clock_that_was_set_back_makes_no_version_look_unused(store, monkeypat
     assert edition_of(store, version=first) == {"edition0"}
 
 
+def test_versions_of_a_clock_that_was_set_back_count_from_the_latest_time_before_them(
+    store, monkeypatch
+):
+    written = [write(store, edition=edition) for edition in range(3)]
+    dataset = store.open(TABLE).to_lance()
+    by_number = {int(found["version"]): found for found in dataset.versions()}
+    month = timedelta(days=30)
+    set_back = [
+        found | {"timestamp": found["timestamp"] - month * (number in written[1:])}
+        for number, found in by_number.items()
+    ]
+    monkeypatch.setattr(type(dataset), "versions", lambda _: set_back)
+
+    assert cleaned(store, older_than=LONG).removed == 0
+    assert edition_of(store, version=written[1]) == {"edition1"}
+
+
+def test_files_of_killed_writers_go_though_no_version_does(store):
+    write(store, edition=0)
+    data = store.root / "lance" / f"{TABLE}.lance" / "data"
+    before = size(store)
+    for left in (f"{'0' * 24}{'a' * 26}.lance", ".tmpAbC123"):
+        (data / left).write_bytes(b"0" * 10_000)
+
+    done = cleaned(store)
+
+    assert (done.removed, done.bytes_freed) == (0, 20_000)
+    assert size(store) == before
+    assert edition_of(store) == {"edition0"}
+
+
 def test_many_small_fragments_are_merged_and_few_are_left(store):
     for part in range(cleaning.SMALL_FRAGMENTS):
         store.append(TABLE, rows(0, start=100 * part, count=100), schema=SCHEMA)
@@ -183,6 +214,20 @@ def test_all_tables_are_cleaned_and_those_of_the_last_hour_stay(store):
     done = list(clean_up_all(store, keep_days=0, log=print))
 
     assert [(one.table, one.removed, one.kept) for one in done] == [("a", 0, 3), ("b", 0, 3)]
+
+
+def test_a_damaged_table_is_named_and_the_others_are_cleaned_up(store):
+    for name in ("a", "b", "c"):
+        store.append(name, rows(0), schema=SCHEMA)
+        store.delete(name, column="key", keys=[str(number) for number in range(ROWS // 4)])
+    for manifest in (store.root / "lance" / "b.lance" / "_versions").glob("*.manifest"):
+        manifest.write_bytes(manifest.read_bytes()[:40])
+    done = []
+
+    with pytest.raises(DamagedTablesError, match=r"cannot be read: b \(.*delete the folder"):
+        done.extend(clean_up_all(store, keep_days=0, log=print))
+
+    assert [(one.table, one.merged) for one in done] == [("a", 1), ("c", 1)]
 
 
 def test_a_table_that_is_not_there_is_named(store):

@@ -1,6 +1,7 @@
 """Pictures are stored once, and go only when nothing names them any more."""
 
 import hashlib
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import images, schemas
-from rag_assets.store import Store
+from rag_assets.store import DamagedTablesError, Store
 
 ELEMENTS = pa.schema([pa.field("document_id", pa.string()), pa.field("image", pa.string())])
 
@@ -62,6 +63,19 @@ def test_a_clean_up_keeps_what_any_version_of_any_table_names(store):
     assert images.picture(store, key(b"new")) == ("image/png", b"new")
     with pytest.raises(images.MissingImageError):
         images.picture(store, key(b"unnamed"))
+
+
+def test_a_table_that_cannot_be_read_may_name_any_picture(store):
+    images.keep(store, pictures(b"perhaps named"), log=print)
+    name = schemas.elements_table("parser")
+    rows = {"document_id": ["d"], "image": [key(b"perhaps named")]}
+    store.append(name, pa.table(rows, schema=ELEMENTS), schema=ELEMENTS)
+    shutil.rmtree(store.root / "lance" / f"{name}.lance" / "data")
+
+    with pytest.raises(DamagedTablesError, match=f"cannot be read: {name} "):
+        images.forget_unnamed(store, log=print)
+
+    assert images.picture(store, key(b"perhaps named")) == ("image/png", b"perhaps named")
 
 
 def test_a_clean_up_that_had_to_wait_knows_who_began_to_parse_meanwhile(store):

@@ -52,6 +52,26 @@ def test_an_interrupt_that_was_lost_on_its_way_still_ends_the_work():
         time.sleep(60)
 
 
+class Interrupted:
+    """Its destruction is."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(SECONDS)
+
+
+def destroy_and_go_on() -> None:
+    Interrupted()
+    time.sleep(10)
+
+
+def test_an_interrupt_that_came_while_an_object_was_destroyed_comes_again():
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), stoppable():
+        destroy_and_go_on()
+    assert time.monotonic() - started < 5
+
+
 def test_an_error_of_work_that_nobody_stopped_is_that_error():
     with pytest.raises(ConnectionError), stoppable():
         raise ConnectionError

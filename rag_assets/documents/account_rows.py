@@ -9,6 +9,7 @@ documents show.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -95,7 +96,8 @@ class Accounts:
 
     def drop(self, documents: Sequence[str]) -> None:
         """Drop the accounts of these documents."""
-        self._store.delete(self.table, column="document_id", keys=documents)
+        with self._writing():
+            self._store.delete(self.table, column="document_id", keys=documents)
 
     def forget(self, documents: pa.ChunkedArray) -> None:
         """Drop the accounts of all but these documents."""
@@ -129,11 +131,16 @@ class Accounts:
         return {row["document_id"]: row for row in rows.to_pylist()}
 
     def _put(self, rows: pa.Table) -> None:
-        if self._store.exists(self.table):
-            keys = rows["document_id"].to_pylist()
-            self._store.replace(self.table, rows, group="document_id", groups=keys)
-        else:
-            self._store.append(self.table, rows, schema=schemas.ACCOUNTS)
+        with self._writing():
+            if self._store.exists(self.table):
+                keys = rows["document_id"].to_pylist()
+                self._store.replace(self.table, rows, group="document_id", groups=keys)
+            else:
+                self._store.append(self.table, rows, schema=schemas.ACCOUNTS)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        """Whoever parses is the one writer already, but for a clean-up."""
+        return self._store.lock(self.table, log=lambda _: None)
 
 
 def _row(entry: Entry) -> dict:

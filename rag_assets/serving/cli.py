@@ -27,7 +27,7 @@ from rag_assets.serving import (
     ui,
 )
 from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError
-from rag_assets.store import MissingTableError
+from rag_assets.store import DamagedTablesError, MissingTableError
 
 COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, ui)
 
@@ -50,7 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             answer: Answer = options.run(options)
     except ConfigError as error:
         return _complain(error, code=USAGE)
-    except (CommandError, MissingTableError, UnreachableTablesError) as error:
+    except (
+        CommandError,
+        DamagedTablesError,
+        MissingTableError,
+        UnreachableTablesError,
+    ) as error:
         return _complain(error, code=FAILED)
     except KeyboardInterrupt:
         return _complain(

@@ -6,7 +6,7 @@ it does not take the URL, or where it fails on a table, SQLAlchemy reads the sam
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -60,15 +60,19 @@ class Stream:
 def _execute(cursor: "Cursor", query: str) -> None:
     """Run a query in a thread: in the main one ADBC takes an interrupt for its own.
 
-    It would cancel the query and say that it failed, so that a run could not be stopped.
+    It would cancel the query and say that it failed, so that a run could not be stopped. A driver
+    that cannot cancel, SQLite's, is waited for.
     """
+    import adbc_driver_manager
+
     with ThreadPoolExecutor(max_workers=1) as thread:
         working = thread.submit(cursor.execute, query)
         try:
             working.result()
         finally:
             if not working.done():
-                cursor.adbc_cancel()
+                with suppress(adbc_driver_manager.Error):  # or it would take the interrupt's place
+                    cursor.adbc_cancel()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Documents to elements: what is parsed, what is copied, what fails, and what that costs."""
 
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor, wait
 from io import BytesIO
 from urllib.parse import quote
 
@@ -593,6 +594,21 @@ def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, uri, f
 
 def accounts(project):
     return list(Accounts(project.store, parser="plain").rows())
+
+
+def test_accounts_wait_for_whoever_cleans_their_table_up(project):
+    project.write("a.md", "Words.")
+    project.list_files()
+    project.parse()
+    kept = Accounts(project.store, parser="plain")
+    with ThreadPoolExecutor(1) as parsing:
+        with project.store.lock(kept.table, log=print):
+            dropped = parsing.submit(kept.drop, [project.id_of("a.md")])
+            _, waiting = wait([dropped], timeout=1)
+            assert waiting
+            assert accounts(project)
+        dropped.result()
+    assert not accounts(project)
 
 
 @pytest.mark.parametrize(("uri", "form"), [("a.md", "![A crack]({})"), ("a.html", IMG)])

@@ -146,6 +146,21 @@ def test_clean_up_says_what_it_removed_and_left(home, capsys):
     assert "give 0 to 36500" in capsys.readouterr().err
 
 
+def test_clean_up_names_a_damaged_table_and_the_remedy(home, capsys):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+    rows = pa.table({"key": ["a"]})
+    Store(home / "state").append("words", rows, schema=rows.schema)
+    (manifest,) = (home / "state/lance/words.lance/_versions").glob("*.manifest")
+    manifest.write_bytes(b"damaged")
+
+    assert cli.main(["clean-up"]) == FAILED
+
+    said = capsys.readouterr().err
+    assert said.startswith("rag-assets: tables that cannot be read: words (")
+    assert "run `rag-assets refresh`" in said
+    assert "Traceback" not in said
+
+
 def test_init_writes_a_config_that_loads_and_points_at_the_sources(home, capsys, monkeypatch):
     url = "postgresql+psycopg://me:secret@host/db"
     assert cli.main(["init", "--documents", "reports", "--database", url, "--json"]) == OK

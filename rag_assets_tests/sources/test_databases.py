@@ -536,6 +536,17 @@ def test_a_run_can_be_stopped_while_the_database_computes(sandbox):
     assert not sleeping()
 
 
+@pytest.mark.usefixtures("stoppable_run")
+def test_a_run_can_be_stopped_while_sqlite_computes_which_cannot_cancel(tmp_path):
+    pytest.importorskip("adbc_driver_sqlite")
+    url = sa.make_url(f"sqlite:///{tmp_path / 'plant.sqlite'}")
+    sqlite3.connect(tmp_path / "plant.sqlite").close()
+    count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) "
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(Stopped), streaming(url, table="parts") as stream:
+        stream.first_row(f"{count} SELECT max(i) FROM n")
+
+
 def test_no_message_shows_a_password(store, sandbox, arrow):
     sandbox.execute(PARTS, TEN)
     said: list[str] = []
