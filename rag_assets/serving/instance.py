@@ -4,6 +4,7 @@ Runs of the command line and of the UI are recorded in the same place, so that e
 the other did. The instance lies below the state and is made when it is first needed.
 """
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ HOME_VARIABLE = "DAGSTER_HOME"
 ORIGIN = {"rag_assets/origin": "command_line"}
 """Tag of the runs that the command line executes in its own process."""
 POLL_SECONDS = 1.0
+SECONDS_TO_ANSWER = 10
 STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
 """Settings of a `dagster.yaml` that name another place for the records."""
 RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0"}
@@ -103,8 +105,47 @@ def close_dead_runs(instance: "dg.DagsterInstance") -> None:
     status = dg.DagsterRunStatus
     alive = [status.NOT_STARTED, status.STARTING, status.STARTED]
     for run in instance.get_runs(dg.RunsFilter(statuses=alive, tags=ORIGIN)):
-        instance.report_run_failed(run, "The process of this refresh was killed.")
-        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        _close(run, instance, reason="The process of this refresh was killed.")
+
+
+def close_lost_runs(instance: "dg.DagsterInstance") -> None:
+    """Record that runs of the UI have ended whose server is gone: it was killed with them.
+
+    Dagster itself waits for such a run for ever. As a crashed run it is tried again, once; should
+    its process live on, the locks of the tables keep the two apart.
+    """
+    import dagster as dg
+
+    if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
+        return  # its runs live elsewhere, and it looks after them
+    for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])):
+        if not _is_known_to_its_server(run):
+            _close(run, instance, reason="The server of this run was killed.")
+
+
+def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
+    """Whether the server that started `run` has it still; True for a run of no server."""
+    from dagster._core.errors import DagsterUserCodeUnreachableError
+    from dagster._core.storage.tags import GRPC_INFO_TAG
+    from dagster._grpc.client import DagsterGrpcClient
+    from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
+    from dagster._serdes import deserialize_value
+
+    if GRPC_INFO_TAG not in run.tags:
+        return True
+    server = DagsterGrpcClient(**json.loads(run.tags[GRPC_INFO_TAG]))
+    try:
+        answer = server.can_cancel_execution(
+            CanCancelExecutionRequest(run_id=run.run_id), timeout=SECONDS_TO_ANSWER
+        )
+    except DagsterUserCodeUnreachableError:
+        return False
+    return deserialize_value(answer, CanCancelExecutionResult).can_cancel
+
+
+def _close(run: "dg.DagsterRun", instance: "dg.DagsterInstance", *, reason: str) -> None:
+    instance.report_run_failed(run, reason)
+    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
 
 def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]) -> None:
@@ -120,9 +161,7 @@ def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]
         for slot in records.get_concurrency_info(key).claimed_slots
     }:
         for run in sorted(holders - told):
-            say(
-                f"run {run} of the Dagster UI is using the model: waiting for it to finish "
-                "(if it was killed, `rag-assets ui` frees its place)"
-            )
+            say(f"run {run} of the Dagster UI is using the model: waiting for it to finish")
         told |= holders
+        close_lost_runs(instance)
         time.sleep(POLL_SECONDS)

@@ -28,6 +28,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Serve until interrupted (Ctrl-C)."""
     config = configuration.load()
+    with instance.opened(config) as records:
+        instance.close_lost_runs(records)
     url = f"http://{options.host}:{options.port}"
     say(f"The Dagster UI opens at {url} in a few seconds; stop it with Ctrl-C.")
     environment = {

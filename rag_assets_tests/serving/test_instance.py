@@ -1,3 +1,4 @@
+import json
 import signal
 import subprocess
 import sys
@@ -6,6 +7,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.storage.tags import GRPC_INFO_TAG
+from dagster._grpc.client import DagsterGrpcClient
+from dagster._grpc.types import CanCancelExecutionResult
+from dagster._serdes import serialize_value
 
 from rag_assets.config import Config
 from rag_assets.serving import instance
@@ -69,6 +74,31 @@ def test_a_run_of_the_command_line_that_was_killed_is_closed_however_far_it_came
         instance.close_dead_runs(opened)
         assert opened.get_run_by_id(ours.run_id).status == dg.DagsterRunStatus.FAILURE
         assert opened.get_run_by_id(theirs.run_id).status == status
+
+
+@pytest.mark.parametrize(
+    ("has_it", "ends_as"), [(None, "FAILURE"), (False, "FAILURE"), (True, "STARTED")]
+)
+def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
+    tmp_path, monkeypatch, has_it, ends_as
+):
+    """None: nobody answers at the socket."""
+    if has_it is not None:
+        answer = serialize_value(CanCancelExecutionResult(can_cancel=has_it))
+        monkeypatch.setattr(DagsterGrpcClient, "can_cancel_execution", lambda *_, **__: answer)
+    server = json.dumps({"host": "localhost", "socket": str(tmp_path / "socket")})
+    with instance.opened(Config(state_dir=tmp_path)) as opened:
+        job = dg.define_asset_job("j", selection=[seen])
+        made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
+        started = dg.DagsterRunStatus.STARTED
+        run = opened.create_run_for_job(made, status=started, tags={GRPC_INFO_TAG: server})
+        storage = opened.event_log_storage
+        storage.set_concurrency_slots("gpu", 1)
+        storage.claim_concurrency_slot("gpu", run.run_id, "step")
+        instance.close_lost_runs(opened)
+        assert opened.get_run_by_id(run.run_id).status.name == ends_as
+        claimed = storage.get_concurrency_info("gpu").claimed_slots
+        assert bool(claimed) == (ends_as == "STARTED")
 
 
 def test_nothing_calls_home_and_crashed_runs_free_the_gpu(tmp_path):
