@@ -35,8 +35,9 @@ def scan(store: Store) -> None:
 
 
 def test_a_query_that_is_interrupted_is_no_failure():
+    """DuckDB looks for interrupts now and then only: some wait for the query's end."""
     with pytest.raises(KeyboardInterrupt), stoppable(), stopped_soon():
-        duckdb.sql("SELECT count(*) FROM range(1_000_000_000_000)").fetchall()
+        duckdb.sql("SELECT count(*) FROM range(30_000_000_000)").fetchall()
 
 
 def test_a_scan_that_is_interrupted_is_no_failure(tmp_path):
