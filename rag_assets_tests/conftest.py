@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import signal
 import subprocess
 import sys
 
@@ -10,6 +11,9 @@ from rag_assets.workers import Task
 
 settings.register_profile("project", deadline=None)  # a busy machine is not a failure
 settings.load_profile("project")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A shell starts what runs in the background with interrupts ignored."""
 
 
 @pytest.fixture(scope="session")
