@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:
@@ -22,21 +21,6 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
         while (item := following.result()) is not None:
             following = worker.submit(take)
             yield item
-
-
-def beside(items: Iterable[Item], work: Callable[[Item], Result]) -> Iterator[tuple[Item, Result]]:
-    """Each of `items` with what `work` in another thread makes of it.
-
-    That of the next one is made while this one is used, and while the one after it comes.
-    """
-    started: tuple[Item, Future[Result]] | None = None
-    with ThreadPoolExecutor(max_workers=1) as worker:
-        for item in items:
-            before, started = started, (item, worker.submit(work, item))
-            if before:
-                yield before[0], before[1].result()
-        if started:
-            yield started[0], started[1].result()
 
 
 def behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[Item]:

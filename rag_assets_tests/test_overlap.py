@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rag_assets.overlap import ahead, behind, beside
+from rag_assets.overlap import ahead, behind
 
 
 def test_the_next_item_is_made_while_this_one_is_used():
@@ -28,32 +28,6 @@ def test_an_error_while_preparing_reaches_the_caller():
     assert next(iterator) == 1
     with pytest.raises(ValueError, match="unreadable"):
         next(iterator)
-
-
-def test_the_next_item_is_worked_on_while_this_one_is_used():
-    worked_on = [threading.Event() for _ in range(3)]
-
-    def work(item: int) -> str:
-        worked_on[item].set()
-        return str(item)
-
-    for item, result in beside(iter(range(3)), work):
-        assert result == str(item)
-        assert worked_on[min(item + 1, 2)].wait(5)
-
-
-def test_work_that_fails_reaches_who_uses_its_item():
-    def work(item: int) -> float:
-        return 1 / item
-
-    iterator = beside(iter([1, 0]), work)
-    assert next(iterator) == (1, 1.0)
-    with pytest.raises(ZeroDivisionError):
-        next(iterator)
-
-
-def test_nothing_comes_of_nothing():
-    assert list(beside(iter([]), str)) == []
 
 
 def test_an_item_is_worked_on_while_the_next_is_made():

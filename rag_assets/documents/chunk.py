@@ -27,7 +27,7 @@ from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.identity import fingerprint, occurrences, text_hash
 from rag_assets.keys import ABSENT, KeyIndex, begins_run
-from rag_assets.overlap import beside
+from rag_assets.overlap import ahead
 from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
 
 REVISION = 8
@@ -36,8 +36,8 @@ REVISION = 8
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_A_BATCH = 65_536
 BYTES_A_BATCH = 128 * 2**20
-"""Of files, about what their texts take. Up to four batches are in memory, of which one is read,
-one counted, one cut and one committed. A column of Arrow holds 2 GiB."""
+"""Of files, about what their texts take. Three batches are in memory, of which one is read, one cut
+and one committed; a run that is stopped waits for the first. A column of Arrow holds 2 GiB."""
 ELEMENTS_AT_ONCE = 65_536
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
@@ -152,11 +152,12 @@ class _Place:
 
 
 class _Documents(NamedTuple):
-    """Some documents, ready to be counted and cut."""
+    """Some documents, ready to be cut."""
 
     ids: Sequence[str]
     places: Mapping[str, _Place]
     blocks: Sequence[Sequence[Block]]
+    texts: Sequence[CountedText]
 
 
 class _Pass:
@@ -216,12 +217,13 @@ class _Pass:
                 documents[part].to_pylist(),
                 self._places(wanted[part]),
                 np.concatenate(spans[part]),
+                counter,
             )
             for part in _batches(ends - firsts, self._files["size"].to_numpy()[wanted])
         )
         has_chunks = self._store.count(self._target) > 0
-        for part, texts in beside(parts, lambda part: counted(part.blocks, counter)):
-            batch = self._cut(part, texts, counter)
+        for part in ahead(parts):
+            batch = self._cut(part, counter)
             if has_chunks:
                 self._count(batch.rows, documents=batch.done)
             yield batch
@@ -231,21 +233,20 @@ class _Pass:
         documents: Sequence[str],
         places: Mapping[str, _Place],
         row_ids: np.ndarray,
+        counter: TokenCounter,
     ) -> _Documents:
         """Documents whose elements have these row ids."""
         by_document = self._blocks(row_ids)
         blocks = [by_document.get(document, []) for document in documents]
-        return _Documents(documents, places, blocks)
+        return _Documents(documents, places, blocks, counted(blocks, counter))
 
-    def _cut(
-        self, part: _Documents, texts: Sequence[CountedText], counter: TokenCounter
-    ) -> sync.Batch:
+    def _cut(self, part: _Documents, counter: TokenCounter) -> sync.Batch:
         """The chunks of some documents."""
         of_fields = [
             fields_of(held, self._rules, elements=self._elements_looked_at) for held in part.blocks
         ]
         cut = chunks_of(
-            texts,
+            part.texts,
             strategy=self._settings.strategy,
             size=self._settings.size,
             overlap=self._settings.overlap,
