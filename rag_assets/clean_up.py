@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from rag_assets.interrupts import stoppable
 from rag_assets.places import UnreachableTablesError
 from rag_assets.store import DAMAGE, DamagedTablesError, MissingTableError, Store
 
@@ -68,7 +69,8 @@ def clean_up_all(
     damaged: dict[str, Exception] = {}
     for table in store.names():
         try:
-            done = clean_up(store, table, older_than=older_than, log=log)
+            with stoppable():  # or Lance's name for an interrupt would be taken for damage
+                done = clean_up(store, table, older_than=older_than, log=log)
         except MissingTableError:  # a refresh is building it again
             continue
         except UnreachableTablesError:

@@ -72,7 +72,8 @@ class DamagedTablesError(Exception):
 
     def __init__(self, errors: Mapping[str, Exception]) -> None:
         """Name the tables and the error of each."""
-        told = "; ".join(f"{name} ({str(error).splitlines()[0]})" for name, error in errors.items())
+        reasons = {name: str(error) or type(error).__name__ for name, error in errors.items()}
+        told = "; ".join(f"{name} ({said.splitlines()[0]})" for name, said in reasons.items())
         super().__init__(
             f"tables that cannot be read: {told}. If their files are damaged, delete the folder "
             "of each below lance/ and its record in completed/, and run `rag-assets refresh`"

@@ -230,6 +230,28 @@ def test_a_damaged_table_is_named_and_the_others_are_cleaned_up(store):
     assert [(one.table, one.merged) for one in done] == [("a", 1), ("c", 1)]
 
 
+def test_a_clean_up_that_is_stopped_ends_with_the_table_that_it_was_at(store, monkeypatch):
+    for name in ("a", "b"):
+        store.append(name, rows(0), schema=SCHEMA)
+    begun = []
+
+    def interrupted(store, table, **options):
+        begun.append(table)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise OSError("Interrupted") from None  # as Lance calls it
+
+    monkeypatch.setattr(cleaning, "clean_up", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(clean_up_all(store, keep_days=0, log=print))
+    assert begun == ["a"]
+
+
+def test_an_error_without_words_is_named_by_its_kind():
+    assert "t (OSError)" in str(DamagedTablesError({"t": OSError()}))
+
+
 def test_a_table_that_is_not_there_is_named(store):
     with pytest.raises(MissingTableError, match="no table t"):
         cleaned(store)
