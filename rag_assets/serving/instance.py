@@ -124,7 +124,8 @@ def close_lost_runs(instance: "dg.DagsterInstance") -> None:
 
 
 def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
-    """Whether the server that started `run` has it still; True for a run of no server."""
+    """Whether the server that started `run` has it; True if none did, or if it is only slow."""
+    import grpc
     from dagster._core.errors import DagsterUserCodeUnreachableError
     from dagster._core.storage.tags import GRPC_INFO_TAG
     from dagster._grpc.client import DagsterGrpcClient
@@ -138,8 +139,9 @@ def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
         answer = server.can_cancel_execution(
             CanCancelExecutionRequest(run_id=run.run_id), timeout=SECONDS_TO_ANSWER
         )
-    except DagsterUserCodeUnreachableError:
-        return False
+    except DagsterUserCodeUnreachableError as error:
+        cause = error.__cause__
+        return not (isinstance(cause, grpc.Call) and cause.code() == grpc.StatusCode.UNAVAILABLE)
     return deserialize_value(answer, CanCancelExecutionResult).can_cancel
 
 

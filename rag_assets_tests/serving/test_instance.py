@@ -1,5 +1,6 @@
 import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +100,21 @@ def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
         assert opened.get_run_by_id(run.run_id).status.name == ends_as
         claimed = storage.get_concurrency_info("gpu").claimed_slots
         assert bool(claimed) == (ends_as == "STARTED")
+
+
+def test_a_run_of_a_server_that_is_only_slow_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(instance, "SECONDS_TO_ANSWER", 0.5)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as deaf,
+        instance.opened(Config(state_dir=tmp_path)) as opened,
+    ):
+        server = json.dumps({"host": "127.0.0.1", "port": deaf.getsockname()[1]})
+        job = dg.define_asset_job("j", selection=[seen])
+        made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
+        started = dg.DagsterRunStatus.STARTED
+        run = opened.create_run_for_job(made, status=started, tags={GRPC_INFO_TAG: server})
+        instance.close_lost_runs(opened)
+        assert opened.get_run_by_id(run.run_id).status == started
 
 
 def test_nothing_calls_home_and_crashed_runs_free_the_gpu(tmp_path):
