@@ -1,7 +1,9 @@
 """UTF-16, told by the first bytes of a file: documents and tables are decoded by the same rule."""
 
 import codecs
+import re
 
+BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 HEAD = 8_192
 """Bytes from the beginning of a file that tell."""
 FEWEST_ZEROS = 0.1

@@ -43,9 +43,9 @@ def behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[It
                 if started:
                     yield done(started)
                 started = item, worker.submit(work, item)
-        except Exception:
+        except Exception:  # whatever making an item raises: it waits for the work before it
             if started:
-                done(started)  # what it fails with came first
+                done(started)  # if that fails too, its error came first: the other is its context
             raise
         finally:
             if isinstance(items, Generator):

@@ -390,8 +390,8 @@ def _commit(
 def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) -> pa.Table:
     content = [name for name in target.schema.names if name not in schemas.SYSTEM_COLUMNS]
     rows = rows.select(content)
-    others = {"vector", "text"} if "text_hash" in content else {"vector"}
-    hashed = [name for name in content if name not in others]
+    left_out = {"vector", "text"} if "text_hash" in content else {"vector"}  # its hash tells a text
+    hashed = [name for name in content if name not in left_out]
     members = ", ".join(f"'{name}': \"{name}\"" for name in hashed)
     hashes = query(
         f"SELECT sha256(to_json({{{members}}})::VARCHAR) AS row_fingerprint FROM content",

@@ -27,6 +27,20 @@ def cut(monkeypatch):
     return seen
 
 
+@pytest.fixture
+def together(monkeypatch):
+    """Documents that were cut together, by the first letter of their texts."""
+    found = []
+    chunks_of = chunk.chunks_of
+
+    def spy(texts, **options):
+        found.append(sorted(text.document.text[0] for text in texts))
+        return chunks_of(texts, **options)
+
+    monkeypatch.setattr(chunk, "chunks_of", spy)
+    return found
+
+
 def refresh(project, **options):
     project.list_files()
     project.parse()
@@ -92,42 +106,28 @@ def test_only_documents_that_say_something_new_are_cut_again(project, cut):
     assert [row["text"] for row in project.chunks("a.md")] == ["New.\n\nText."]
 
 
-def test_documents_are_cut_together_up_to_so_many_elements(project, monkeypatch):
+def test_documents_are_cut_together_up_to_so_many_elements(project, together, monkeypatch):
     for name, elements in {"a": 2, "b": 2, "c": 5, "d": 1, "e": 1, "f": 1, "g": 1}.items():
         project.write(f"{name}.md", "\n\n".join(f"{name} {number}." for number in range(elements)))
-    held = []
-    chunks_of = chunk.chunks_of
-
-    def spy(texts, **options):
-        held.append(sorted(text.document.text[0] for text in texts))
-        return chunks_of(texts, **options)
-
-    monkeypatch.setattr(chunk, "chunks_of", spy)
     monkeypatch.setattr(chunk, "ELEMENTS_A_BATCH", 4)
     monkeypatch.setattr(chunk, "DOCUMENTS_A_BATCH", 3)
     assert refresh(project).added == 7
-    assert sorted(name for names in held for name in names) == list("abcdefg")
-    assert max(map(len, held)) <= 3
+    assert sorted(name for names in together for name in names) == list("abcdefg")
+    assert max(map(len, together)) <= 3
     sizes = {"a": 2, "b": 2, "c": 5}
-    assert all(names == ["c"] or sum(sizes.get(n, 1) for n in names) <= 4 for names in held)
+    assert all(names == ["c"] or sum(sizes.get(n, 1) for n in names) <= 4 for names in together)
 
 
-def test_documents_are_cut_together_up_to_so_many_bytes_of_their_files(project, monkeypatch):
+def test_documents_are_cut_together_up_to_so_many_bytes_of_their_files(
+    project, together, monkeypatch
+):
     sizes = {"a": 60, "b": 50, "c": 200, "d": 10, "e": 10, "f": 90}
     for name, size in sizes.items():
         project.write(f"{name}.md", name * size)
-    held = []
-    chunks_of = chunk.chunks_of
-
-    def spy(texts, **options):
-        held.append(sorted(text.document.text[0] for text in texts))
-        return chunks_of(texts, **options)
-
-    monkeypatch.setattr(chunk, "chunks_of", spy)
     monkeypatch.setattr(chunk, "BYTES_A_BATCH", 100)
     assert refresh(project).added == 6
-    assert sorted(name for names in held for name in names) == list("abcdef")
-    assert all(names == ["c"] or sum(map(sizes.get, names)) <= 100 for names in held)
+    assert sorted(name for names in together for name in names) == list("abcdef")
+    assert all(names == ["c"] or sum(map(sizes.get, names)) <= 100 for names in together)
 
 
 def test_another_size_or_tokenizer_cuts_again(project, cut, tmp_path):

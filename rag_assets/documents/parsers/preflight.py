@@ -4,7 +4,6 @@ Of a PDF it tells how many letters the text layer of each page has, which is wha
 against, and which pages have none but show something: those go through text recognition.
 """
 
-import re
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from rag_assets.documents.parsers import archives
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.media_types import PDF, PPTX
+from rag_assets.encodings import BEYOND_ASCII
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ PICTURE = 0.3
 STROKES = 60
 """Drawn shapes from which they may be letters turned into outlines."""
 
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _IS_ASCII_LETTER = bytes(code < 0x80 and chr(code).isalnum() for code in range(0x100))
 _IMAGE, _PATH = 3, 2
 """PDFium's numbers of these objects of a page."""
@@ -73,7 +72,7 @@ def letters_of(text: str) -> int:
     is_letter = text.encode("utf-8", "surrogatepass").translate(_IS_ASCII_LETTER)
     letters = int.from_bytes(is_letter, "little").bit_count()  # faster than to count bytes
     if not text.isascii():
-        letters += sum(map(str.isalnum, _BEYOND_ASCII.findall(text)))
+        letters += sum(map(str.isalnum, BEYOND_ASCII.findall(text)))
     return letters
 
 

@@ -19,7 +19,7 @@ from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
-from rag_assets.encodings import HEAD, utf16_of
+from rag_assets.encodings import BEYOND_ASCII, HEAD, utf16_of
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ _FRONT_MATTER = re.compile(
 )
 """What follows a blank line is no front matter: the first line is a rule then."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 REPLACED = "\ufffd"
 """What stands for a byte that is not of the encoding."""
 _PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
@@ -92,7 +91,7 @@ def _decoded_leniently(content: bytes) -> str:
     """UTF-8 in which fewer bytes are broken than letters are sound; else a Western encoding."""
     text = content.decode("utf-8-sig", "replace")
     broken = text.count(REPLACED)
-    if broken < len(_BEYOND_ASCII.findall(text)) - broken:
+    if broken < len(BEYOND_ASCII.findall(text)) - broken:
         return text
     try:
         return content.decode("cp1252")
