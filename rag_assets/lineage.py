@@ -22,8 +22,10 @@ from rag_assets.sync import Report
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 PREVIEW_ROWS = 8
 FAILURES_SHOWN = 50
-
 SECONDS_TO_RECOVER = 2
+
+GPU_POOL = "gpu"
+"""What holds a model in memory takes turns: the instance gives this pool one slot."""
 
 Metadata: TypeAlias = Mapping[str, dg.MetadataValue]
 

@@ -29,11 +29,11 @@ from rag_assets.documents.languages import language_of_documents, with_languages
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.media_types import HTML, MARKDOWN, PDF
 from rag_assets.documents.parsing import Content, Parsed, Parsing
 from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.keys import KeyIndex
+from rag_assets.media_types import HTML, MARKDOWN, PDF
 from rag_assets.places import remove_folder
 from rag_assets.store import Store, is_one_of, parts_of
 

@@ -18,12 +18,12 @@ from rag_assets.documents.linked_pictures import data_of, linked_picture
 from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.media_types import PDF, PPTX, SUFFIXES
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
 from rag_assets.documents.problems import Problem, given_up, joined, problem_of
 from rag_assets.documents.sections import with_sections
 from rag_assets.executors import Executor
+from rag_assets.media_types import PDF, PPTX, SUFFIXES
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
 
 MOST_FAILURES = 3

@@ -17,8 +17,6 @@ from rag_assets.store import Store
 from rag_assets.sync import Report
 
 GROUP = "evaluation"
-POOL = "gpu"
-"""Queries are embedded: one model at a time, as where the index is built."""
 WORST_SHOWN = 10
 MISSING_SHOWN = 20
 FOUND_SHOWN = 3
@@ -62,7 +60,7 @@ def _question_sets(settings: Config) -> dg.AssetsDefinition:
 def _retrieval_evaluation(settings: Config) -> dg.AssetsDefinition:
     @dg.asset(
         group_name=GROUP,
-        pool=POOL,
+        pool=lineage.GPU_POOL,
         kinds={"parquet", "html"},
         owners=[settings.owner],
         code_version=str(evaluate.REVISION),

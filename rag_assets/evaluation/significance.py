@@ -17,12 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_assets.evaluation.intervals import Clusters, standard_errors
+from rag_assets.evaluation.intervals import DRAWN_AT_ONCE, Clusters, standard_errors
 
 ALPHA = 0.05
 POWER = 0.8
-DRAWN_AT_ONCE = 4_000_000
-"""Signs held in memory at a time."""
 ROUNDING = 1e-9
 """Statistics that differ by less, relative to their size, are equal."""
 

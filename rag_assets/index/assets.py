@@ -15,8 +15,6 @@ from rag_assets.store import Store
 from rag_assets.sync import Report
 
 GROUP = "index"
-POOL = "gpu"
-"""One model at a time: the instance gives this pool one slot."""
 CODE_VERSION = "1"
 
 
@@ -56,7 +54,7 @@ def _vectors_asset(
         deps=[dg.AssetKey([texts])],
         partitions_def=lineage.variants(project),
         group_name=GROUP,
-        pool=POOL,
+        pool=lineage.GPU_POOL,
         kinds={"lancedb", "pytorch"},
         owners=[project.owner],
         description=description,

@@ -12,7 +12,7 @@ from rag_assets import config as configuration
 from rag_assets import schemas, sync
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
-from rag_assets.serving import disk, runs
+from rag_assets.serving import disk, refresh, runs
 from rag_assets.serving.command import Answer, CommandError, Json, say, searching, table
 from rag_assets.store import Store
 
@@ -27,7 +27,6 @@ EXAMPLES = """\
   rag-assets experiment --all --json
   rag-assets experiment serializers --replay 3f2a9c41d07e"""
 
-LOCK = "index"
 BUILT = "built.json"
 """What each variant was last built from for an experiment, in the folder of experiments."""
 
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
     started = time.monotonic()
-    with disk.writing(config.state_dir), store.lock(LOCK, log=say):
+    with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
         build(store, config, names)
         found, errors = _materialized(store, config, names)
     paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
@@ -94,7 +93,6 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
     """
     from rag_assets.evaluation.experiments.assets import BUILD_JOB
     from rag_assets.evaluation.experiments.designs import buildable
-    from rag_assets.serving.refresh import NIGHTLY_JOB, refresh
 
     wanted = dict.fromkeys(one for name in names for one in buildable(config, name))
     for place, variant in enumerate(wanted):
@@ -104,12 +102,12 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
             schemas.TABLE_ROWS_TABLE
         )
         say(f"building variant {variant} ({place + 1} of {len(wanted)})")
-        outcome = refresh(
+        outcome = refresh.refresh(
             config,
             variant=variant,
             allow_shrink=False,
             retry_failed=False,
-            job_name=NIGHTLY_JOB if never_read else BUILD_JOB,
+            job_name=refresh.NIGHTLY_JOB if never_read else BUILD_JOB,
         )
         if outcome.errors:
             step, reason = next(iter(outcome.errors.items()))

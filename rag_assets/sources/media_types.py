@@ -14,18 +14,10 @@ from pathlib import PurePosixPath
 from typing import BinaryIO
 
 from rag_assets.encodings import HEAD, utf16_of
+from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, SUFFIXES, XLSX
 
-PDF = "application/pdf"
-DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-HTML = "text/html"
-MARKDOWN = "text/markdown"
-PLAIN = "text/plain"
 OLE = "application/x-ole-storage"
 ZIP = "application/zip"
-
-SUPPORTED = frozenset({PDF, DOCX, PPTX, XLSX, HTML, MARKDOWN, PLAIN})
 
 BLOCK = 1 << 20
 PDF_HEADER_WITHIN = 1_024
@@ -162,10 +154,10 @@ def _judged(file: BinaryIO, *, name: str, media_type: str) -> Finding:
     claim = _CLAIMS.get(_extension(name))
     what = described(media_type)
     if claim is not None and claim != media_type:
-        remedy = "rename it" if media_type in SUPPORTED else "replace it by what it should be"
+        remedy = "rename it" if media_type in SUFFIXES else "replace it by what it should be"
         reason = f"{name} is named as {described(claim)} but is {what}: {remedy}"
         return Finding(media_type, "mislabelled", reason)
-    if media_type not in SUPPORTED:
+    if media_type not in SUFFIXES:
         return Finding(media_type, "unsupported", f"{name} is {what}: {_remedy(media_type)}")
     if media_type in (MARKDOWN, PLAIN) and _is_blank(file):
         return Finding(media_type, "empty", f"{name} holds only blanks: restore it or delete it")

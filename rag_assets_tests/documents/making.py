@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.config import Config, Parser
-from rag_assets.documents.parsers.media_types import SUFFIXES
 from rag_assets.identity import document_id, fingerprint
+from rag_assets.media_types import SUFFIXES
 from rag_assets.store import Store
 
 SENTENCE = (

@@ -12,8 +12,8 @@ import pytest
 from rag_assets import config
 from rag_assets.documents.elements import from_json
 from rag_assets.documents.parsers import chain, ocr, preflight, tesseract
-from rag_assets.documents.parsers.media_types import PDF
 from rag_assets.documents.parsers.preflight import Inspection
+from rag_assets.media_types import PDF
 from rag_assets_tests.documents.making import SENTENCE, pdf
 
 ENGLISH = (

@@ -24,11 +24,11 @@ from rag_assets.documents.parsers import (
 )
 from rag_assets.documents.parsers import pymupdf as pymupdf_parser
 from rag_assets.documents.parsers.description import ParseError, Parser, ParserUnavailableError
-from rag_assets.documents.parsers.media_types import DOCX, MARKDOWN, PDF, PLAIN
 from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.parsers.tables import Word
 from rag_assets.documents.sections import with_sections
+from rag_assets.media_types import DOCX, MARKDOWN, PDF, PLAIN
 from rag_assets.workers.pool import _environment
 from rag_assets_tests.documents import making
 from rag_assets_tests.documents.making import SENTENCE, pdf, scan, without_pages

@@ -30,7 +30,7 @@ from rag_assets.documents.parsers import (
     text,
 )
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
-from rag_assets.documents.parsers.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
+from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 
 if TYPE_CHECKING:
     from rag_assets import config

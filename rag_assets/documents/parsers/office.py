@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import EXPONENT, Box, Element, Image, clean, to_json
 from rag_assets.documents.parsers.description import ParseError, Parser
-from rag_assets.documents.parsers.media_types import DOCX, SUFFIXES
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
+from rag_assets.media_types import DOCX, SUFFIXES
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:

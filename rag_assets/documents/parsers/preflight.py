@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from rag_assets.documents.parsers import archives
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.media_types import PDF, PPTX
 from rag_assets.encodings import BEYOND_ASCII
+from rag_assets.media_types import PDF, PPTX
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from rag_assets.documents.elements import Element, clean, to_json
 from rag_assets.documents.parsers import markdown_html
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsers.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
 from rag_assets.encodings import BEYOND_ASCII, HEAD, utf16_of
+from rag_assets.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from rag_assets.evaluation.experiments.run import REVISION, run_experiment
 from rag_assets.interrupts import stoppable
 
 GROUP = "experiments"
-POOL = "gpu"
 QUESTIONS = dg.AssetKey("question_sets")
 JOB = "experiments"
 BUILD_JOB = "build_variant"
@@ -53,7 +52,7 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(name),
         group_name=GROUP,
-        pool=POOL,
+        pool=lineage.GPU_POOL,
         kinds={"parquet", "html"},
         owners=[config.owner],
         code_version=str(REVISION),

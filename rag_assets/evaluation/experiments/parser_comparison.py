@@ -24,7 +24,6 @@ from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, Sou
 from rag_assets.documents.outlines import Entry
 from rag_assets.documents.parse import MEMORY_A_WORKER
 from rag_assets.documents.parsers import pdf_parser, unavailable
-from rag_assets.documents.parsers.media_types import PDF
 from rag_assets.evaluation.experiments.design import (
     ALL_FIVE,
     HIT_AND_MRR,
@@ -48,6 +47,7 @@ from rag_assets.evaluation.parsing_quality import (
     page_score,
 )
 from rag_assets.evaluation.questions import Question
+from rag_assets.media_types import PDF
 from rag_assets.retrieval.filters import Filters
 from rag_assets.store import Store, is_one_of
 from rag_assets.workers import Done, Pool, Task

@@ -1,4 +1,4 @@
-"""Media types that can be parsed."""
+"""Media types that can be parsed, whoever asks: sources tell them, parsers take them."""
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
