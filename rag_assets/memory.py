@@ -8,10 +8,17 @@ import pyarrow as pa
 
 ARENA_MAX = -8
 """`M_ARENA_MAX` of glibc's `mallopt`."""
+MANY_ROWS = 100_000
 
 
-def let_go() -> None:
-    """Give back what is no longer used: a run goes through many tables, one by one."""
+def let_go(*, rows: int) -> None:
+    """Give back what `rows` took and is no longer used, where they are many.
+
+    A run goes through many tables, one by one. What a few rows took is soon used again: to give
+    that back and have it cleared once more takes a fifteenth of a first build of 2,000 documents.
+    """
+    if rows < MANY_ROWS:
+        return
     for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
         pool.release_unused()
 

@@ -175,7 +175,7 @@ def refresh(
         request = _Request(store, target, made_from, inputs, transform, log, retry, settle)
         with _few_collections():
             report = _pass(request, finished, asked=asked, started=started)
-        let_go()
+        let_go(rows=report.rows)
         return report
 
 
@@ -229,7 +229,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     pending = Pending(changed)
     batches = request.transform(changed) if len(pending) else ()
     del changed  # keys and fingerprints as text are now the transform's alone, to hold or to drop
-    let_go()
+    let_go(rows=count)
 
     added = 0
     redone: set[str] = set()

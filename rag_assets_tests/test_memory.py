@@ -3,7 +3,10 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
+
+from rag_assets.memory import MANY_ROWS, let_go
 
 ARENAS_OF_MANY_THREADS = """
 import ctypes, os, sys, threading
@@ -41,3 +44,19 @@ def arenas_of_many_threads(how: str) -> int:
 def test_threads_share_as_many_arenas_as_there_are_cores():
     assert arenas_of_many_threads("shared") <= (os.cpu_count() or 1)
     assert arenas_of_many_threads("not shared") > (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize(("rows", "is_given_back"), [(MANY_ROWS, True), (MANY_ROWS - 1, False)])
+def test_what_many_rows_took_is_given_back(
+    rows: int, is_given_back: bool, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+
+    class Pool:
+        def release_unused(self) -> None:
+            asked.append("release")
+
+    for name in ("default_memory_pool", "system_memory_pool"):
+        monkeypatch.setattr(pa, name, Pool)
+    let_go(rows=rows)
+    assert bool(asked) == is_given_back

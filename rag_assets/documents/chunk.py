@@ -41,7 +41,8 @@ and one committed; a run that is stopped waits for the first. A column of Arrow 
 ELEMENTS_AT_ONCE = 65_536
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
-_BLOCK_COLUMNS = ["index", "type", "text", "page", "language", "image"]
+_BLOCK_COLUMNS = ["index", "type", "text", "page", "section_path", "language", "image"]
+"""The first fields of `Block`, in their order."""
 _FILE_COLUMNS = ["document_id", "source", "uri", "size"]
 
 
@@ -323,22 +324,28 @@ class _Pass:
         table = self._store.take(
             self.elements,
             row_ids,
-            columns=["document_id", "section_path", *_BLOCK_COLUMNS],
+            columns=["document_id", *_BLOCK_COLUMNS],
             version=self._version,
         )
-        blocks: dict[str, list[Block]] = {}
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
-        owners = ordered["document_id"].to_pylist()
-        columns = [ordered[name].to_pylist() for name in _BLOCK_COLUMNS]
-        paths = _tuples(ordered["section_path"])
-        rows = zip(owners, paths, *columns, strict=True)
-        for document, path, index, type_, text, page, language, image in rows:
-            described = self._descriptions.get(image)
-            if not text and described and type_ == "figure":
-                text, described = described, None
-            block = Block(index, type_, text, page, path, language, image, described)
-            blocks.setdefault(document, []).append(block)
-        return blocks
+        columns = (
+            _tuples(ordered[name]) if name == "section_path" else ordered[name].to_pylist()
+            for name in _BLOCK_COLUMNS
+        )
+        blocks = list(map(Block, *columns))
+        if self._descriptions:
+            blocks = list(map(self._described_block, blocks))
+        starts = np.flatnonzero(begins_run(ordered["document_id"]))
+        owners = ordered["document_id"].take(pa.array(starts)).to_pylist()
+        spans = pairwise([*starts.tolist(), len(blocks)])
+        return {owner: blocks[first:end] for owner, (first, end) in zip(owners, spans, strict=True)}
+
+    def _described_block(self, block: Block) -> Block:
+        """With what is said of its picture: the text of a figure that has no words of its own."""
+        described = self._descriptions.get(block.image or "")
+        if described and block.type == "figure" and not block.text:
+            return block._replace(text=described)
+        return block._replace(description=described)
 
     def _places(self, positions: np.ndarray) -> dict[str, _Place]:
         """Where the documents at these positions of the manifest come from."""

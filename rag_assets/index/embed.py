@@ -198,7 +198,7 @@ class _Pass:
                 yield self._copied(part, table=table, version=version)
             plan = plan.filter(pa.array(~is_held))
         if plan.num_rows:
-            let_go()
+            let_go(rows=plan.num_rows)
             yield from self._computed(plan)
 
     def report(self, report: Report) -> EmbeddingReport:
