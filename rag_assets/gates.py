@@ -68,6 +68,7 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
             result = outcomes_of(
                 subject,
                 store=store,
+                log=context.log.info,
                 partition=context.partition_key if variants else None,
                 accept_drift=context.op_execution_context.op_config["accept_drift"],
             )

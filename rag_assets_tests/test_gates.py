@@ -70,12 +70,12 @@ def test_a_failed_error_blocks_downstream_and_a_warning_only_shows(
 def test_what_is_kept_of_a_table_that_no_variant_uses_any_more_goes(config, table):
     store, subject = lineage.store_of(config), subject_of(table)
     for variant in ("default", "abandoned"):
-        quality.outcomes_of(subject, store=store, partition=variant)
+        quality.outcomes_of(subject, store=store, log=print, partition=variant)
     elsewhere = replace(subject, asset="vectors")
-    quality.outcomes_of(elsewhere, store=store, partition="abandoned")
+    quality.outcomes_of(elsewhere, store=store, log=print, partition="abandoned")
     page = quality.page_file(store)
     assert "chunks: chunks__abandoned" in page.read_text("utf-8")
-    quality.outcomes_of(subject, store=store, partition="other")
+    quality.outcomes_of(subject, store=store, log=print, partition="other")
 
     run(config, subject)
 

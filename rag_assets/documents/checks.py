@@ -124,9 +124,8 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> Measur
         tally.count("unknown_types", is_unknown, shown=batch.select(["element_id", "type"]))
         held.update(pc.unique(batch["document_id"]).to_pylist())
     files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
+    _put_lost(tally, store, name, held=held, wanted=files)
     failures = [item for item in sync.quarantined(store, name) if item.key in files]
-    lost = files - held - {failure.key for failure in failures}
-    tally.put("lost_documents", len(lost), examples=_named(store, lost))
     tally.put(
         "failed_share",
         len(failures) / len(files) if files else 0.0,
@@ -155,10 +154,16 @@ def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Me
         )
         tally.count("inverted_spans", is_inverted, shown=batch.select(["uri", "index", *spans]))
         held.update(pc.unique(batch["document_id"]).to_pylist())
-    failed = {failure.key for failure in sync.quarantined(store, name)}
-    lost = _documents(store, elements) - held - failed
-    tally.put("lost_documents", len(lost), examples=_named(store, lost))
+    _put_lost(tally, store, name, held=held, wanted=_documents(store, elements))
     return tally.measures(profiler.profile())
+
+
+def _put_lost(tally: Tally, store: Store, name: str, *, held: set[str], wanted: set[str]) -> None:
+    """Count the inputs of a table that it holds nothing of, and no reason why."""
+    known = held | {failure.key for failure in sync.quarantined(store, name)}
+    inputs = quality.inputs_of(store, name, wanted=lambda: len(wanted | known))
+    lost = max(inputs - len(known), 0)
+    tally.put("lost_documents", lost, examples=_named(store, wanted - known) if lost else ())
 
 
 def _documents(store: Store, name: str, *, where: str | None = None) -> set[str]:

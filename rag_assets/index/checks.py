@@ -100,6 +100,7 @@ def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Mea
         len(encoders),
         examples=({"encoder": name, "vectors": n} for name, n in encoders.most_common()),
     )
-    count, examples = quality.missing(store, wanted=sources, held=(name, KEY))
+    profile = profiler.profile()
+    count, examples = quality.missing(store, wanted=sources, held=(name, KEY), rows=profile.rows)
     tally.put("unaccounted_units", count, examples=examples)
-    return tally.measures(profiler.profile())
+    return tally.measures(profile)

@@ -4,7 +4,7 @@ Memory is bounded by a batch, keys aside: those are held to find the ones that o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -160,16 +160,27 @@ def failed_inputs(store: Store, name: str) -> int:
     return finished.failed if finished else len(sync.quarantined(store, name))
 
 
-def missing(
-    store: Store, *, wanted: Sequence[tuple[str, str]], held: tuple[str, str]
-) -> tuple[int, list[Example]]:
-    """How far the rows of `held` are from those of `wanted`, failed inputs aside, with examples.
+def inputs_of(store: Store, name: str, *, wanted: Callable[[], int]) -> int:
+    """How many inputs a table has to account for: those of its last complete pass.
 
-    Tables are named with their key columns. Keys are read only where the numbers do not agree.
+    Since then another run may have moved what it is made from, and will work that in. Only where no
+    pass was completed `wanted` counts: what there is now.
+    """
+    finished = store.completion(name)
+    return finished.inputs if finished else wanted()
+
+
+def missing(
+    store: Store, *, wanted: Sequence[tuple[str, str]], held: tuple[str, str], rows: int
+) -> tuple[int, list[Example]]:
+    """How far the `rows` of `held` are from its inputs, failed ones aside, with examples.
+
+    Tables are named with their key columns; the inputs are the rows of those `wanted`. Keys are
+    read only where the numbers do not agree.
     """
     name, key = held
-    short = sum(store.count(table) for table, _ in wanted) - store.count(name)
-    short -= failed_inputs(store, name)
+    inputs = inputs_of(store, name, wanted=lambda: sum(store.count(table) for table, _ in wanted))
+    short = inputs - rows - failed_inputs(store, name)
     if not short:
         return 0, []
     there = _keys(store, name, key) | {failure.key for failure in sync.quarantined(store, name)}

@@ -105,21 +105,49 @@ def of_table(
 
 
 def outcomes_of(
-    subject: Subject, *, store: Store, partition: str | None = None, accept_drift: bool = False
+    subject: Subject,
+    *,
+    store: Store,
+    log: Callable[[str], None],
+    partition: str | None = None,
+    accept_drift: bool = False,
 ) -> Result:
     """How the suite of a table went; the stored result while nothing has changed.
 
-    With `accept_drift` a table that drifted is taken for what the next ones are held against.
+    A table that another run is writing is waited for, and `log` told: between two commits of a pass
+    it is not complete. With `accept_drift` a table that drifted is taken for what the next ones are
+    held against.
     """
     expectations = subject.suite
     table = subject.table(partition)
     ledger = Ledger(store, asset=subject.asset, table=table)
-    state = fingerprint(
-        VERSION, [asdict(item) for item in expectations], subject.state(store, partition)
-    )
+
+    def state() -> str:
+        judged = [asdict(item) for item in expectations]
+        return fingerprint(VERSION, judged, subject.state(store, partition))
+
     held = ledger.result()
-    if held and held.state == state and not (accept_drift and held.drifted):
+    if held and held.state == state() and not (accept_drift and held.drifted):
         return held
+    with store.lock(table, log=log):
+        result = _measured(
+            subject, store, partition, state=state(), ledger=ledger, accept_drift=accept_drift
+        )
+    page.write(store)
+    return result
+
+
+def _measured(
+    subject: Subject,
+    store: Store,
+    partition: str | None,
+    *,
+    state: str,
+    ledger: Ledger,
+    accept_drift: bool,
+) -> Result:
+    """The result for a table that nobody writes meanwhile, which is kept."""
+    expectations = subject.suite
     measures = subject.measure(store, partition)
     version = subject.version(store, partition)
     accepted = None if accept_drift else ledger.accepted()
@@ -129,7 +157,7 @@ def outcomes_of(
         at=now(),
         stage=subject.stage,
         asset=subject.asset,
-        table=table,
+        table=subject.table(partition),
         rows=measures.rows,
         expectations=expectations,
         outcomes=_judged(
@@ -142,7 +170,6 @@ def outcomes_of(
     if not result.blocks:
         ledger.accept(measures.profile, version=version, before=before)
     ledger.keep(result)
-    page.write(store)
     return result
 
 

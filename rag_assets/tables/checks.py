@@ -105,7 +105,10 @@ def _measured_rows(store: Store, tables: list[Snapshot]) -> Measures:
     }
     profile = profiler.profile(null_shares=nulls)
     failed = quality.failed_inputs(store, TABLE_ROWS_TABLE)
-    short = sum(table.rows for table in tables) - profile.rows - failed
+    inputs = quality.inputs_of(
+        store, TABLE_ROWS_TABLE, wanted=lambda: sum(table.rows for table in tables)
+    )
+    short = inputs - profile.rows - failed
     tally.put("unaccounted_rows", abs(short), examples=_by_table(store, tables) if short else ())
     return tally.measures(profile)
 
@@ -132,6 +135,9 @@ def _measured_texts(store: Store, name: str) -> Measures:
         tally.keys(batch[KEY])
         shown = batch.select(["source", "table", "row_key"])
         tally.count("blank_texts", pc.equal(lengths, 0), shown=shown)
-    count, examples = quality.missing(store, wanted=[(TABLE_ROWS_TABLE, KEY)], held=(name, KEY))
+    profile = profiler.profile()
+    count, examples = quality.missing(
+        store, wanted=[(TABLE_ROWS_TABLE, KEY)], held=(name, KEY), rows=profile.rows
+    )
     tally.put("unaccounted_rows", count, examples=examples)
-    return tally.measures(profiler.profile())
+    return tally.measures(profile)

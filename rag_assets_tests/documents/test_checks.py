@@ -7,6 +7,8 @@ from rag_assets.documents import checks
 from rag_assets_tests.documents.making import SENTENCE
 from rag_assets_tests.quality.judging import failures, judged, tamper
 
+LOCKED = {"locked.pdf": ("encrypted", "it asks for a password")}
+
 
 @pytest.fixture
 def built(project):
@@ -14,7 +16,7 @@ def built(project):
     project.write("b.md", f"# Other\n\n{SENTENCE * 40}")
     project.write("c.md", "<!-- -->")
     project.write("locked.pdf", "%PDF")
-    project.list_files(**{"locked.pdf": ("encrypted", "it asks for a password")})
+    project.list_files(**LOCKED)
     project.parse()
     project.chunk()
     return project
@@ -100,6 +102,29 @@ def test_a_parsed_document_without_chunks_is_named(built):
     table = "chunks__plain__fixed_256"
     held = rows_of(built, table)
     tamper(built.store, table, held.filter(pc.equal(held["uri"], "b.md")))
+
+    outcome = failures(judge(built, "chunks"))["documents_complete"]
+
+    assert outcome.examples == [{"document": "a.md"}]
+
+
+def test_what_another_run_has_moved_since_is_not_lost(built):
+    built.write("new.md", f"# New\n\n{SENTENCE}")
+    built.list_files(**LOCKED)
+    assert failures(judge(built, "parsed_documents")).keys() == {"few_documents_failed"}
+
+    built.parse()
+    assert failures(judge(built, "chunks")) == {}
+
+    (built.folder / "a.md").unlink()
+    built.list_files(**LOCKED)
+    built.chunk()
+    assert failures(judge(built, "chunks")) == {}
+
+
+def test_a_document_that_a_complete_pass_covered_and_the_table_lacks_is_lost(built):
+    table = "chunks__plain__fixed_256"
+    built.store.delete(table, column="document_id", keys=[built.id_of("a.md")])
 
     outcome = failures(judge(built, "chunks"))["documents_complete"]
 

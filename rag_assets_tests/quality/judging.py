@@ -12,7 +12,7 @@ def judged(
 ) -> Result:
     (subject,) = [subject for subject in subjects if subject.asset == asset]
     return quality.outcomes_of(
-        subject, store=store, partition=variant if subject.has_variants else None
+        subject, store=store, log=print, partition=variant if subject.has_variants else None
     )
 
 

@@ -41,7 +41,7 @@ def store(tmp_path):
 
 def judged(store, *tables: Table) -> Shown:
     for table in tables:
-        quality.outcomes_of(subject_of(table), store=store, partition="default")
+        quality.outcomes_of(subject_of(table), store=store, log=print, partition="default")
     return Shown(quality.page_file(store).read_text("utf-8"))
 
 

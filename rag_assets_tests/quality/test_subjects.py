@@ -1,5 +1,6 @@
 """What is judged, when, and against what."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -23,7 +24,27 @@ def table():
 
 def judge(table, store, **options):
     asked = {key: options.pop(key) for key in ("partition", "accept_drift") if key in options}
-    return quality.outcomes_of(subject_of(table, **options), store=store, **asked)
+    return quality.outcomes_of(subject_of(table, **options), store=store, log=print, **asked)
+
+
+def test_a_table_that_is_being_written_is_waited_for(store, table):
+    said: list[str] = []
+    name = subject_of(table).table("default")
+    with ThreadPoolExecutor() as pool:
+        with store.lock(name, log=print):
+            judging = pool.submit(
+                quality.outcomes_of,
+                subject_of(table),
+                store=store,
+                log=said.append,
+                partition="default",
+            )
+            with pytest.raises(TimeoutError):
+                judging.result(timeout=0.5)
+            assert not table.measured
+        judging.result(timeout=10)
+    assert table.measured == 1
+    assert "waiting" in said[0]
 
 
 def failed(result) -> list[str]:
@@ -184,7 +205,7 @@ def test_what_a_user_declares_is_judged_on_the_columns_with_the_rest(store, tabl
     settings = subject.settings.model_validate(
         {**subject.settings.model_dump(), "expectations": declared}
     )
-    result = quality.outcomes_of(replace(subject, settings=settings), store=store)
+    result = quality.outcomes_of(replace(subject, settings=settings), store=store, log=print)
 
     assert failed(result) == ["no_tw", "table_row_count_to_be_between"]
     assert result.blocks
