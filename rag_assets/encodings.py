@@ -1,4 +1,7 @@
-"""UTF-16, told by the first bytes of a file: documents and tables are decoded by the same rule."""
+"""What letters are in bytes: documents and tables are decoded by the same rule.
+
+UTF-16 is told by the first bytes of a file.
+"""
 
 import codecs
 import re

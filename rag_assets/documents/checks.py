@@ -1,6 +1,6 @@
 """What must hold of parsed documents and chunks before they are embedded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import dagster as dg
 import pyarrow as pa
@@ -124,8 +124,10 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> Measur
         tally.count("unknown_types", is_unknown, shown=batch.select(["element_id", "type"]))
         held.update(pc.unique(batch["document_id"]).to_pylist())
     files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
-    _put_lost(tally, store, name, held=held, wanted=files)
-    failures = [item for item in sync.quarantined(store, name) if item.key in files]
+    failed = sync.quarantined(store, name)
+    known = held | {failure.key for failure in failed}
+    _put_lost(tally, store, name, known=known, wanted=lambda: files)
+    failures = [failure for failure in failed if failure.key in files]
     tally.put(
         "failed_share",
         len(failures) / len(files) if files else 0.0,
@@ -154,16 +156,21 @@ def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Me
         )
         tally.count("inverted_spans", is_inverted, shown=batch.select(["uri", "index", *spans]))
         held.update(pc.unique(batch["document_id"]).to_pylist())
-    _put_lost(tally, store, name, held=held, wanted=_documents(store, elements))
+    known = held | {failure.key for failure in sync.quarantined(store, name)}
+    _put_lost(tally, store, name, known=known, wanted=lambda: _documents(store, elements))
     return tally.measures(profiler.profile())
 
 
-def _put_lost(tally: Tally, store: Store, name: str, *, held: set[str], wanted: set[str]) -> None:
-    """Count the inputs of a table that it holds nothing of, and no reason why."""
-    known = held | {failure.key for failure in sync.quarantined(store, name)}
-    inputs = quality.inputs_of(store, name, wanted=lambda: len(wanted | known))
+def _put_lost(
+    tally: Tally, store: Store, name: str, *, known: set[str], wanted: Callable[[], set[str]]
+) -> None:
+    """Count the inputs of a table that are not `known`: it holds nothing of them, and no reason.
+
+    Those `wanted` now are read only where some are lost, or no pass has counted them.
+    """
+    inputs = quality.inputs_of(store, name, wanted=lambda: len(wanted() | known))
     lost = max(inputs - len(known), 0)
-    tally.put("lost_documents", lost, examples=_named(store, wanted - known) if lost else ())
+    tally.put("lost_documents", lost, examples=_named(store, wanted() - known) if lost else ())
 
 
 def _documents(store: Store, name: str, *, where: str | None = None) -> set[str]:

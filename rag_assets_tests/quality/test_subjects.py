@@ -27,22 +27,26 @@ def judge(table, store, **options):
     return quality.outcomes_of(subject_of(table, **options), store=store, log=print, **asked)
 
 
-def test_a_table_that_is_being_written_is_waited_for(store, table):
+def test_a_table_that_is_being_written_is_waited_for_and_judged_once(store, table):
     said: list[str] = []
-    name = subject_of(table).table("default")
+    subject = subject_of(table)
     with ThreadPoolExecutor() as pool:
-        with store.lock(name, log=print):
-            judging = pool.submit(
-                quality.outcomes_of,
-                subject_of(table),
-                store=store,
-                log=said.append,
-                partition="default",
-            )
+        with store.lock(subject.table("default"), log=print):
+            judging = [
+                pool.submit(
+                    quality.outcomes_of,
+                    subject,
+                    store=store,
+                    log=said.append,
+                    partition="default",
+                )
+                for _ in range(2)
+            ]
             with pytest.raises(TimeoutError):
-                judging.result(timeout=0.5)
+                judging[0].result(timeout=0.5)
             assert not table.measured
-        judging.result(timeout=10)
+        first, second = (each.result(timeout=10) for each in judging)
+    assert first == second
     assert table.measured == 1
     assert "waiting" in said[0]
 

@@ -59,6 +59,23 @@ def test_a_row_without_a_text_is_named(store, config):
     assert outcome.examples == [{"missing": texts["row_id"][1].as_py()}]
 
 
+def test_rows_that_another_run_has_brought_since_are_not_missing(store, config):
+    build(store, config, STEEL)
+    write_snapshot(store, [*STEEL, {**STEEL[0], "id": 3}])
+    assert failures(judge(store, config, "table_rows")) == {}
+
+    rows.refresh_rows(store, sources=config.table_sources, log=lambda _: None)
+    assert failures(judge(store, config, "serialized_rows")) == {}
+
+
+def test_a_row_that_a_complete_pass_covered_and_the_table_lacks_is_missing(store, config):
+    build(store, config, STEEL)
+    gone = store.read(TEXTS)["row_id"][0].as_py()
+    for table, asset in (("table_rows", "table_rows"), (TEXTS, "serialized_rows")):
+        store.delete(table, column="row_id", keys=[gone])
+        assert failures(judge(store, config, asset)).keys() == {"rows_complete"}
+
+
 def test_a_blank_text_is_named(store, config):
     build(store, config, STEEL)
     texts = store.read(TEXTS)
