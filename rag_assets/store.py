@@ -64,7 +64,10 @@ class MissingTableError(LookupError):
     """A table was asked for that no refresh has built yet."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is no table {name} yet: run `rag-assets refresh` first")
+        super().__init__(
+            f"there is no table {name} yet: run `rag-assets refresh` first, with `--variant NAME` "
+            "for a variant that does not serve"
+        )
 
 
 class DamagedTablesError(Exception):
