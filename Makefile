@@ -11,6 +11,9 @@ ROOT := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 BIN := $(ROOT)/.venv/bin
 RUN := env RAG_ASSETS_CONFIG="$(ROOT)/rag_assets.yaml" "$(BIN)/rag-assets"
 DONE_WITH_FAILED_UNITS := 3
+IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else \
+    "rag_assets needs Python 3.11 to 3.13, and $(PYTHON) is " + sys.version.split()[0] + \
+    ": name another one, as in make demo PYTHON=python3.12")
 QUERIES := "minimum coating thickness against corrosion on cab sheet" \
     "vilka krav gäller för åldring av tätningar" "fatigue strength of tempered chromium steel"
 
@@ -51,10 +54,17 @@ parsers: $(ROOT)/.venv-docling/installed $(ROOT)/.venv-marker/installed ## Insta
 clean: ## Remove everything that was built; sources and the environment stay
 	rm -rf "$(ROOT)/data/.state" "$(ROOT)/.pytest_cache" "$(ROOT)/.ruff_cache" "$(ROOT)/.hypothesis"
 
+# $(call environment,FOLDER): a sound environment there, made anew if what is there is none.
+environment = "$(1)/bin/python" -c 'import pip; $(IS_SUPPORTED)' 2>/dev/null || \
+    { $(PYTHON) -c '$(IS_SUPPORTED)' && $(PYTHON) -m venv --clear "$(1)"; }
+
+# The locks name what runs everywhere. A build of PyTorch for CUDA, which is what pip takes on Linux where
+# it finds no other, needs packages of its own: they are installed after the lock.
 $(ROOT)/.venv/installed: $(ROOT)/requirements.lock $(ROOT)/pyproject.toml
 	@echo "Installing into $(ROOT)/.venv (some minutes, once)"
-	test -x "$(BIN)/python" || $(PYTHON) -m venv "$(ROOT)/.venv"
+	@$(call environment,$(ROOT)/.venv)
 	"$(BIN)/python" -m pip install --quiet --no-deps --requirement "$(ROOT)/requirements.lock"
+	"$(BIN)/python" -m pip install --quiet --constraint "$(ROOT)/requirements.lock" torch
 	"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation --editable "$(ROOT)"
 	touch "$@"
 
@@ -65,6 +75,7 @@ $(ROOT)/.venv/installed-dev: $(ROOT)/.venv/installed $(ROOT)/requirements-dev.lo
 # The pins of these engines contradict ours and each other's.
 $(ROOT)/.venv-%/installed: $(ROOT)/requirements-%.lock
 	@echo "Installing into $(ROOT)/.venv-$* (some minutes and 2 GB, once)"
-	test -x "$(ROOT)/.venv-$*/bin/python" || $(PYTHON) -m venv "$(ROOT)/.venv-$*"
+	@$(call environment,$(ROOT)/.venv-$*)
 	"$(ROOT)/.venv-$*/bin/python" -m pip install --quiet --no-deps --requirement "$<"
+	"$(ROOT)/.venv-$*/bin/python" -m pip install --quiet --constraint "$<" torch
 	touch "$@"
