@@ -1,4 +1,4 @@
-# Everything runs from this folder, wherever make is called from, and installs into .venv there.
+# Everything runs in this folder (from elsewhere: make -C FOLDER) and installs into .venv there.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,9 +7,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
-ROOT := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
-BIN := $(ROOT)/.venv/bin
-RUN := env RAG_ASSETS_CONFIG="$(ROOT)/rag_assets.yaml" "$(BIN)/rag-assets"
+RUN := RAG_ASSETS_CONFIG="$(CURDIR)/rag_assets.yaml" .venv/bin/rag-assets
 DONE_WITH_FAILED_UNITS := 3
 IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else \
     "rag_assets needs Python 3.11 to 3.13, and $(PYTHON) is " + sys.version.split()[0] + \
@@ -28,54 +26,54 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help install demo ui test parsers clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
-install: $(ROOT)/.venv/installed ## Install the locked packages into .venv; the others do it too
+install: .venv/installed ## Install the locked packages into .venv; the others do it too
 
-demo: $(ROOT)/.venv/installed ## Build the index on data/, measure it and show three searches
-	@cd "$(ROOT)"; $(RUN) refresh || test $$? -eq $(DONE_WITH_FAILED_UNITS)
+demo: .venv/installed ## Build the index on data/, measure it and show three searches
+	@$(RUN) refresh || test $$? -eq $(DONE_WITH_FAILED_UNITS)
 	@printf '\nThree searches: rag-assets search QUERY --top-k 3\n\n'
-	@cd "$(ROOT)"; printf '%s\n' $(QUERIES) | $(RUN) search - --top-k 3
+	@printf '%s\n' $(QUERIES) | $(RUN) search - --top-k 3
 	@printf '\nmake ui opens the lineage, the runs and the evaluation report in the Dagster UI.\n'
 
-ui: $(ROOT)/.venv/installed ## Open the Dagster UI and start its daemon on the same state
-	@cd "$(ROOT)"; exec $(RUN) ui
+ui: .venv/installed ## Open the Dagster UI and start its daemon on the same state
+	@exec env $(RUN) ui
 
-test: $(ROOT)/.venv/installed-dev ## Lint, check formatting and types, and run the tests
-	cd "$(ROOT)"; "$(BIN)/ruff" check .
-	cd "$(ROOT)"; "$(BIN)/ruff" format --check .
-	cd "$(ROOT)"; "$(BIN)/ty" check
-	cd "$(ROOT)"; "$(BIN)/python" -m pytest
+test: .venv/installed-dev ## Lint, check formatting and types, and run the tests
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/ty check
+	.venv/bin/python -m pytest
 
-parsers: $(ROOT)/.venv-docling/installed $(ROOT)/.venv-marker/installed ## Install the PDF engines docling and Marker, each into its own environment
+parsers: .venv-docling/installed .venv-marker/installed ## Install the PDF engines docling and Marker, each into its own environment
 	@printf 'Set in rag_assets.yaml, under parsers:\n'
 	@printf '  docling: {python: .venv-docling/bin/python}\n  marker: {python: .venv-marker/bin/python}\n'
 
 clean: ## Remove everything that was built; sources and the environment stay
-	rm -rf "$(ROOT)/data/.state" "$(ROOT)/.pytest_cache" "$(ROOT)/.ruff_cache" "$(ROOT)/.hypothesis"
+	rm -rf data/.state .pytest_cache .ruff_cache .hypothesis
 
 # $(call environment,FOLDER): a sound environment there, made anew if what is there is none.
-environment = "$(1)/bin/python" -c 'import pip; $(IS_SUPPORTED)' 2>/dev/null || \
-    { $(PYTHON) -c '$(IS_SUPPORTED)' && $(PYTHON) -m venv --clear "$(1)"; }
+environment = $(1)/bin/python -c 'import pip; $(IS_SUPPORTED)' 2>/dev/null || \
+    { $(PYTHON) -c '$(IS_SUPPORTED)' && $(PYTHON) -m venv --clear $(1); }
 
 # The locks name what runs everywhere. A build of PyTorch for CUDA, which is what pip takes on Linux where
 # it finds no other, needs packages of its own: they are installed after the lock.
-$(ROOT)/.venv/installed: $(ROOT)/requirements.lock $(ROOT)/pyproject.toml
-	@echo "Installing into $(ROOT)/.venv (some minutes, once)"
-	@$(call environment,$(ROOT)/.venv)
-	"$(BIN)/python" -m pip install --quiet --no-deps --requirement "$(ROOT)/requirements.lock"
-	"$(BIN)/python" -m pip install --quiet --constraint "$(ROOT)/requirements.lock" torch
-	"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation --editable "$(ROOT)"
-	touch "$@"
+.venv/installed: requirements.lock pyproject.toml
+	@echo "Installing into .venv (some minutes, once)"
+	@$(call environment,.venv)
+	.venv/bin/python -m pip install --quiet --no-deps --requirement requirements.lock
+	.venv/bin/python -m pip install --quiet --constraint requirements.lock torch
+	.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
 
-$(ROOT)/.venv/installed-dev: $(ROOT)/.venv/installed $(ROOT)/requirements-dev.lock
-	"$(BIN)/python" -m pip install --quiet --no-deps --requirement "$(ROOT)/requirements-dev.lock"
-	touch "$@"
+.venv/installed-dev: .venv/installed requirements-dev.lock
+	.venv/bin/python -m pip install --quiet --no-deps --requirement requirements-dev.lock
+	touch $@
 
 # The pins of these engines contradict ours and each other's.
-$(ROOT)/.venv-%/installed: $(ROOT)/requirements-%.lock
-	@echo "Installing into $(ROOT)/.venv-$* (some minutes and 2 GB, once)"
-	@$(call environment,$(ROOT)/.venv-$*)
-	"$(ROOT)/.venv-$*/bin/python" -m pip install --quiet --no-deps --requirement "$<"
-	"$(ROOT)/.venv-$*/bin/python" -m pip install --quiet --constraint "$<" torch
-	touch "$@"
+.venv-%/installed: requirements-%.lock
+	@echo "Installing into .venv-$* (some minutes and 2 GB, once)"
+	@$(call environment,.venv-$*)
+	.venv-$*/bin/python -m pip install --quiet --no-deps --requirement $<
+	.venv-$*/bin/python -m pip install --quiet --constraint $< torch
+	touch $@
