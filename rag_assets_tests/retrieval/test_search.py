@@ -251,6 +251,17 @@ def test_a_table_of_rankings_follows_its_schema_and_names_the_source(index):
     assert (best_row["table"], best_row["row_key"], best_row["pages"]) == ("steels", "S355", [])
 
 
+@pytest.mark.parametrize("retriever", [*RETRIEVERS, "late_fusion", "hybrid_reranked"])
+@pytest.mark.parametrize("top_k", [len(UNITS) + 1, 2**63 - 1, 10**20])
+def test_whoever_asks_for_more_than_there_is_gets_all_of_it(index, retriever, top_k):
+    query = "yield strength of steels at room temperature"
+    found = units_of(index.search(query, retriever=retriever, top_k=top_k))
+    table = index.search_many([query], retriever=retriever, top_k=top_k)
+
+    assert found == units_of(index.search(query, retriever=retriever, top_k=len(UNITS)))
+    assert found == table["unit_id"].to_pylist()
+
+
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_no_queries_and_no_results_are_an_empty_table(index, retriever):
     nothing = Filters(source="nowhere")
