@@ -92,8 +92,9 @@ def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str
         if found is None:
             continue
         shown[f"{metric}@{cutoff}"] = found["value"]
-        if (metric, cutoff) == INTERVAL_OF and found["low"] is not None:
-            shown["95 % interval"] = f"{found['low']:.3f} to {found['high']:.3f}"
+        if (metric, cutoff) == INTERVAL_OF:
+            low, high = found["low"], found["high"]
+            shown["95 % interval"] = "-" if low is None else f"{low:.3f} to {high:.3f}"
     return shown
 
 
