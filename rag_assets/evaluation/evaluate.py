@@ -20,7 +20,7 @@ from rag_assets import identity, schemas, sync
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
-from rag_assets.evaluation.held import held_of
+from rag_assets.evaluation.held import held_of, told_of
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationResult, Record, Settings
 from rag_assets.evaluation.scores import evaluate
@@ -138,6 +138,7 @@ def _made_from(
         REVISION,
         questions,
         sync.current_version(store, joint, key="unit_id"),
+        told_of(store, config.tables_of(variant)),
         list(retrievers),
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -26,7 +27,14 @@ from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.experiments.arms import Bench
 from rag_assets.evaluation.experiments.design import Arm
-from rag_assets.evaluation.questions import QuestionsError, read_questions, refresh_questions
+from rag_assets.evaluation.questions import (
+    QuestionsError,
+    parse,
+    questions_of,
+    questions_table,
+    read_questions,
+    refresh_questions,
+)
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
@@ -222,27 +230,82 @@ def test_gold_that_is_not_indexed_is_listed_with_its_reason(result: EvaluationRe
     ]
 
 
+def manifest_of(store: Store, uri: str, *, reason: str | None = None) -> None:
+    """Add a document to the manifest that has no text in the index."""
+    row = {
+        "document_id": uri,
+        "source": "documents",
+        "uri": uri,
+        "size": 1,
+        "modified": 0,
+        "status": "encrypted",
+        "reason": reason,
+        "fingerprint": "",
+        "row_fingerprint": "",
+    }
+    files = schemas.DOCUMENT_FILES.empty_table().from_pylist([row], schemas.DOCUMENT_FILES)
+    store.append(schemas.DOCUMENT_FILES_TABLE, files, schema=schemas.DOCUMENT_FILES)
+
+
 def test_the_reason_is_that_of_the_quarantine_or_the_manifest(
     config: Config, tmp_path: Path
 ) -> None:
     elsewhere = config.model_copy(update={"state_dir": tmp_path})
     build(elsewhere)
-    row = {
-        "document_id": "x",
-        "source": "documents",
-        "uri": "dogs.md",
-        "size": 1,
-        "modified": 0,
-        "status": "encrypted",
-        "reason": "dogs.md is encrypted: remove its password",
-        "fingerprint": "",
-        "row_fingerprint": "",
-    }
-    files = schemas.DOCUMENT_FILES.empty_table().from_pylist([row], schemas.DOCUMENT_FILES)
     store = lineage.store_of(elsewhere)
-    store.append(schemas.DOCUMENT_FILES_TABLE, files, schema=schemas.DOCUMENT_FILES)
+    manifest_of(store, "dogs.md", reason="dogs.md is encrypted: remove its password")
     (missing,) = evaluated(store, elsewhere).missing()
     assert missing["gold"] == "docs/dogs.md: dogs.md is encrypted: remove its password"
+
+
+def test_a_document_that_came_without_text_is_told_of_though_the_index_is_the_same(
+    config: Config, tmp_path: Path
+) -> None:
+    elsewhere = config.model_copy(update={"state_dir": tmp_path})
+    build(elsewhere)
+    store = lineage.store_of(elsewhere)
+    (missing,) = evaluated(store, elsewhere).missing()
+    assert "no such document" in missing["gold"]
+
+    manifest_of(store, "dogs.md", reason="dogs.md is encrypted: remove its password")
+    (missing,) = evaluated(store, elsewhere).missing()
+    assert missing["gold"] == "docs/dogs.md: dogs.md is encrypted: remove its password"
+    assert not evaluated(store, elsewhere).is_new
+
+
+def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
+    config: Config, tmp_path: Path
+) -> None:
+    elsewhere = config.model_copy(update={"state_dir": tmp_path / "state"})
+    build(elsewhere)
+    store = lineage.store_of(elsewhere)
+    units = [corpus.chunk("Nickel bears heat.", uri="metals/nickel.md", pages=[])]
+    encoder = load_encoder(config.models["minilm"], path="cpu/torch/fp32")
+    vectors = encoder.embed_passages([unit["text"] for unit in units]).vectors
+    named = [unit | {"encoder_id": encoder.encoder_id} for unit in units]
+    corpus.write(store, elsewhere, named, vectors)
+    line = {"id": "nickel", "question": "What bears heat?", "gold": ["doc:nickel.md"]}
+    path = write_lines(tmp_path / "nickel.jsonl", [line])
+
+    def hits() -> tuple[float, float]:
+        """As an evaluation and as an experiment count them."""
+        result = evaluate_file(
+            store,
+            elsewhere,
+            path=path,
+            variant="default",
+            retrievers=["baseline"],
+            log=lambda _: None,
+        )
+        asked = questions_table(list(parse(QuestionSet(path=path)).rows.values()))
+        bench = Bench(store, elsewhere, questions_of(asked), log=lambda _: None)
+        found = bench.run(Arm(name="dense", variant="default", retriever=Retriever(), factors={}))
+        arm = found.scores.filter(pc.field("level") == "gold")["hit_rate@10"][0].as_py()
+        return value(result, "hit_rate", retriever="baseline", domain="document"), arm
+
+    assert hits() == (1, 1)
+    manifest_of(store, "drafts/nickel.md")
+    assert hits() == (0, 0)
 
 
 def test_per_question_rows_and_rankings_are_kept_as_parquet(result: EvaluationResult) -> None:
