@@ -24,6 +24,7 @@ from rag_assets.evaluation.held import held_of, told_of
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationResult, Record, Settings
 from rag_assets.evaluation.scores import evaluate
+from rag_assets.identity import Canonical
 from rag_assets.store import MissingTableError, Store
 from rag_assets.sync import Failure
 
@@ -128,17 +129,17 @@ def _made_from(
 ) -> str:
     from rag_assets.models.rerankers import local_weights
 
-    joint = config.tables_of(variant).joint
-    if not store.exists(joint):
-        raise MissingTableError(joint)
+    tables = config.tables_of(variant)
+    if not store.exists(tables.joint):
+        raise MissingTableError(tables.joint)
     used = [one for name in retrievers for one in config.retrieval.retrievers[name].rerankers]
     rerankers = {name: config.retrieval.rerankers[name] for name in used}
     local = local_weights(rerankers, home=store.encoders)
     return identity.fingerprint(
         REVISION,
         questions,
-        sync.current_version(store, joint, key="unit_id"),
-        told_of(store, config.tables_of(variant)),
+        [_searched(store, name) for name in (tables.joint, tables.documents, tables.rows)],
+        told_of(store, tables),
         list(retrievers),
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
@@ -149,6 +150,18 @@ def _made_from(
         {source.name: source.url for source in config.sources.documents},
         *([local] if local else []),
     )
+
+
+def _searched(store: Store, table: str) -> Sequence[Canonical]:
+    """What rankings depend on in a table: its content, and where that lies.
+
+    BM25 counts what was deleted since its index was built, so equal units elsewhere rank otherwise.
+    """
+    finished = store.completion(table)
+    return [
+        sync.current_version(store, table, key="unit_id"),
+        finished.files if finished else store.files(table),
+    ]
 
 
 def _rewrites(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
