@@ -228,7 +228,8 @@ def _measure(
     from rag_assets.retrieval.search import open_index
 
     started = time.monotonic()
-    cutoffs = sorted(config.evaluation.cutoffs)
+    cutoffs = sorted({*config.evaluation.cutoffs})
+    retrievers = list(dict.fromkeys(retrievers))
     depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
     index = open_index(store, config, variant)
     rankings: dict[str, pa.Table] = {}
@@ -257,7 +258,7 @@ def _measure(
         variant=variant,
         evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
         questions=len(questions),
-        retrievers=list(retrievers),
+        retrievers=retrievers,
         cutoffs=cutoffs,
         main_retriever=_main(config, retrievers),
         latency={

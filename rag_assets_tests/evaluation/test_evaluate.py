@@ -335,6 +335,18 @@ def test_nothing_is_redone_until_index_questions_or_settings_move(
     assert evaluated(store, config).is_new
 
 
+def test_what_a_config_names_twice_is_measured_once(store: Store, config: Config) -> None:
+    twice = {"cutoffs": [5, 1, 5], "retrievers": ["bm25", "baseline", "bm25"]}
+    settings = config.evaluation.model_copy(update=twice)
+    result = evaluated(store, config.model_copy(update={"evaluation": settings}))
+
+    assert result.record.cutoffs == [1, 5]
+    assert result.record.retrievers == ["bm25", "baseline"]
+    wanted = {"level": "gold", "domain": "combined", "split": "all"}
+    rows = result.summary_rows(metric="mrr", cutoff=5, **wanted)
+    assert [row["retriever"] for row in rows] == ["bm25", "baseline"]
+
+
 def test_an_index_that_was_rewritten_is_searched_anew_though_it_holds_the_same(
     config: Config, tmp_path: Path
 ) -> None:
