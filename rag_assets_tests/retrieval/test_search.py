@@ -1,3 +1,4 @@
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rag_assets import clean_up
 from rag_assets.config import Config, ConfigError, EmbeddingModel, Retrieval
 from rag_assets.models.embedding import load_encoder
 from rag_assets.models.weights import ModelMismatchError
@@ -13,7 +15,7 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import reciprocal_rank_fusion
 from rag_assets.retrieval.lexical import MissingTextIndexError
 from rag_assets.retrieval.rankings import RANKINGS, seconds_of
-from rag_assets.retrieval.search import EmptyQueryError, open_index
+from rag_assets.retrieval.search import EmptyQueryError, OutdatedIndexError, open_index
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
@@ -290,6 +292,29 @@ def test_an_index_keeps_answering_from_the_version_it_was_opened_at(tmp_path, mi
         assert "trucks" in units_of(before.search("trucks", retriever=retriever))
         assert "trucks" in units_of(again.search("trucks", retriever=retriever))
         assert "trucks" not in units_of(after.search("trucks", retriever=retriever))
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "late_fusion"])
+def test_an_index_whose_version_was_cleaned_up_says_to_open_it_again(
+    tmp_path, minilm, monkeypatch, retriever
+):
+    store, config = build(tmp_path, minilm)
+    warm, cold = (open_index(store, config, VARIANT) for _ in range(2))
+    inside = Filters(source="documents")
+    warm.search("tensile tests", retriever=retriever, filters=inside)
+    names = config.tables_of(VARIANT)
+    monkeypatch.setattr(clean_up, "RUNNING", timedelta(0))
+    for name in (names.joint, names.documents, names.rows):
+        store.open(name).delete("unit_id IN ('cleaning', 'red')")
+        clean_up.clean_up(store, name, older_than=timedelta(0), log=lambda _: None)
+
+    for index in (warm, cold):
+        with pytest.raises(OutdatedIndexError, match="open it again"):
+            index.search("tensile tests", retriever=retriever, filters=inside)
+        with pytest.raises(OutdatedIndexError, match="open it again"):
+            index.search_many(["welded specimens"], retriever=retriever, filters=inside)
+    again = open_index(store, config, VARIANT)
+    assert "tensile" in units_of(again.search("tensile tests", retriever=retriever))
 
 
 def test_a_unit_is_read_from_its_own_place_whatever_was_deleted_before_it(tmp_path, minilm):
