@@ -46,19 +46,12 @@ def evaluate_variant(
     """
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
-    made_from = _made_from(
-        store,
-        config,
-        variant=variant,
-        questions=sync.current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
-        retrievers=config.evaluation.retrievers,
-    )
     return _evaluated(
         store,
         config,
         variant=variant,
         retrievers=config.evaluation.retrievers,
-        made_from=made_from,
+        asked=lambda: sync.current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
         folder=results.folder_of(store, variant),
         questions=lambda: question_sets.read_questions(store),
         log=log,
@@ -88,20 +81,13 @@ def evaluate_file(
     if not parsed.rows:
         reason = failures[0].reason if failures else "it is empty"
         raise QuestionsError(f"{path} holds no question that can be used: {reason}")
-    made_from = _made_from(
-        store,
-        config,
-        variant=variant,
-        questions=identity.fingerprint(dict(parsed.contents)),
-        retrievers=retrievers,
-    )
     name = re.sub(r"[^\w-]+", "_", path.stem)
     return _evaluated(
         store,
         config,
         variant=variant,
         retrievers=retrievers,
-        made_from=made_from,
+        asked=lambda: identity.fingerprint(dict(parsed.contents)),
         folder=results.folder_of(store, variant, name=name),
         questions=lambda: question_sets.questions_of(
             question_sets.questions_table(list(parsed.rows.values()))
@@ -180,15 +166,22 @@ def _evaluated(
     *,
     variant: str,
     retrievers: Sequence[RetrieverName],
-    made_from: str,
+    asked: Callable[[], str],
     folder: Path,
     questions: Callable[[], Sequence[Question]],
     log: Callable[[str], None],
     failures: Sequence[Failure] = (),
 ) -> EvaluationResult:
-    """The evaluation in `folder`, made anew unless it was made from the same."""
+    """The evaluation in `folder`, made anew unless it was made from the same.
+
+    `asked` tells one state of the `questions` from another.
+    """
     started = time.monotonic()
     with store.lock(f"evaluation__{variant}", log=log):
+        # only now: index and questions may have moved while another evaluation was waited for
+        made_from = _made_from(
+            store, config, variant=variant, questions=asked(), retrievers=retrievers
+        )
         held = results.load(folder, made_from=made_from)
         if held is None:
             return _measure(

@@ -1,9 +1,11 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Event
 
 import dagster as dg
 import numpy as np
@@ -333,6 +335,37 @@ def test_nothing_is_redone_until_index_questions_or_settings_move(
     assert other.is_new
     assert other.data_version != result.data_version
     assert evaluated(store, config).is_new
+
+
+def test_an_evaluation_that_waited_is_of_what_there_was_when_it_began(
+    config: Config, tmp_path: Path
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    sets = config.evaluation.model_copy(update={"questions": [QuestionSet(path=path)]})
+    elsewhere = config.model_copy(update={"state_dir": tmp_path, "evaluation": sets})
+    write_lines(path, QUESTIONS)
+    build(elsewhere)
+    store = lineage.store_of(elsewhere)
+    waits = Event()
+
+    def evaluate() -> EvaluationResult | None:
+        return evaluate_variant(store, elsewhere, variant="default", log=lambda _: waits.set())
+
+    def ask(lines: list[dict]) -> None:
+        write_lines(path, lines)
+        refresh_questions(store, elsewhere, log=lambda _: None)
+
+    with ThreadPoolExecutor(1) as pool:
+        with store.lock("evaluation__default", log=lambda _: None):
+            waiting = pool.submit(evaluate)
+            assert waits.wait(60)
+            ask(QUESTIONS[:2])
+        waited = waiting.result()
+    assert waited is not None
+    assert waited.record.questions == 2
+
+    ask(QUESTIONS)
+    assert evaluated(store, elsewhere).record.questions == len(QUESTIONS)
 
 
 def test_what_a_config_names_twice_is_measured_once(store: Store, config: Config) -> None:
