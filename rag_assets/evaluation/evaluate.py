@@ -20,10 +20,11 @@ from rag_assets import identity, schemas, sync
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
-from rag_assets.evaluation.held import held_of
+from rag_assets.evaluation.held import held_of, told_of
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationResult, Record, Settings
 from rag_assets.evaluation.scores import evaluate
+from rag_assets.identity import Canonical
 from rag_assets.store import MissingTableError, Store
 from rag_assets.sync import Failure
 
@@ -45,19 +46,12 @@ def evaluate_variant(
     """
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
-    made_from = _made_from(
-        store,
-        config,
-        variant=variant,
-        questions=sync.current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
-        retrievers=config.evaluation.retrievers,
-    )
     return _evaluated(
         store,
         config,
         variant=variant,
         retrievers=config.evaluation.retrievers,
-        made_from=made_from,
+        asked=lambda: sync.current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
         folder=results.folder_of(store, variant),
         questions=lambda: question_sets.read_questions(store),
         log=log,
@@ -87,20 +81,13 @@ def evaluate_file(
     if not parsed.rows:
         reason = failures[0].reason if failures else "it is empty"
         raise QuestionsError(f"{path} holds no question that can be used: {reason}")
-    made_from = _made_from(
-        store,
-        config,
-        variant=variant,
-        questions=identity.fingerprint(dict(parsed.contents)),
-        retrievers=retrievers,
-    )
     name = re.sub(r"[^\w-]+", "_", path.stem)
     return _evaluated(
         store,
         config,
         variant=variant,
         retrievers=retrievers,
-        made_from=made_from,
+        asked=lambda: identity.fingerprint(dict(parsed.contents)),
         folder=results.folder_of(store, variant, name=name),
         questions=lambda: question_sets.questions_of(
             question_sets.questions_table(list(parsed.rows.values()))
@@ -128,16 +115,17 @@ def _made_from(
 ) -> str:
     from rag_assets.models.rerankers import local_weights
 
-    joint = config.tables_of(variant).joint
-    if not store.exists(joint):
-        raise MissingTableError(joint)
+    tables = config.tables_of(variant)
+    if not store.exists(tables.joint):
+        raise MissingTableError(tables.joint)
     used = [one for name in retrievers for one in config.retrieval.retrievers[name].rerankers]
     rerankers = {name: config.retrieval.rerankers[name] for name in used}
     local = local_weights(rerankers, home=store.encoders)
     return identity.fingerprint(
         REVISION,
         questions,
-        sync.current_version(store, joint, key="unit_id"),
+        [_searched(store, name) for name in (tables.joint, tables.documents, tables.rows)],
+        told_of(store, tables),
         list(retrievers),
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
@@ -148,6 +136,18 @@ def _made_from(
         {source.name: source.url for source in config.sources.documents},
         *([local] if local else []),
     )
+
+
+def _searched(store: Store, table: str) -> Sequence[Canonical]:
+    """What rankings depend on in a table: its content, and where that lies.
+
+    BM25 counts what was deleted since its index was built, so equal units elsewhere rank otherwise.
+    """
+    finished = store.completion(table)
+    return [
+        sync.current_version(store, table, key="unit_id"),
+        finished.files if finished else store.files(table),
+    ]
 
 
 def _rewrites(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
@@ -166,15 +166,22 @@ def _evaluated(
     *,
     variant: str,
     retrievers: Sequence[RetrieverName],
-    made_from: str,
+    asked: Callable[[], str],
     folder: Path,
     questions: Callable[[], Sequence[Question]],
     log: Callable[[str], None],
     failures: Sequence[Failure] = (),
 ) -> EvaluationResult:
-    """The evaluation in `folder`, made anew unless it was made from the same."""
+    """The evaluation in `folder`, made anew unless it was made from the same.
+
+    `asked` tells one state of the `questions` from another.
+    """
     started = time.monotonic()
     with store.lock(f"evaluation__{variant}", log=log):
+        # only now: index and questions may have moved while another evaluation was waited for
+        made_from = _made_from(
+            store, config, variant=variant, questions=asked(), retrievers=retrievers
+        )
         held = results.load(folder, made_from=made_from)
         if held is None:
             return _measure(
@@ -214,7 +221,8 @@ def _measure(
     from rag_assets.retrieval.search import open_index
 
     started = time.monotonic()
-    cutoffs = sorted(config.evaluation.cutoffs)
+    cutoffs = sorted({*config.evaluation.cutoffs})
+    retrievers = list(dict.fromkeys(retrievers))
     depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
     index = open_index(store, config, variant)
     rankings: dict[str, pa.Table] = {}
@@ -243,7 +251,7 @@ def _measure(
         variant=variant,
         evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
         questions=len(questions),
-        retrievers=list(retrievers),
+        retrievers=retrievers,
         cutoffs=cutoffs,
         main_retriever=_main(config, retrievers),
         latency={

@@ -11,8 +11,10 @@ from rag_assets.config import Config
 from rag_assets.evaluation.gold import Document, DocumentGold, Gold, Places, RowGold
 from rag_assets.evaluation.projection import Held
 from rag_assets.evaluation.quotes import ChunkText, DocumentText
+from rag_assets.identity import Canonical
 from rag_assets.schemas import VariantTables
 from rag_assets.store import Store, is_one_of, parts_of
+from rag_assets.sync import Failure
 
 IN_NO_TABLE = "its text is not in the index: run `rag-assets refresh`"
 
@@ -49,6 +51,19 @@ def held_of(
         ),
         reasons=_reasons(store, tables, lost=named - pages.keys(), manifest=reasons),
     )
+
+
+def told_of(store: Store, tables: VariantTables) -> Sequence[Canonical]:
+    """What `held_of` depends on beside the index: which documents there are, and why some lack."""
+    return [
+        sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id"),
+        [[failure.key, failure.reason] for failure in _failures(store, tables)],
+    ]
+
+
+def documents_of(store: Store) -> Sequence[Document]:
+    """All documents of the sources in order: they decide which of them gold can mean."""
+    return sorted(_manifest(store))
 
 
 def _manifest(store: Store) -> dict[Document, str]:
@@ -129,14 +144,16 @@ def _reasons(
     """Why the `lost` documents have no chunk: their file, or what stands in quarantine."""
     if not lost:
         return {}
-    failed = {
-        failure.key: failure.reason
-        for name in (tables.elements, tables.chunks, tables.documents, tables.joint)
-        for failure in sync.quarantined(store, name)
-    }
+    failed = {failure.key: failure.reason for failure in _failures(store, tables)}
     return {
         document: manifest.get(document)
         or failed.get(identity.document_id(*document))
         or IN_NO_TABLE
         for document in lost
     }
+
+
+def _failures(store: Store, tables: VariantTables) -> list[Failure]:
+    """What stands in quarantine on the way from a document to the index."""
+    names = (tables.elements, tables.chunks, tables.documents, tables.joint)
+    return [failure for name in names for failure in sync.quarantined(store, name)]

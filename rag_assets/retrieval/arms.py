@@ -62,6 +62,7 @@ class Arms:
         units = self.table(table)
         if units is None:
             return [ranking_of([]) for _ in queries]
+        depth = min(depth, units.count)  # Lance and what is kept take no number beyond 64 bits
         keys = self._keys(signal, queries, units=units)
         with self.timed(signal):
             known = self.rankings.rankings([*keys.values()], depth=depth) if keys else {}

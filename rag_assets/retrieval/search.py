@@ -6,10 +6,12 @@
         print(hit.rank, hit.uri, hit.text)
 
 An index is opened at one version of its tables and keeps answering from it, whatever a refresh
-writes meanwhile. Models are loaded at the first query that needs them.
+writes meanwhile, for as long as `clean_up.keep_days` keeps that version. Models are loaded at the
+first query that needs them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -48,6 +50,16 @@ class EmptyQueryError(ValueError):
 
     def __init__(self, position: int) -> None:
         super().__init__(f"query {position} is empty: a search needs at least one word")
+
+
+class OutdatedIndexError(LookupError):
+    """An index was open for so long that its version was cleaned up."""
+
+    def __init__(self, variant: str) -> None:
+        super().__init__(
+            f"the index of variant {variant} was cleaned up at the version that is open here: "
+            "open it again, or set clean_up.keep_days to longer than it stays open"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +141,16 @@ def open_index(
         MissingTableError: No refresh has built the index yet.
     """
     names = config.tables_of(variant)
-    domains = {
-        domain: partial(store.open, name, version=store.version(name))
-        for domain, name in (("document", names.documents), ("table", names.rows))
-        if store.exists(name)
+    versions = {
+        name: store.version(name) for name in (names.documents, names.rows) if store.exists(name)
     }
-    joint = store.open(
-        names.joint, version=store.version(names.joint) if version is None else version
-    )
+    domains = {
+        domain: partial(store.open, name, version=versions[name])
+        for domain, name in (("document", names.documents), ("table", names.rows))
+        if name in versions
+    }
+    versions[names.joint] = store.version(names.joint) if version is None else version
+    joint = store.open(names.joint, version=versions[names.joint])
     model = config.variant(variant).model
     load = partial(load_for_queries, config.models[model], name=model, home=store.encoders)
     return Index(
@@ -150,6 +164,7 @@ def open_index(
         ),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
+        is_kept=lambda: all(held in store.versions(name) for name, held in versions.items()),
     )
 
 
@@ -185,6 +200,7 @@ class Index:
         load_reranker: Callable[[str], Reranker],
         cache: Cache,
         ann_from_rows: int | None,
+        is_kept: Callable[[], bool],
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
@@ -196,6 +212,7 @@ class Index:
         self._load_encoder = load_encoder
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
         self._cache = cache
+        self._is_kept = is_kept
 
     def search(
         self,
@@ -216,16 +233,18 @@ class Index:
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: Words are to be looked up and there is no full-text index.
             RerankerError: A reranker's weights or package are missing.
+            OutdatedIndexError: Its version was cleaned up while it was open.
         """
         name, chosen = self._chosen(retriever)
         arms = self._arms(filters, rankings=Cache(None))
-        [ranking] = self._rank(arms, [query], chosen, top_k=top_k)
-        with arms.timed("read"):
-            units = self._units(ranking)
         around: Mapping[str, str] = {}
-        if chosen.expand:
-            with arms.timed("expand"):
-                around = self._contexts(units, settings=chosen.expand)
+        with self._open():
+            [ranking] = self._rank(arms, [query], chosen, top_k=top_k)
+            with arms.timed("read"):
+                units = self._units(ranking)
+            if chosen.expand:
+                with arms.timed("expand"):
+                    around = self._contexts(units, settings=chosen.expand)
         return Results(
             query=query,
             retriever=name,
@@ -250,9 +269,12 @@ class Index:
         stage is in the table's schema metadata: `rankings.seconds_of`.
 
         Raises:
-            EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError: As `search`.
+            EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
+            OutdatedIndexError: As `search`.
         """
-        return self.rank(queries, retriever=retriever, top_k=top_k, filters=filters).table()
+        ranked = self.rank(queries, retriever=retriever, top_k=top_k, filters=filters)
+        with self._open():
+            return ranked.table()
 
     def rank(
         self,
@@ -265,11 +287,13 @@ class Index:
         """As `search_many`, with all that each ranking was made from.
 
         Raises:
-            EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError: As `search`.
+            EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
+            OutdatedIndexError: As `search`.
         """
         _, chosen = self._chosen(retriever)
         arms = self._arms(filters, rankings=self._cache)
-        found = self._rank(arms, queries, chosen, top_k=top_k)
+        with self._open():
+            found = self._rank(arms, queries, chosen, top_k=top_k)
         return Ranked(found, arms.seconds, arms.work, read=self._read)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
@@ -326,6 +350,16 @@ class Index:
                 raise EmptyQueryError(position)
         texts = [encodable(query) for query in queries]
         return retrieve(arms, texts, retriever=retriever, top_k=wanted)
+
+    @contextmanager
+    def _open(self) -> Generator[None]:
+        """What fails because the version is gone says so: Lance names a file."""
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            if self._is_kept():
+                raise
+            raise OutdatedIndexError(self.variant) from error
 
     def _table(self, name: str) -> UnitTable | None:
         if name not in self._tables and name in self._domains:

@@ -60,6 +60,11 @@ class UnitTable:
         self._was_read = False
 
     @cached_property
+    def count(self) -> int:
+        """Number of units."""
+        return self.table.count_rows()
+
+    @cached_property
     def is_exact(self) -> bool:
         """Whether vectors are compared in memory, all of them, and not through an index."""
         return is_searched_exactly(self.table, ann_from_rows=self._ann_from_rows)

@@ -17,9 +17,8 @@ EXAMPLES = """\
   rag-assets evaluate --questions questions.jsonl
   rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json"""
 
-MEASURES = (("hit_rate", 1), ("hit_rate", 10), ("recall", 10), ("mrr", 10), ("ndcg", 10))
-"""Metric and cutoff of the columns that are shown; the report has all."""
-INTERVAL_OF = ("hit_rate", 10)
+METRICS = ("hit_rate", "recall", "mrr", "ndcg")
+"""What is shown, at the main cutoff; the report has all."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -86,14 +85,18 @@ def scores(result: "EvaluationResult") -> str:
 
 
 def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str, object]:
+    from rag_assets.evaluation.wording import main_cutoff
+
+    main, first = main_cutoff(result), min(result.record.cutoffs)
     shown: dict[str, object] = {"questions": domain, "retriever": retriever}
-    for metric, cutoff in MEASURES:
+    for metric, cutoff in [("hit_rate", first), *((metric, main) for metric in METRICS)]:
         found = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
         if found is None:
             continue
         shown[f"{metric}@{cutoff}"] = found["value"]
-        if (metric, cutoff) == INTERVAL_OF and found["low"] is not None:
-            shown["95 % interval"] = f"{found['low']:.3f} to {found['high']:.3f}"
+        if (metric, cutoff) == ("hit_rate", main):
+            low, high = found["low"], found["high"]
+            shown["95 % interval"] = "-" if low is None else f"{low:.3f} to {high:.3f}"
     return shown
 
 

@@ -1,12 +1,15 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Event
 
 import dagster as dg
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -26,7 +29,14 @@ from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.experiments.arms import Bench
 from rag_assets.evaluation.experiments.design import Arm
-from rag_assets.evaluation.questions import QuestionsError, read_questions, refresh_questions
+from rag_assets.evaluation.questions import (
+    QuestionsError,
+    parse,
+    questions_of,
+    questions_table,
+    read_questions,
+    refresh_questions,
+)
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
@@ -222,27 +232,82 @@ def test_gold_that_is_not_indexed_is_listed_with_its_reason(result: EvaluationRe
     ]
 
 
+def manifest_of(store: Store, uri: str, *, reason: str | None = None) -> None:
+    """Add a document to the manifest that has no text in the index."""
+    row = {
+        "document_id": uri,
+        "source": "documents",
+        "uri": uri,
+        "size": 1,
+        "modified": 0,
+        "status": "encrypted",
+        "reason": reason,
+        "fingerprint": "",
+        "row_fingerprint": "",
+    }
+    files = schemas.DOCUMENT_FILES.empty_table().from_pylist([row], schemas.DOCUMENT_FILES)
+    store.append(schemas.DOCUMENT_FILES_TABLE, files, schema=schemas.DOCUMENT_FILES)
+
+
 def test_the_reason_is_that_of_the_quarantine_or_the_manifest(
     config: Config, tmp_path: Path
 ) -> None:
     elsewhere = config.model_copy(update={"state_dir": tmp_path})
     build(elsewhere)
-    row = {
-        "document_id": "x",
-        "source": "documents",
-        "uri": "dogs.md",
-        "size": 1,
-        "modified": 0,
-        "status": "encrypted",
-        "reason": "dogs.md is encrypted: remove its password",
-        "fingerprint": "",
-        "row_fingerprint": "",
-    }
-    files = schemas.DOCUMENT_FILES.empty_table().from_pylist([row], schemas.DOCUMENT_FILES)
     store = lineage.store_of(elsewhere)
-    store.append(schemas.DOCUMENT_FILES_TABLE, files, schema=schemas.DOCUMENT_FILES)
+    manifest_of(store, "dogs.md", reason="dogs.md is encrypted: remove its password")
     (missing,) = evaluated(store, elsewhere).missing()
     assert missing["gold"] == "docs/dogs.md: dogs.md is encrypted: remove its password"
+
+
+def test_a_document_that_came_without_text_is_told_of_though_the_index_is_the_same(
+    config: Config, tmp_path: Path
+) -> None:
+    elsewhere = config.model_copy(update={"state_dir": tmp_path})
+    build(elsewhere)
+    store = lineage.store_of(elsewhere)
+    (missing,) = evaluated(store, elsewhere).missing()
+    assert "no such document" in missing["gold"]
+
+    manifest_of(store, "dogs.md", reason="dogs.md is encrypted: remove its password")
+    (missing,) = evaluated(store, elsewhere).missing()
+    assert missing["gold"] == "docs/dogs.md: dogs.md is encrypted: remove its password"
+    assert not evaluated(store, elsewhere).is_new
+
+
+def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
+    config: Config, tmp_path: Path
+) -> None:
+    elsewhere = config.model_copy(update={"state_dir": tmp_path / "state"})
+    build(elsewhere)
+    store = lineage.store_of(elsewhere)
+    units = [corpus.chunk("Nickel bears heat.", uri="metals/nickel.md", pages=[])]
+    encoder = load_encoder(config.models["minilm"], path="cpu/torch/fp32")
+    vectors = encoder.embed_passages([unit["text"] for unit in units]).vectors
+    named = [unit | {"encoder_id": encoder.encoder_id} for unit in units]
+    corpus.write(store, elsewhere, named, vectors)
+    line = {"id": "nickel", "question": "What bears heat?", "gold": ["doc:nickel.md"]}
+    path = write_lines(tmp_path / "nickel.jsonl", [line])
+
+    def hits() -> tuple[float, float]:
+        """As an evaluation and as an experiment count them."""
+        result = evaluate_file(
+            store,
+            elsewhere,
+            path=path,
+            variant="default",
+            retrievers=["baseline"],
+            log=lambda _: None,
+        )
+        asked = questions_table(list(parse(QuestionSet(path=path)).rows.values()))
+        bench = Bench(store, elsewhere, questions_of(asked), log=lambda _: None)
+        found = bench.run(Arm(name="dense", variant="default", retriever=Retriever(), factors={}))
+        arm = found.scores.filter(pc.field("level") == "gold")["hit_rate@10"][0].as_py()
+        return value(result, "hit_rate", retriever="baseline", domain="document"), arm
+
+    assert hits() == (1, 1)
+    manifest_of(store, "drafts/nickel.md")
+    assert hits() == (0, 0)
 
 
 def test_per_question_rows_and_rankings_are_kept_as_parquet(result: EvaluationResult) -> None:
@@ -270,6 +335,76 @@ def test_nothing_is_redone_until_index_questions_or_settings_move(
     assert other.is_new
     assert other.data_version != result.data_version
     assert evaluated(store, config).is_new
+
+
+def test_an_evaluation_that_waited_is_of_what_there_was_when_it_began(
+    config: Config, tmp_path: Path
+) -> None:
+    path = tmp_path / "questions.jsonl"
+    sets = config.evaluation.model_copy(update={"questions": [QuestionSet(path=path)]})
+    elsewhere = config.model_copy(update={"state_dir": tmp_path, "evaluation": sets})
+    write_lines(path, QUESTIONS)
+    build(elsewhere)
+    store = lineage.store_of(elsewhere)
+    waits = Event()
+
+    def evaluate() -> EvaluationResult | None:
+        return evaluate_variant(store, elsewhere, variant="default", log=lambda _: waits.set())
+
+    def ask(lines: list[dict]) -> None:
+        write_lines(path, lines)
+        refresh_questions(store, elsewhere, log=lambda _: None)
+
+    with ThreadPoolExecutor(1) as pool:
+        with store.lock("evaluation__default", log=lambda _: None):
+            waiting = pool.submit(evaluate)
+            assert waits.wait(60)
+            ask(QUESTIONS[:2])
+        waited = waiting.result()
+    assert waited is not None
+    assert waited.record.questions == 2
+
+    ask(QUESTIONS)
+    assert evaluated(store, elsewhere).record.questions == len(QUESTIONS)
+
+
+def test_what_a_config_names_twice_is_measured_once(store: Store, config: Config) -> None:
+    twice = {"cutoffs": [5, 1, 5], "retrievers": ["bm25", "baseline", "bm25"]}
+    settings = config.evaluation.model_copy(update=twice)
+    result = evaluated(store, config.model_copy(update={"evaluation": settings}))
+
+    assert result.record.cutoffs == [1, 5]
+    assert result.record.retrievers == ["bm25", "baseline"]
+    wanted = {"level": "gold", "domain": "combined", "split": "all"}
+    rows = result.summary_rows(metric="mrr", cutoff=5, **wanted)
+    assert [row["retriever"] for row in rows] == ["bm25", "baseline"]
+
+
+def test_an_index_that_was_rewritten_is_searched_anew_though_it_holds_the_same(
+    config: Config, tmp_path: Path
+) -> None:
+    elsewhere = config.model_copy(update={"state_dir": tmp_path})
+    build(elsewhere)
+    store = lineage.store_of(elsewhere)
+    names = elsewhere.tables_of("default")
+    before = evaluated(store, elsewhere)
+
+    for name in (names.joint, names.documents, names.rows):
+        held = store.read(name)
+        store.open(name).delete("true")
+        store.append(name, held, schema=held.schema)
+    after = evaluated(store, elsewhere)
+
+    assert (
+        after.record.settings["index data version"] == before.record.settings["index data version"]
+    )
+    kept = pq.read_table(after.folder / "rankings.parquet")
+    questions = [question.text for question in read_questions(store)]
+    index = search.open_index(store, elsewhere, "default")
+    for retriever in RETRIEVERS:
+        now = index.search_many(questions, retriever=retriever, top_k=100)
+        scores = kept.filter(pc.field("retriever") == retriever)["score"].to_pylist()
+        assert scores == now["score"].to_pylist(), retriever
 
 
 def test_an_edited_file_of_rewrites_is_searched_anew(
@@ -340,8 +475,15 @@ def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -
 
 
 def test_a_second_evaluation_imports_nothing_heavy(store: Store, config: Config) -> None:
+    from rag_assets.store import Completion
+    from rag_assets.sync import current_version
+
+    names = config.tables_of("default")
+    for name in (names.joint, names.documents, names.rows):
+        count, version = store.count(name), current_version(store, name, key="unit_id")
+        finished = Completion("", version, inputs=count, rows=count, failed=0)
+        store.complete(name, replace(finished, files=store.files(name)))
     evaluated(store, config)
-    joint = config.tables_of("default").joint
     program = f"""
 import sys
 from pathlib import Path
@@ -354,11 +496,6 @@ result = evaluate_variant(store, config, variant="default", log=print)
 assert result is not None and not result.is_new
 print(*{{"torch", "transformers", "sentence_transformers", "lancedb"}} & sys.modules.keys())
 """
-    from rag_assets.store import Completion
-    from rag_assets.sync import current_version
-
-    version = current_version(store, joint, key="unit_id")
-    store.complete(joint, Completion("", version, inputs=6, rows=6, failed=0))
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rag_assets import clean_up
 from rag_assets.config import Config, ConfigError, EmbeddingModel, Retrieval
 from rag_assets.models.embedding import load_encoder
 from rag_assets.models.weights import ModelMismatchError
@@ -13,7 +15,7 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import reciprocal_rank_fusion
 from rag_assets.retrieval.lexical import MissingTextIndexError
 from rag_assets.retrieval.rankings import RANKINGS, seconds_of
-from rag_assets.retrieval.search import EmptyQueryError, open_index
+from rag_assets.retrieval.search import EmptyQueryError, OutdatedIndexError, open_index
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
@@ -251,6 +253,17 @@ def test_a_table_of_rankings_follows_its_schema_and_names_the_source(index):
     assert (best_row["table"], best_row["row_key"], best_row["pages"]) == ("steels", "S355", [])
 
 
+@pytest.mark.parametrize("retriever", [*RETRIEVERS, "late_fusion", "hybrid_reranked"])
+@pytest.mark.parametrize("top_k", [len(UNITS) + 1, 2**63 - 1, 10**20])
+def test_whoever_asks_for_more_than_there_is_gets_all_of_it(index, retriever, top_k):
+    query = "yield strength of steels at room temperature"
+    found = units_of(index.search(query, retriever=retriever, top_k=top_k))
+    table = index.search_many([query], retriever=retriever, top_k=top_k)
+
+    assert found == units_of(index.search(query, retriever=retriever, top_k=len(UNITS)))
+    assert found == table["unit_id"].to_pylist()
+
+
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_no_queries_and_no_results_are_an_empty_table(index, retriever):
     nothing = Filters(source="nowhere")
@@ -279,6 +292,29 @@ def test_an_index_keeps_answering_from_the_version_it_was_opened_at(tmp_path, mi
         assert "trucks" in units_of(before.search("trucks", retriever=retriever))
         assert "trucks" in units_of(again.search("trucks", retriever=retriever))
         assert "trucks" not in units_of(after.search("trucks", retriever=retriever))
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "late_fusion"])
+def test_an_index_whose_version_was_cleaned_up_says_to_open_it_again(
+    tmp_path, minilm, monkeypatch, retriever
+):
+    store, config = build(tmp_path, minilm)
+    warm, cold = (open_index(store, config, VARIANT) for _ in range(2))
+    inside = Filters(source="documents")
+    warm.search("tensile tests", retriever=retriever, filters=inside)
+    names = config.tables_of(VARIANT)
+    monkeypatch.setattr(clean_up, "RUNNING", timedelta(0))
+    for name in (names.joint, names.documents, names.rows):
+        store.open(name).delete("unit_id IN ('cleaning', 'red')")
+        clean_up.clean_up(store, name, older_than=timedelta(0), log=lambda _: None)
+
+    for index in (warm, cold):
+        with pytest.raises(OutdatedIndexError, match="open it again"):
+            index.search("tensile tests", retriever=retriever, filters=inside)
+        with pytest.raises(OutdatedIndexError, match="open it again"):
+            index.search_many(["welded specimens"], retriever=retriever, filters=inside)
+    again = open_index(store, config, VARIANT)
+    assert "tensile" in units_of(again.search("tensile tests", retriever=retriever))
 
 
 def test_a_unit_is_read_from_its_own_place_whatever_was_deleted_before_it(tmp_path, minilm):

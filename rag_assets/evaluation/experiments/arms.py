@@ -22,7 +22,7 @@ from rag_assets.atomic import write_atomically
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
-from rag_assets.evaluation.held import held_of
+from rag_assets.evaluation.held import documents_of, held_of
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
@@ -154,6 +154,7 @@ class Bench:
             [config.retrieval.depth, config.retrieval.rrf_k, config.index.ann_from_rows],
             arm.filters.condition() if arm.filters else None,
             self._questions_key,
+            self._documents_key,
             {source.name: source.url for source in config.sources.documents},
             *([local] if local else []),
         )[:32]
@@ -165,6 +166,10 @@ class Bench:
             for one in self.questions
         ]
         return fingerprint(asked)
+
+    @cached_property
+    def _documents_key(self) -> str:
+        return fingerprint([list(document) for document in documents_of(self.store)])
 
     def index_of(self, variant: str) -> Index:
         """The index of `variant`, opened once.

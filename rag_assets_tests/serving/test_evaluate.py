@@ -1,0 +1,71 @@
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from rag_assets.evaluation.results import EvaluationResult, Record
+from rag_assets.evaluation.scores import Scores
+from rag_assets.evaluation.summary import SUMMARY
+from rag_assets.serving.evaluate import scores
+
+NONE = pa.table({})
+
+
+def of(domain: str, *, cutoff: int = 10, **interval: float) -> dict[str, str | int | float]:
+    """The hit rate of one retriever on a group of questions."""
+    group = {"retriever": "bm25", "level": "gold", "domain": domain, "split": "all"}
+    return {
+        **group,
+        "metric": "hit_rate",
+        "cutoff": cutoff,
+        "value": cutoff / 100,
+        "questions": 9,
+        **interval,
+    }
+
+
+def shown(rows: Sequence[Mapping], *, cutoffs: Sequence[int]) -> list[list[str]]:
+    """The cells of each line that stands below the headings, these first."""
+    summary = pa.Table.from_pylist(list(rows), schema=SUMMARY)
+    record = Record(
+        made_from="nothing",
+        variant="default",
+        evaluated_at="",
+        questions=18,
+        retrievers=["bm25"],
+        cutoffs=cutoffs,
+        main_retriever="bm25",
+        latency={},
+        settings={},
+        margin=0.02,
+    )
+    result = EvaluationResult(Path("report"), record, Scores(NONE, summary, *[NONE] * 3))
+    _, headings, _, *lines, _ = scores(result).splitlines()
+    return [re.split(r" {2,}", line) for line in (headings, *lines)]
+
+
+def test_an_interval_is_shown_where_the_first_group_is_too_small_for_one() -> None:
+    rows = [of("document"), of("table", low=0.25, high=0.75), of("combined", low=0.3, high=0.7)]
+
+    _, *lines = shown(rows, cutoffs=[10])
+
+    assert [line[-1] for line in lines] == ["-", "0.250 to 0.750", "0.300 to 0.700"]
+
+
+@pytest.mark.parametrize(
+    ("cutoffs", "headings"),
+    [
+        ([1, 3, 10, 20], ["hit_rate@1", "hit_rate@10", "95 % interval"]),
+        ([3, 20], ["hit_rate@3", "hit_rate@20", "95 % interval"]),
+        ([10], ["hit_rate@10", "95 % interval"]),
+    ],
+)
+def test_numbers_are_shown_whichever_cutoffs_were_measured(cutoffs, headings) -> None:
+    rows = [of("document", cutoff=cutoff, low=0.1, high=0.2) for cutoff in cutoffs]
+
+    first, line = shown(rows, cutoffs=cutoffs)
+
+    assert first == ["questions", "retriever", *headings]
+    assert len(line) == len(first)
