@@ -94,12 +94,22 @@ class DatabaseTables(Origin):
     @override
     def names(self) -> list[str]:
         with self._reaching():
-            return sorted(self._inspector.get_table_names(schema=self.schema))
+            tables = set(self._inspector.get_table_names(schema=self.schema))
+        return sorted(tables - self._parts_of_others)
 
     @override
-    def views(self) -> list[str]:
+    def unlisted(self) -> list[str]:
         with self._reaching():
-            return sorted(self._inspector.get_view_names(schema=self.schema))
+            views = self._inspector.get_view_names(schema=self.schema)
+        return sorted({*views, *self._parts_of_others})
+
+    @cached_property
+    def _parts_of_others(self) -> set[str]:
+        """Tables whose rows are those of another table."""
+        is_sqlite = self.engine.dialect.name == "sqlite"
+        if is_sqlite and sqlite3.sqlite_version_info >= sqlite.TELLS_SHADOWS:
+            return {name for (name,) in self._rows(sqlite.SHADOWS)}
+        return set()
 
     @override
     def hint(self) -> str:
@@ -246,7 +256,7 @@ class DatabaseTables(Origin):
             known, learned = self._as_text.setdefault(cause.table, set()), set(cause.columns)
         elif isinstance(cause, StreamError):
             known = self._without_adbc
-            learned = set(cause.tables or [*self.names(), *self.views()])
+            learned = set(cause.tables or [*self.names(), *self.unlisted()])
         else:
             return False
         is_new = not learned <= known
@@ -346,8 +356,11 @@ class DatabaseTables(Origin):
         return [str(value) for value in self._row(statement)]
 
     def _row(self, statement: str) -> "sa.Row":
+        return self._rows(statement)[0]
+
+    def _rows(self, statement: str) -> "Sequence[sa.Row]":
         with self._reaching(), self.engine.connect() as connection:
-            return connection.exec_driver_sql(self._driven(statement)).fetchall()[0]
+            return connection.exec_driver_sql(self._driven(statement)).fetchall()
 
     def _quote(self, name: str) -> str:
         quoted_name = self.engine.dialect.identifier_preparer.quote_identifier(name)

@@ -140,7 +140,7 @@ class _Refresh:
                 yield from self._gone(spec, held=mine, there=[*there, *hidden])
                 if not there and not mine:
                     yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
-            elif spec.name in names or spec.name in origin.views():
+            elif spec.name in names or spec.name in origin.unlisted():
                 chosen.append(_Chosen(spec, spec.name))
             else:
                 yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))

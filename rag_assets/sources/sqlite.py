@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 LARGEST_EXACT = 1 << 53
 """Beyond it a double does not hold every integer."""
+SHADOWS = "SELECT name FROM pragma_table_list WHERE type = 'shadow'"
+"""The tables in which a virtual table, such as a full-text index, keeps what it holds."""
+TELLS_SHADOWS = (3, 37)
+"""Version of SQLite that first does."""
 
 
 def rows(url: "sa.URL", table: str, *, kinds: Mapping[str, pa.DataType]) -> Iterator[pa.Table]:

@@ -514,6 +514,17 @@ def test_sqlite_numbers_that_no_double_holds_stay_what_they_are(store, sqlite, m
     }
 
 
+def test_the_tables_behind_a_virtual_table_are_no_tables_of_their_own(store, sqlite):
+    path = sqlite(
+        "CREATE VIRTUAL TABLE notes USING fts5(title, body)",
+        "INSERT INTO notes VALUES ('bolt', 'of steel')",
+        "CREATE VIRTUAL TABLE places USING rtree(id, west, east)",
+    )
+    assert set(refresh(store, TableSource(url=str(path)))) == {"notes", "parts", "places"}
+    named = refresh(store, TableSource(url=str(path), tables=["notes_content"]))
+    assert [row["c1"] for row in rows(named["notes_content"])] == ["of steel"]
+
+
 @pytest.mark.parametrize(
     "url", ["package:mendeleev/elements.db", "sqlite:///package:mendeleev/elements.db"]
 )
