@@ -25,6 +25,7 @@ from rag_assets.snapshots import Landed
 from rag_assets.sources import alchemy, postgres, postgres_reads, sqlite
 from rag_assets.sources.cells import MisfitError
 from rag_assets.sources.connections import engine_of, patient
+from rag_assets.sources.entries import spec_of
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.origins import (
     OVERLAP,
@@ -99,17 +100,28 @@ class DatabaseTables(Origin):
 
     @override
     def unlisted(self) -> list[str]:
+        from sqlalchemy.dialects.postgresql.base import PGInspector
+
+        inspector = self._inspector
         with self._reaching():
-            views = self._inspector.get_view_names(schema=self.schema)
-        return sorted({*views, *self._parts_of_others})
+            found = inspector.get_view_names(schema=self.schema)
+            if isinstance(inspector, PGInspector):
+                found += inspector.get_materialized_view_names(schema=self.schema)
+                found += inspector.get_foreign_table_names(schema=self.schema)
+        return sorted({*found, *self._parts_of_others})
 
     @cached_property
     def _parts_of_others(self) -> set[str]:
         """Tables whose rows are those of another table."""
-        is_sqlite = self.engine.dialect.name == "sqlite"
-        if is_sqlite and sqlite3.sqlite_version_info >= sqlite.TELLS_SHADOWS:
-            return {name for (name,) in self._rows(sqlite.SHADOWS)}
-        return set()
+        if self.engine.dialect.name == "sqlite":
+            tells = sqlite3.sqlite_version_info >= sqlite.TELLS_SHADOWS
+            return {name for (name,) in self._rows(sqlite.SHADOWS)} if tells else set()
+        version = self.engine.dialect.server_version_info or ()
+        if self.engine.dialect.name != "postgresql" or version < postgres.PARTITIONS_FROM:
+            return set()
+        schema = self.schema or self._inspector.default_schema_name or ""
+        partitions = self._rows(postgres.PARTITIONS.format(schema=quoted(schema)))
+        return {name for name, whole in partitions if spec_of(self.source, whole)}
 
     @override
     def hint(self) -> str:

@@ -60,6 +60,20 @@ SELECT version(), relkind::text,
     FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped)
 FROM pg_class WHERE oid = to_regclass({name})
 """
+PARTITIONS = """
+WITH RECURSIVE above(part, whole) AS (
+    SELECT inhrelid, inhparent FROM pg_inherits JOIN pg_class ON oid = inhrelid
+    WHERE relispartition
+    UNION SELECT part, inhparent FROM above JOIN pg_inherits ON inhrelid = whole
+)
+SELECT part.relname, whole.relname FROM above
+JOIN pg_class AS part ON part.oid = above.part JOIN pg_class AS whole ON whole.oid = above.whole
+WHERE part.relnamespace = whole.relnamespace
+    AND part.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = {schema})
+"""
+"""Partitions of a schema, each with every table there that holds its rows."""
+PARTITIONS_FROM = (10,)
+"""Version of PostgreSQL that first knows them."""
 CLUSTER = (
     "SELECT (SELECT system_identifier FROM pg_control_system()), "
     "(SELECT timeline_id FROM pg_control_checkpoint())"

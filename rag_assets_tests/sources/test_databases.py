@@ -415,6 +415,61 @@ def test_a_new_partition_is_read_and_the_others_are_not(store, sandbox, arrow):
     assert item.rows_read == 6
 
 
+@pytest.fixture
+def partitioned(sandbox) -> Sandbox:
+    sandbox.execute(
+        "CREATE TABLE parts (id int PRIMARY KEY, name text) PARTITION BY RANGE (id)",
+        "CREATE TABLE low PARTITION OF parts FOR VALUES FROM (1) TO (11) PARTITION BY RANGE (id)",
+        "CREATE TABLE lowest PARTITION OF low FOR VALUES FROM (1) TO (5)",
+        "CREATE TABLE high PARTITION OF parts FOR VALUES FROM (11) TO (21)",
+        "CREATE TABLE other (id int PRIMARY KEY, name text)",
+        "CREATE TABLE child (extra text) INHERITS (other)",
+        "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 4) AS i",
+    )
+    return sandbox
+
+
+@pytest.mark.parametrize(
+    ("settings", "taken"),
+    [
+        ({}, {"parts", "other", "child"}),
+        ({"tables": ["*", "lowest"]}, {"parts", "other", "child", "lowest"}),
+        ({"exclude": ["parts"]}, {"low", "high", "other", "child"}),
+        ({"tables": ["l*"]}, {"low"}),
+    ],
+)
+def test_no_partition_is_taken_beside_its_table_unless_it_is_named(
+    store, partitioned, settings, taken
+):
+    done = refresh(store, source_of(partitioned, **settings))
+    assert set(done) == taken
+    assert not [item.report.failures for item in done.values() if item.report.failed]
+
+
+def test_materialized_views_and_foreign_tables_are_read_where_they_are_named(store, sandbox, way):
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "CREATE MATERIALIZED VIEW summed AS SELECT id, name FROM parts WHERE id < 3",
+        "COMMENT ON MATERIALIZED VIEW summed IS 'Some parts'",
+        "CREATE EXTENSION IF NOT EXISTS file_fdw SCHEMA public",
+        "CREATE SERVER IF NOT EXISTS files FOREIGN DATA WRAPPER file_fdw",
+        "DO $$ BEGIN EXECUTE format('CREATE FOREIGN TABLE far (line text) SERVER files "
+        "OPTIONS (filename %%L)', current_setting('data_directory') || '/PG_VERSION'); END $$",
+    )
+    source = source_of(sandbox, tables=["*", "summed", "far"])
+    done = refresh(store, source)
+    assert {table: counts(item) for table, item in done.items()} == {
+        "parts": (10, 0, 0, 0, 0),
+        "summed": (2, 0, 0, 0, 0),
+        "far": (1, 0, 0, 0, 0),
+    }
+    assert snapshots.metadata_of(done["summed"].file)["title"] == "Some parts"
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 1", "REFRESH MATERIALIZED VIEW summed")
+    assert counts(refresh(store, source)["summed"]) == (0, 1, 0, 1, 0)
+    assert set(refresh(Store(store.root / "all"), source_of(sandbox))) == {"parts"}
+
+
 def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
     store, sandbox, monkeypatch, arrow
 ):
