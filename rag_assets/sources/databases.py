@@ -230,9 +230,7 @@ class DatabaseTables(Origin):
             for column in self._columns(table)
             if column["name"] in self._as_text.get(table, ()) and self._is_spelled(column)
         }
-        read = alchemy.TableRead(
-            self.engine, table, self.schema, spelled=spelled, unshown=self._unshown
-        )
+        read = alchemy.TableRead(self.engine, table, self.schema, spelled=spelled)
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
         increment, held = request.increment, request.held
@@ -348,21 +346,6 @@ class DatabaseTables(Origin):
             name: postgres.cell_of(name, number, kinds[name], parse=parse)
             for name, (number, parse) in parsers.items()
         }
-
-    def _unshown(self, table: str) -> list[str]:
-        """Columns with a date or time that Python cannot show."""
-        if self.engine.dialect.name != "postgresql":
-            return []
-        kinds = {column["name"]: self._kind(column) for column in self._columns(table)}
-        tests = {
-            name: f"bool_or({postgres.unshown(name, kind)})"
-            for name, kind in kinds.items()
-            if pa.types.is_temporal(kind)
-        }
-        if not tests:
-            return []
-        found = self._row(f"SELECT {', '.join(tests.values())} FROM {self._quoted(table)}")
-        return [name for name, is_unshown in zip(tests, found, strict=True) if is_unshown]
 
     def _first_row(self, statement: str) -> list[str]:
         return [str(value) for value in self._row(statement)]

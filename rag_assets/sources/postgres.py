@@ -133,7 +133,7 @@ NATIVE = {
 }
 """Types that Arrow holds without loss, by their number."""
 AS_TEXT = ("numeric", "uuid")
-DATES = ("date", "time", "timestamp", "timestamptz")
+DATES = ("date", "time", "timetz", "timestamp", "timestamptz")
 
 
 def cell_of(
@@ -156,15 +156,6 @@ def cell_of(
         return Cell(f"{column}::text", kind)
     as_psycopg_sees_it = f"CASE WHEN num_nulls({column}) = 0 THEN format('%s', {column}) END"
     return Cell(as_psycopg_sees_it, kind, parse=parse)
-
-
-def unshown(name: str, kind: pa.DataType) -> str:
-    """SQL: whether Python cannot show a date or time."""
-    column = quoted_name(name)
-    if pa.types.is_time(kind):
-        return f"{column} = '24:00'"
-    end = "9999-12-31" if pa.types.is_date(kind) else "9999-12-31 23:59:59.999999"
-    return f"NOT isfinite({column}) OR {column} < '0001-01-01' OR {column} > '{end}'"
 
 
 def look(relation: str, row_hash: str) -> str:

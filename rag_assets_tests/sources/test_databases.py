@@ -101,7 +101,16 @@ KINDS = {
     "days": ("date[]", "{2024-01-01}", None),
     "moments": ("timestamptz[]", '{"2024-01-01 12:00+02"}', None),
     "raw": ("bytea", "\\x00ff27", b"\x00\xff'"),
-    "span": ("interval", "1 mon 2 days 03:04:05", None),
+    "span": ("interval", "1 mon 2 days 03:04:05", "1 mon 2 days 03:04:05"),
+    "span_back": ("interval", "-1 mon +3 days -04:05:06.7", "-1 mons +3 days -04:05:06.7"),
+    "span_long": ("interval", "178000000 years", "178000000 years"),
+    "spans": ("interval[]", '{"1 mon"}', '["1 mon"]'),
+    "when_like": (
+        "moment",
+        "2024-02-29 12:30+02",
+        datetime.datetime(2024, 2, 29, 10, 30, tzinfo=datetime.UTC),
+    ),
+    "whens": ("tstzrange", "[2024-01-01,)", "[2024-01-01 00:00:00+00:00,)"),
     "net": ("inet", "10.0.0.1", "10.0.0.1"),
     "block": ("cidr", "10.0.0.0/8", "10.0.0.0/8"),
     "span_of": ("int4range", "[1,3)", "[1,3)"),
@@ -111,7 +120,7 @@ KINDS = {
     "padded": ("char(5)", "ab", "ab   "),
     "letter": ('"char"', "x", "x"),
     "named": ("name", "n", "n"),
-    "number_like": ("positive", "3", "3"),
+    "number_like": ("positive", "3", 3),
     "pair": ("pair", "(1,x)", None),
     "point": ("point", "(1,2)", None),
 }
@@ -122,6 +131,7 @@ def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatc
     sandbox.execute(
         "CREATE TYPE grade AS ENUM ('low', 'high')",
         "CREATE DOMAIN positive AS int CHECK (value > 0)",
+        "CREATE DOMAIN moment AS timestamptz",
         "CREATE TYPE pair AS (a int, b text)",
         f"CREATE TABLE kinds (id int PRIMARY KEY, {declared})",
         "INSERT INTO kinds (id) VALUES (2)",
@@ -158,10 +168,13 @@ def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatc
         ("time", "24:00:00"),
         ("numeric", "123456789012345678901234567890"),
         ("numeric", "Infinity"),
+        ("endless", "infinity"),
+        ("interval", "infinity"),
     ],
 )
 def test_a_value_that_no_calendar_holds_makes_its_column_text(store, sandbox, way, kind, value):
     sandbox.execute(
+        "CREATE DOMAIN endless AS date",
         f"CREATE TABLE odd (id int PRIMARY KEY, value {kind}, fine int)",
         f"INSERT INTO odd VALUES (1, '{value}', 7), (2, NULL, 8)",
     )
@@ -171,6 +184,32 @@ def test_a_value_that_no_calendar_holds_makes_its_column_text(store, sandbox, wa
         {"id": 1, "value": value, "fine": 7},
         {"id": 2, "value": None, "fine": 8},
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("timetz", "24:00:00+00", "24:00:00+00"),
+        ("tstzrange", "[2024-01-01,infinity)", "[2024-01-01 00:00:00+00:00,infinity)"),
+        ("daterange", "[2024-01-01,infinity)", "[2024-01-01,infinity)"),
+        ("datemultirange", "{[2024-01-01,infinity)}", '["[2024-01-01,infinity)"]'),
+        ("date[]", "{2024-01-01,infinity}", '["2024-01-01", "infinity"]'),
+        ("timestamp[]", "{{-infinity}}", '[["-infinity"]]'),
+        ("timestamptz[]", "{20000-01-01}", '["20000-01-01 00:00:00+00"]'),
+        ("interval[]", "{infinity}", '["infinity"]'),
+        ("time[]", "{24:00}", '["24:00:00"]'),
+    ],
+)
+def test_a_value_that_no_calendar_holds_is_spelled_in_ranges_and_lists(
+    store, sandbox, way, kind, value, shown
+):
+    sandbox.execute(
+        f"CREATE TABLE odd (id int PRIMARY KEY, value {kind})",
+        f"INSERT INTO odd VALUES (1, '{value}'), (2, NULL)",
+    )
+    item = refresh(store, source_of(sandbox))["odd"]
+    assert item.report.failed == 0, item.report.failures
+    assert rows(item) == [{"id": 1, "value": shown}, {"id": 2, "value": None}]
 
 
 def test_only_rows_that_moved_are_read(store, sandbox, arrow):
