@@ -205,9 +205,9 @@ class _Refresh:
     def _held(
         self, origin: Origin, item: _Chosen, done: snapshot_passes.Pass | None
     ) -> Held | None:
-        """The snapshot, if it has the key that it would have now and nothing was left out of it."""
+        """The snapshot, if it has the key and recipe of now and nothing was left out of it."""
         file = self.outcomes.file(item.table)
-        if done is None or done.failed or not file.is_file():
+        if done is None or done.failed or done.recipe != RECIPE or not file.is_file():
             return None
         described = origin.describe(item.table)
         key = snapshots.metadata_of(file)["key"]
@@ -276,7 +276,13 @@ class _Refresh:
             )
             return self.outcomes.failed(item.spec, item.table, reason)
         done = self.outcomes.taken(
-            item.spec, item.table, swapped, landed, mark=item.mark, started=item.started
+            item.spec,
+            item.table,
+            swapped,
+            landed,
+            mark=item.mark,
+            recipe=RECIPE,
+            started=item.started,
         )
         remove_folder(work)
         return done

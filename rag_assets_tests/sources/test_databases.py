@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from rag_assets import snapshot_patches, snapshots
 from rag_assets.config import TableSource
-from rag_assets.sources import databases, postgres, postgres_reads
+from rag_assets.sources import databases, exports, postgres, postgres_reads
 from rag_assets.sources.adbc import streaming
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
@@ -519,6 +519,18 @@ def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
     sandbox.execute("UPDATE parts SET name = 'x', moved = '2025-01-01' WHERE id = 3")
     item = refresh(store, source)["parts"]
     assert counts(item) == (0, 1, 0, 9, 0)
+
+
+@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_rows_that_were_read_by_another_recipe_are_read_again(store, sandbox, monkeypatch, cursor):
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'::date + id::int")
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    monkeypatch.setattr(exports, "RECIPE", "another")
+    assert refresh(store, source)["parts"].rows_read == 10
+    sandbox.execute("INSERT INTO parts VALUES (11, 'new')")
+    assert refresh(store, source)["parts"].rows_read < 10
 
 
 def test_numbers_of_another_cluster_say_nothing(store, sandbox, monkeypatch, arrow):
