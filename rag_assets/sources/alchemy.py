@@ -39,8 +39,10 @@ def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
             return pa.float64()
         if kind.precision is None:
             return UNBOUNDED_DECIMAL
-        fits = kind.precision <= UNBOUNDED_DECIMAL.precision
-        return pa.decimal128(kind.precision, kind.scale or 0) if fits else pa.string()
+        scale = kind.scale or 0
+        digits = max(kind.precision - min(scale, 0), scale)
+        fits = digits <= UNBOUNDED_DECIMAL.precision
+        return pa.decimal128(digits, max(scale, 0)) if fits else pa.string()
     if isinstance(kind, types.DateTime):
         return pa.timestamp("us", tz="UTC" if kind.timezone else None)
     if isinstance(kind, types.Date):

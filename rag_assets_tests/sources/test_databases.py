@@ -74,6 +74,8 @@ KINDS = {
     "exact": ("numeric(10, 2)", "1.50", Decimal("1.50")),
     "free": ("numeric", "12345678901234567890.000000000000000001", None),
     "wide": ("numeric(60, 2)", "1.10", "1.10"),
+    "rounded": ("numeric(5, -2)", "12345", Decimal("12300")),
+    "tiny": ("numeric(3, 5)", "0.00123", Decimal("0.00123")),
     "no_number": ("numeric", "NaN", None),
     "no_double": ("float8", "NaN", None),
     "endless": ("float8", "-Infinity", float("-inf")),
