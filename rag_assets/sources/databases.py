@@ -323,16 +323,22 @@ class DatabaseTables(Origin):
             return None
 
     def _look(self, table: str, increment: Increment | None, facts: postgres.Facts) -> list[str]:
-        relation = self._quoted(table)
-        if increment is not None:
-            return self._first_row(postgres.newest_look(relation, increment, facts))
         try:
-            return self._first_row(postgres.look(relation, self._row_hash(table)))
+            return self._first_row(self._question(table, increment, facts))
         except SourceError as error:
             if getattr(root_cause(error), "sqlstate", None) != UNDEFINED_FUNCTION:
                 raise
         self._hashed_as_text.add(table)
-        return self._first_row(postgres.look(relation, self._row_hash(table)))
+        return self._first_row(self._question(table, increment, facts))
+
+    def _question(self, table: str, increment: Increment | None, facts: postgres.Facts) -> str:
+        """SQL: what `table` looks like."""
+        relation = self._quoted(table)
+        if increment is None:
+            return postgres.look(relation, self._row_hash(table))
+        is_text = table in self._hashed_as_text
+        hashed = postgres.hash_of_text if is_text else postgres.hash_of
+        return postgres.newest_look(relation, increment, facts, hashed=hashed)
 
     def _row_hash(self, table: str) -> str:
         return postgres.TEXT_HASH if table in self._hashed_as_text else postgres.BINARY_HASH

@@ -26,9 +26,16 @@ def hash_of(row: str) -> str:
     return f"hash_record_extended(ROW(record_send({row})), 0)"
 
 
+def hash_of_text(row: str) -> str:
+    """SQL: 64 bits of the text of `row`, where a type has no binary form.
+
+    Texts look alike in a session of `SESSION`.
+    """
+    return f'hashtextextended({row}::text COLLATE "C", 0)'
+
+
 BINARY_HASH = hash_of(ROW)
-TEXT_HASH = f'hashtextextended({ROW}::text COLLATE "C", 0)'
-"""For tables with a type that has no binary form; texts look alike in a session of `SESSION`."""
+TEXT_HASH = hash_of_text(ROW)
 
 SETTINGS = {
     "client_encoding": "UTF8",
@@ -163,14 +170,17 @@ def look(relation: str, row_hash: str) -> str:
     return f"SELECT count(*), sum({row_hash}) FROM {relation} AS {ROW}"
 
 
-def newest_look(relation: str, increment: Increment, facts: Facts) -> str:
+def newest_look(
+    relation: str, increment: Increment, facts: Facts, *, hashed: Callable[[str], str]
+) -> str:
     """SQL: one row that moves whenever an incremental read would find something.
 
-    With numbered rows that is every change: each version of a row has a greater number.
+    With numbered rows that is every change: each version of a row has a greater number. `hashed`
+    makes the hash of a row.
     """
     cursor = quoted_name(increment.cursor)
     keys = ", ".join(f"{ROW}.{quoted_name(part)}" for part in increment.key)
-    asked = f"SELECT count(*), max({ROW}.{cursor}), sum({hash_of(f'ROW({keys})')})"
+    asked = f"SELECT count(*), max({ROW}.{cursor}), sum({hashed(f'ROW({keys})')})"
     if facts.is_numbered:
         return f"{asked}, sum({ROW}.xmin::text::bigint) FROM {relation} AS {ROW}"
     return (

@@ -378,6 +378,18 @@ def test_a_type_without_a_binary_form_is_hashed_as_text(store, sandbox, arrow):
 CURSOR = [{"name": "parts", "cursor": "moved"}]
 
 
+def test_a_key_without_a_binary_form_goes_with_a_cursor(store, sandbox, way):
+    sandbox.execute(
+        "CREATE EXTENSION IF NOT EXISTS isn SCHEMA public",
+        "CREATE TABLE books (isbn public.isbn13 PRIMARY KEY, title text, moved int)",
+        "INSERT INTO books VALUES ('978-0-393-04002-9', 'a', 1), ('978-0-306-40615-7', 'b', 2)",
+    )
+    source = source_of(sandbox, tables=[{"name": "books", "cursor": "moved"}])
+    assert counts(refresh(store, source)["books"]) == (2, 0, 0, 0, 0)
+    sandbox.execute("UPDATE books SET title = 'x', moved = 3 WHERE moved = 1")
+    assert counts(refresh(store, source)["books"]) == (0, 1, 0, 1, 0)
+
+
 def test_an_update_that_commits_late_is_found(store, sandbox, arrow):
     """Its cursor was set long before the newest row that the refresh in between saw."""
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
