@@ -390,6 +390,18 @@ def test_a_key_without_a_binary_form_goes_with_a_cursor(store, sandbox, way):
     assert counts(refresh(store, source)["books"]) == (0, 1, 0, 1, 0)
 
 
+def test_another_driver_of_postgresql_reads_the_same(store, sandbox, way):
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = 'infinity' WHERE id = 3")
+    ours = source_of(sandbox)
+    theirs = TableSource(
+        url=sandbox.url.replace("postgresql://", "postgresql+psycopg2://"), schema=sandbox.schema
+    )
+    one = refresh(store, ours)["parts"]
+    other = refresh(Store(store.root / "other"), theirs)["parts"]
+    assert other.report.failed == 0
+    assert rows(one) == rows(other)
+
+
 def test_an_update_that_commits_late_is_found(store, sandbox, arrow):
     """Its cursor was set long before the newest row that the refresh in between saw."""
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
