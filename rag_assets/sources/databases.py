@@ -237,17 +237,19 @@ class DatabaseTables(Origin):
         after: Value = None
         facts = self._facts_of(table)
         is_numbered = facts is not None and facts.is_numbered
+        memory = "" if facts is None or is_numbered or increment is None else facts.memory
         if increment is not None and held is not None and not is_numbered:
-            after = newest(held.file, column=increment.cursor)
+            after = newest(held.file, column=increment.cursor) if held.memory == memory else None
         if increment is None or after is None:
             whole = read.resource(rows, kinds)
-            return Reading([whole], lambda files: Landed(schema, files[rows]))
+            return Reading([whole], lambda files: Landed(schema, files[rows], memory=memory))
         if isinstance(after, datetime):
             after -= OVERLAP
         every_key = read.resource(keys, {part: kinds[part] for part in increment.key})
         moved = read.resource(rows, kinds, since=(increment.cursor, after))
         return Reading(
-            [every_key, moved], lambda files: Landed(schema, files[rows], keys=files[keys])
+            [every_key, moved],
+            lambda files: Landed(schema, files[rows], keys=files[keys], memory=memory),
         )
 
     def _is_spelled(self, column: "ReflectedColumn") -> bool:
@@ -346,8 +348,9 @@ class DatabaseTables(Origin):
     def _cells(self, table: str, kinds: Mapping[str, pa.DataType]) -> dict[str, postgres.Cell]:
         """How each column is read, to hold what SQLAlchemy and psycopg would make of it."""
         asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
+        columns = self._columns(table)
         with self._reaching(), self.engine.connect() as connection:
-            parsers = alchemy.parsers(connection, asked, columns=self._columns(table))
+            parsers = alchemy.parsers(connection, asked, columns=columns)
         return {
             name: postgres.cell_of(name, number, kinds[name], parse=parse)
             for name, (number, parse) in parsers.items()

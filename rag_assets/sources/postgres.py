@@ -7,6 +7,7 @@ version of a row has a greater one. A view has no such numbers: there, the rows 
 are hashed.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -55,16 +56,23 @@ FACTS = """
 WITH RECURSIVE parts(oid) AS (
     SELECT to_regclass({name})::oid
     UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid
+), seen(oid) AS (
+    SELECT to_regclass({name})::oid
+    UNION SELECT refobjid FROM seen JOIN pg_rewrite ON ev_class = seen.oid
+    JOIN pg_depend ON objid = pg_rewrite.oid AND classid = 'pg_rewrite'::regclass
+        AND refclassid = 'pg_class'::regclass
 )
 SELECT version(), relkind::text,
     (SELECT array_agg(oid::bigint ORDER BY oid) FROM parts),
+    concat_ws(';', (SELECT string_agg(pg_get_viewdef(oid), ';' ORDER BY oid) FROM seen
+        JOIN pg_class USING (oid) WHERE relkind = 'v'),
     (SELECT string_agg(concat_ws(':', attnum, attname, atttypid, atttypmod, attmissingval::text,
         (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
             WHERE attgenerated <> '' AND adrelid = attrelid AND adnum = attnum),
         (SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum
             WHERE enumtypid = atttypid)
     ), ';' ORDER BY attnum)
-    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped)
+    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped))
 FROM pg_class WHERE oid = to_regclass({name})
 """
 PARTITIONS = """
@@ -98,7 +106,10 @@ class Facts:
     relations: Sequence[int]
     """The table and its partitions."""
     structure: str
-    """Fingerprint of the columns and of all that gives a row another value without a write."""
+    """Fingerprint of the columns and of all that gives a row another value without a write.
+
+    For a view that is its definition, with those of the views that it looks at.
+    """
     cluster: str | None
     """Which data directory answers, and since which restore; None if it may not be told."""
 
@@ -106,6 +117,11 @@ class Facts:
     def is_numbered(self) -> bool:
         """Whether the numbers of transactions tell which rows are new."""
         return self.kind in "rpm" and self.cluster is not None
+
+    @property
+    def memory(self) -> str:
+        """What the next read by a cursor wants to be told of rows that are not numbered."""
+        return json.dumps({"structure": self.structure})
 
 
 @dataclass(frozen=True, slots=True)

@@ -547,6 +547,35 @@ def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
     assert counts(item) == (0, 1, 0, 9, 0)
 
 
+@pytest.mark.usefixtures("way", "however_kept")
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE OR REPLACE VIEW seen AS SELECT id, upper(name) AS name, moved FROM parts"],
+        ["CREATE OR REPLACE VIEW below AS SELECT id, upper(name) AS name, moved FROM parts"],
+        [
+            "DROP VIEW seen",
+            "CREATE TABLE seen AS SELECT id, upper(name) AS name, moved FROM parts",
+        ],
+    ],
+)
+def test_a_view_that_is_defined_anew_is_read_whole(store, sandbox, monkeypatch, statements):
+    monkeypatch.setattr(postgres, "CLUSTER", "SELECT no_such_function()")
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "UPDATE parts SET moved = '2024-01-01'::date + id::int",
+        "CREATE VIEW below AS SELECT * FROM parts",
+        "CREATE VIEW seen AS SELECT id, name, moved FROM below",
+    )
+    source = source_of(sandbox, tables=[{"name": "seen", "cursor": "moved", "key": ["id"]}])
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 10")
+    assert refresh(store, source)["seen"].rows_read == 1
+    sandbox.execute(*statements)
+    assert is_as_built_anew(store, source, "seen")
+
+
 @pytest.mark.usefixtures("arrow", "however_kept")
 @pytest.mark.parametrize("cursor", [None, "moved"])
 def test_rows_that_were_read_by_another_recipe_are_read_again(store, sandbox, monkeypatch, cursor):
