@@ -661,6 +661,21 @@ def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
     assert by_arrow.report.data_version == plainly.report.data_version
 
 
+def test_a_role_that_may_connect_once_is_enough(store, sandbox, way):
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "DROP ROLE IF EXISTS once",
+        "CREATE ROLE once LOGIN CONNECTION LIMIT 1",
+        f"GRANT USAGE ON SCHEMA {sandbox.schema} TO once",
+        "GRANT SELECT ON parts TO once",
+    )
+    url = sa.make_url(sandbox.url).set(username="once").render_as_string(hide_password=False)
+    item = refresh(store, TableSource(url=url, schema=sandbox.schema))["parts"]
+    sandbox.execute("DROP OWNED BY once", "DROP ROLE once")
+    assert counts(item) == (10, 0, 0, 0, 0)
+
+
 def test_a_refresh_leaves_no_connection_behind(store, sandbox):
     sandbox.execute(PARTS, TEN)
     refresh(store, source_of(sandbox))
