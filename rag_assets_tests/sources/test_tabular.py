@@ -235,6 +235,21 @@ def test_sheets_of_a_workbook_are_tables(store, folder):
     assert columns(done["book.Empty one"]) == {"only header": []}
 
 
+def test_cells_beyond_the_header_of_a_sheet_are_kept(store, folder):
+    book = openpyxl.Workbook()
+    book.active.append(["Report of 2024"])
+    book.active.append(["id", "name", "mass"])
+    book.active.append([1, "bolt", 0.5])
+    book.active["XFD3"] = "far"
+    book.save(folder / "book.xlsx")
+    assert columns(refresh(store, folder)["book"]) == {
+        "Report of 2024": ["1", "id"],
+        "column_2": ["bolt", "name"],
+        "column_3": ["0.5", "mass"],
+        "column_16384": ["far", None],
+    }
+
+
 def test_a_file_with_a_long_name_is_a_table_with_a_short_one(store, folder):
     """Of a letter beyond ASCII a file name holds three times as much as a snapshot's."""
     names = ["表" * 80, "表" * 79 + "二"]
