@@ -301,6 +301,10 @@ class _Refresh:
         spec, table = item.spec, item.table
         described = origin.describe(table)
         columns = landed.schema.names
+        if not columns:
+            raise SourceError(
+                f"{self.source.name}/{table} has no columns: add some, or name it in `exclude`"
+            )
         self._require(spec, table, columns)
         own = {} if spec.is_pattern else spec.headings
         listed = headings_of(self.headings, table)

@@ -231,6 +231,8 @@ def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
     kinds = pa.schema([normal(field) for field in schema])
     columns = ", ".join(normalised(f"c{place}", field.type) for place, field in enumerate(schema))
     yield kinds.empty_table()
+    if not kinds.names:
+        return
     with spilling_to(folder) as connection:
         connection.register("stored", rows_by_position([path], schema=schema, names=schema.names))
         for batch in connection.sql(f"SELECT {columns} FROM stored").to_arrow_reader(BATCH_ROWS):
@@ -242,6 +244,9 @@ def _csv_rows(
 ) -> Iterator[pa.Table]:
     import duckdb
 
+    if not path.stat().st_size:
+        yield pa.table({})
+        return
     readable = _as_utf8(path, folder=folder)
     with spilling_to(folder) as connection:
         try:

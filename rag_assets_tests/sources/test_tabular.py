@@ -250,6 +250,19 @@ def test_cells_beyond_the_header_of_a_sheet_are_kept(store, folder):
     }
 
 
+@pytest.mark.parametrize("name", ["nothing.csv", "nothing.xlsx", "nothing.parquet"])
+def test_a_table_without_a_column_is_told(store, folder, name):
+    match Path(name).suffix:
+        case ".csv":
+            put(folder, name, "")
+        case ".xlsx":
+            openpyxl.Workbook().save(folder / name)
+        case _:
+            pq.write_table(pa.table({}), folder / name)
+    [failure] = refresh(store, folder)["nothing"].report.failures
+    assert "tables/nothing has no columns: add some" in failure.reason
+
+
 def test_a_file_with_a_long_name_is_a_table_with_a_short_one(store, folder):
     """Of a letter beyond ASCII a file name holds three times as much as a snapshot's."""
     names = ["表" * 80, "表" * 79 + "二"]
