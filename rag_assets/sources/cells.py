@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 
 from rag_assets.sources.origins import Value
 
+LARGEST_EXACT = 1 << 53
+"""Beyond it a double does not hold every integer."""
 UNBOUNDED_DECIMAL = pa.decimal128(38, 18)
 
 _MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)

@@ -12,15 +12,13 @@ import pyarrow as pa
 
 from rag_assets.identity import fingerprint
 from rag_assets.sources.adbc import StreamError, streaming
-from rag_assets.sources.cells import MisfitError, as_array
+from rag_assets.sources.cells import LARGEST_EXACT, MisfitError, as_array
 from rag_assets.sources.listing import SETTLED_AFTER, now
 from rag_assets.store import quoted, quoted_name
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-LARGEST_EXACT = 1 << 53
-"""Beyond it a double does not hold every integer."""
 SHADOWS = "SELECT name FROM pragma_table_list WHERE type = 'shadow'"
 """The tables in which a virtual table, such as a full-text index, keeps what it holds."""
 TELLS_SHADOWS = (3, 37)

@@ -6,7 +6,7 @@ file names. A name too long for the file of a snapshot is shortened.
 
 The first row of a CSV file or a sheet is its header. An empty cell is NULL. A column is a number,
 a date or a boolean only if every cell is one, written the unambiguous way: `007` and `03/04/2024`
-stay text, and so does a number of more digits than an integer holds. `NA`, `n/a`, `null`, `-`
+stay text, and so does an integer that its column's numbers would round. `NA`, `n/a`, `null`, `-`
 among numbers are empty cells. A line with too many or too few cells is left out and reported.
 """
 
@@ -30,6 +30,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.snapshot_types import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.snapshots import Landed
 from rag_assets.sources import workbooks
+from rag_assets.sources.cells import LARGEST_EXACT
 from rag_assets.sources.listing import (
     LISTED_ROOT,
     Entry,
@@ -62,6 +63,7 @@ _CSV = f"all_varchar = true, header = true, max_line_size = {LONGEST_LINE}"
 _NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
 _INTEGER = r"[+-]?(0|[1-9][0-9]{0,17})"
 _NUMBER = r"[+-]?(0|[1-9][0-9]{0,17})?(\.[0-9]+|(\.[0-9]*)?[eE][+-]?[0-9]+|\.)?"
+_LONG = r"[+-]?[0-9]{16,}(\.[0-9]*)?"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = _DATE + r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 
@@ -353,17 +355,22 @@ def _tests(column: str) -> dict[str, str]:
     """SQL casts of a column of text, the narrowest first, each with what must hold for it."""
     filled = f"nullif(trim({column}), '')"
     number = f"CASE WHEN lower(trim({column})) NOT IN {_NO_NUMBER} THEN trim({column}) END"
+    is_exact = (
+        f"NOT (regexp_full_match({number}, '{_LONG}') "
+        f"AND abs(try_cast({number} AS DOUBLE)) >= {LARGEST_EXACT})"
+    )
     return {
         f"{value}::{kind}": (
             f"bool_and(try_cast({value} AS {kind}) IS NOT NULL "
-            f"AND regexp_full_match({value}, '{pattern}')) FILTER ({value} IS NOT NULL)"
+            f"AND regexp_full_match({value}, '{pattern}') AND {also}) "
+            f"FILTER ({value} IS NOT NULL)"
         )
-        for value, kind, pattern in (
-            (number, "BIGINT", _INTEGER),
-            (number, "DOUBLE", _NUMBER),
-            (filled, "BOOLEAN", "(?i)(true|false)"),
-            (filled, "DATE", _DATE),
-            (filled, "TIMESTAMP", _TIME),
+        for value, kind, pattern, also in (
+            (number, "BIGINT", _INTEGER, "true"),
+            (number, "DOUBLE", _NUMBER, is_exact),
+            (filled, "BOOLEAN", "(?i)(true|false)", "true"),
+            (filled, "DATE", _DATE, "true"),
+            (filled, "TIMESTAMP", _TIME, "true"),
         )
     }
 

@@ -250,6 +250,13 @@ def test_cells_beyond_the_header_of_a_sheet_are_kept(store, folder):
     }
 
 
+def test_numbers_that_no_double_holds_keep_their_digits(store, folder):
+    put(folder, "wide.csv", "id,far\n9007199254740993,1.5\n1.5,1e300\n")
+    held = columns(refresh(store, folder)["wide"])
+    assert sorted(held["id"]) == ["1.5", "9007199254740993"]
+    assert sorted(held["far"]) == [1.5, 1e300]
+
+
 @pytest.mark.parametrize("name", ["nothing.csv", "nothing.xlsx", "nothing.parquet"])
 def test_a_table_without_a_column_is_told(store, folder, name):
     match Path(name).suffix:
