@@ -7,13 +7,14 @@ file names. A name too long for the file of a snapshot is shortened.
 The first row of a CSV file or a sheet is its header. An empty cell is NULL. A column is a number,
 a date or a boolean only if every cell is one, written the unambiguous way: `007` and `03/04/2024`
 stay text, and so does an integer that its column's numbers would round. `NA`, `n/a`, `null`, `-`
-among numbers are empty cells. A line with too many or too few cells is left out and reported.
+among numbers are empty cells. A line with too many or too few cells is left out and reported. A
+date that no calendar can show makes its column text.
 """
 
 import csv
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -230,15 +231,50 @@ def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path).remove_metadata()
-    kinds = pa.schema([normal(field) for field in schema])
-    columns = ", ".join(normalised(f"c{place}", field.type) for place, field in enumerate(schema))
-    yield kinds.empty_table()
-    if not kinds.names:
+    if not schema.names:
+        yield schema.empty_table()
         return
     with spilling_to(folder) as connection:
+        unshown = _unshown(connection, path, schema)
+        kinds = pa.schema(
+            [
+                (field.name, pa.string()) if field.name in unshown else normal(field)
+                for field in schema
+            ]
+        )
+        columns = ", ".join(
+            normalised(f"c{place}", field.type) + ("::VARCHAR" if field.name in unshown else "")
+            for place, field in enumerate(schema)
+        )
+        yield kinds.empty_table()
         connection.register("stored", rows_by_position([path], schema=schema, names=schema.names))
         for batch in connection.sql(f"SELECT {columns} FROM stored").to_arrow_reader(BATCH_ROWS):
             yield pa.Table.from_batches([batch]).rename_columns(kinds.names).cast(kinds)
+
+
+def _unshown(
+    connection: "duckdb.DuckDBPyConnection", path: Path, schema: pa.Schema
+) -> Collection[str]:
+    """Columns with a date or timestamp that Python cannot show."""
+    dates = [field for field in schema if _may_be_unshown(field.type)]
+    if not dates:
+        return ()
+    names = [field.name for field in dates]
+    rows = rows_by_position([path], schema=pa.schema(dates), names=names)
+    connection.register("dates", rows)
+    tests = (
+        f"min(c{place}) < '0001-01-01' OR max(c{place}) >= '10000-01-01'"
+        for place in range(len(dates))
+    )
+    found = connection.execute(f"SELECT {', '.join(tests)} FROM dates").fetchall()[0]
+    connection.unregister("dates")
+    return {name for name, is_unshown in zip(names, found, strict=True) if is_unshown}
+
+
+def _may_be_unshown(kind: pa.DataType) -> bool:
+    if pa.types.is_timestamp(kind):
+        return kind.unit != "ns"  # which ends in 2262
+    return pa.types.is_date(kind)
 
 
 def _csv_rows(
@@ -359,6 +395,7 @@ def _tests(column: str) -> dict[str, str]:
         f"NOT (regexp_full_match({number}, '{_LONG}') "
         f"AND abs(try_cast({number} AS DOUBLE)) >= {LARGEST_EXACT})"
     )
+    is_shown = f"{filled} >= '0001'"
     return {
         f"{value}::{kind}": (
             f"bool_and(try_cast({value} AS {kind}) IS NOT NULL "
@@ -369,8 +406,8 @@ def _tests(column: str) -> dict[str, str]:
             (number, "BIGINT", _INTEGER, "true"),
             (number, "DOUBLE", _NUMBER, is_exact),
             (filled, "BOOLEAN", "(?i)(true|false)", "true"),
-            (filled, "DATE", _DATE, "true"),
-            (filled, "TIMESTAMP", _TIME, "true"),
+            (filled, "DATE", _DATE, is_shown),
+            (filled, "TIMESTAMP", _TIME, is_shown),
         )
     }
 

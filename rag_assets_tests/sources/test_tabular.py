@@ -201,6 +201,31 @@ def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, c
     }
 
 
+def test_a_date_that_no_calendar_holds_makes_its_column_text(store, folder):
+    """As it does in a database: not even the preview of its table could be made."""
+    far = pa.table(
+        {
+            "day": pa.array([-1_000_000, 6_585_322, None], pa.date32()),
+            "at": pa.array([569_000_000_000_000_000, 0, None], pa.timestamp("us", "UTC")),
+            "fine": pa.array([0, 1, None], pa.timestamp("s")),
+        }
+    )
+    pq.write_table(far, folder / "far.parquet")
+    put(
+        folder, "first.csv", "day,at\n0000-01-01,0000-01-01 12:00:00\n2024-01-01,2024-01-01 12:00\n"
+    )
+    done = refresh(store, folder)
+    assert columns(done["far"]) == {
+        "day": ["0769-02-04 (BC)", "20000-01-01", None],
+        "at": ["20000-11-22 03:33:20+00", "1970-01-01 00:00:00+00", None],
+        "fine": [datetime.datetime(1970, 1, 1), datetime.datetime(1970, 1, 1, 0, 0, 1), None],
+    }
+    assert columns(done["first"]) == {
+        "day": ["0000-01-01", "2024-01-01"],
+        "at": ["0000-01-01 12:00:00", "2024-01-01 12:00"],
+    }
+
+
 def test_sheets_of_a_workbook_are_tables(store, folder):
     book = openpyxl.Workbook()
     first = book.active
