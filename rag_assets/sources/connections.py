@@ -28,7 +28,9 @@ def engine_of(url: str, *, source: str) -> "sa.Engine":
 
     parts = _parts(url, source=source)
     is_server = parts.get_backend_name() in ("postgresql", "mysql", "mariadb")
-    arguments = {"connect_timeout": CONNECT_SECONDS} if is_server else {}
+    arguments: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS} if is_server else {}
+    if parts.drivername == "postgresql+psycopg":
+        arguments["client_encoding"] = "UTF8"  # or texts of an SQL_ASCII database would be bytes
     pooled = {"pool_size": 1, "pool_pre_ping": True} if is_server else {"poolclass": sa.NullPool}
     try:
         engine = sa.create_engine(parts, connect_args=arguments, **pooled)

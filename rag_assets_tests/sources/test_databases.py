@@ -661,6 +661,29 @@ def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
     assert by_arrow.report.data_version == plainly.report.data_version
 
 
+def test_a_database_of_no_encoding_is_read_as_utf_8(store, sandbox, way):
+    """`SQL_ASCII`: the server hands out what is UTF-8, and says what is not."""
+    name = f"db{sandbox.schema}"
+    with sandbox.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql(
+            f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
+        )
+    url = sa.make_url(sandbox.url).set(database=name)
+    engine = sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        connect_args={"client_encoding": "UTF8"},
+        poolclass=sa.NullPool,
+    )
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE parts (id int PRIMARY KEY, name text)")
+        connection.exec_driver_sql("INSERT INTO parts VALUES (1, 'å')")
+        connection.exec_driver_sql("CREATE TABLE broken (id int PRIMARY KEY, name text)")
+        connection.exec_driver_sql("INSERT INTO broken VALUES (1, E'\\351')")
+    done = refresh(store, TableSource(url=url.render_as_string(hide_password=False)))
+    assert rows(done["parts"]) == [{"id": 1, "name": "å"}]
+    assert 'invalid byte sequence for encoding "UTF8"' in done["broken"].report.failures[0].reason
+
+
 def test_a_role_that_may_connect_once_is_enough(store, sandbox, way):
     sandbox.execute(
         PARTS,
