@@ -210,7 +210,7 @@ def test_types_comments_and_keys_come_from_the_database(store, sandbox):
         "data": '{"a": "å", "b": [1, null]}',
         "list": "[1, 2]",
         "uid": "00000000-0000-0000-0000-000000000001",
-        "span": "1 day, 0:00:00",
+        "span": "1 day",
         "net": "10.0.0.1",
         "range": "[1,3)",
         "grade": "high",
