@@ -24,6 +24,8 @@ class Pass:
     failed: int
     memory: str = ""
     """What the source wants to be told when it is read again: see `Landed.memory`."""
+    recipe: str = ""
+    """How the rows were read: those that were read another way are not held on to."""
 
 
 def last_pass(file: Path) -> Pass | None:

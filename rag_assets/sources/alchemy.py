@@ -24,7 +24,10 @@ CHUNK_ROWS = 50_000
 def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
     """The type of Arrow that values of a column of this `kind` are held in."""
     from sqlalchemy import types
+    from sqlalchemy.dialects.postgresql import DOMAIN
 
+    if isinstance(kind, DOMAIN):
+        return arrow_type(kind.data_type, dialect=dialect)
     if isinstance(kind, types.Boolean):
         return pa.bool_()
     if isinstance(kind, types.Integer):
@@ -36,8 +39,10 @@ def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
             return pa.float64()
         if kind.precision is None:
             return UNBOUNDED_DECIMAL
-        fits = kind.precision <= UNBOUNDED_DECIMAL.precision
-        return pa.decimal128(kind.precision, kind.scale or 0) if fits else pa.string()
+        scale = kind.scale or 0
+        digits = max(kind.precision - min(scale, 0), scale)
+        fits = digits <= UNBOUNDED_DECIMAL.precision
+        return pa.decimal128(digits, max(scale, 0)) if fits else pa.string()
     if isinstance(kind, types.DateTime):
         return pa.timestamp("us", tz="UTC" if kind.timezone else None)
     if isinstance(kind, types.Date):
@@ -58,8 +63,6 @@ class TableRead:
     schema: str | None
     spelled: Collection[str]
     """Columns whose values the database is to spell as text."""
-    unshown: Callable[[str], Sequence[str]]
-    """Which columns of a table hold dates that Python cannot show."""
 
     def resource(
         self,
@@ -105,35 +108,16 @@ class TableRead:
             included_columns=list(kinds),
             table_adapter_callback=raw_types,
             query_adapter_callback=asked,
-            table_loader_class=_loader(self.table, kinds, unshown=self.unshown),
+            table_loader_class=_loader(self.table, kinds),
         )
         return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
 
 
-def _loader(
-    table: str,
-    kinds: Mapping[str, pa.DataType],
-    *,
-    unshown: Callable[[str], Sequence[str]],
-) -> "type[TableLoader]":
+def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]":
     """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
-    import psycopg
-    from dlt.sources.sql_database.helpers import SelectClause, TableLoader
-    from sqlalchemy.exc import DataError
+    from dlt.sources.sql_database.helpers import TableLoader
 
     class ArrowLoader(TableLoader):
-        @override
-        def _load_rows(
-            self, query: "SelectClause", backend_kwargs: dict[str, object]
-        ) -> Iterator[pa.Table]:
-            try:
-                yield from super()._load_rows(query, backend_kwargs)
-            except (DataError, psycopg.DataError):
-                columns = unshown(table)
-                if not columns:
-                    raise
-                raise MisfitError(table, columns) from None
-
         @override
         def _convert_result(
             self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]

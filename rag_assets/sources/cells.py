@@ -3,8 +3,9 @@
 Values keep their type: decimals, dates, times and booleans stay what they are; JSON and arrays
 become canonical JSON text; what Arrow does not know becomes text. NaN is an empty cell. A date
 that no calendar of Python or Arrow can show (`infinity`, the year 20000, 24:00 o'clock) does not
-fit; nor does a value that is not of its column's declared type, which SQLite allows. A column in
-which one value does not fit is read as text.
+fit; nor does a value that is not of its column's declared type, which SQLite allows: there a date
+may be a number, of which nobody can tell what it counts. A column in which one value does not fit
+is read as text.
 """
 
 import datetime
@@ -17,6 +18,8 @@ import pyarrow.compute as pc
 
 from rag_assets.sources.origins import Value
 
+LARGEST_EXACT = 1 << 53
+"""Beyond it a double does not hold every integer."""
 UNBOUNDED_DECIMAL = pa.decimal128(38, 18)
 
 _MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)
@@ -44,6 +47,8 @@ def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
             return pa.array(texts, kind)
         except UnicodeEncodeError:  # half a character, which JSON may hold
             return pa.array([text and _whole(text) for text in texts], kind)
+    if pa.types.is_temporal(kind) and any(isinstance(value, (int, float)) for value in values):
+        return None  # Arrow would take it for microseconds
     try:
         return pa.array(values, kind)
     except _MISFITS:

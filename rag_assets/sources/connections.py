@@ -2,11 +2,16 @@
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from rag_assets.sources import postgres
 from rag_assets.sources.places import SourceError
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+    from psycopg import Connection
+    from psycopg.abc import Buffer
+    from psycopg.adapt import AdaptersMap, Loader
 
 CONNECT_SECONDS = 10
 
@@ -23,7 +28,9 @@ def engine_of(url: str, *, source: str) -> "sa.Engine":
 
     parts = _parts(url, source=source)
     is_server = parts.get_backend_name() in ("postgresql", "mysql", "mariadb")
-    arguments = {"connect_timeout": CONNECT_SECONDS} if is_server else {}
+    arguments: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS} if is_server else {}
+    if parts.drivername == "postgresql+psycopg":
+        arguments["client_encoding"] = "UTF8"  # or texts of an SQL_ASCII database would be bytes
     pooled = {"pool_size": 1, "pool_pre_ping": True} if is_server else {"poolclass": sa.NullPool}
     try:
         engine = sa.create_engine(parts, connect_args=arguments, **pooled)
@@ -60,7 +67,44 @@ def _parts(url: str, *, source: str) -> "sa.URL":
 
 
 def _set_session(connection: "sa.PoolProxiedConnection", _: object) -> None:
+    import psycopg
+
     cursor = connection.cursor()
     cursor.execute(postgres.SESSION)
     cursor.close()
     connection.commit()
+    if isinstance(connection, psycopg.Connection):
+        _take_any_date(connection.adapters)
+
+
+def _take_any_date(adapters: "AdaptersMap") -> None:
+    """Let a date or time that Python cannot show stay the text that it is, wherever it stands.
+
+    So does every interval: a `timedelta` has no months, no infinity, and fewer digits.
+    """
+    from psycopg import DataError
+    from psycopg.adapt import Loader
+    from psycopg.pq import Format
+    from psycopg.types.string import TextLoader
+
+    def lenient(name: str) -> "type[Loader]":
+        strict = adapters.get_loader(adapters.types[name].oid, Format.TEXT)
+        assert strict is not None
+
+        class Lenient(Loader):
+            def __init__(self, oid: int, connection: "Connection | None" = None) -> None:
+                super().__init__(oid, connection)
+                self._strict = strict(oid, connection)
+
+            @override
+            def load(self, data: "Buffer") -> object:
+                try:
+                    return self._strict.load(data)
+                except DataError:
+                    return bytes(data).decode()
+
+        return Lenient
+
+    for name in postgres.DATES:
+        adapters.register_loader(name, lenient(name))
+    adapters.register_loader("interval", TextLoader)

@@ -25,6 +25,7 @@ from rag_assets.snapshots import Landed
 from rag_assets.sources import alchemy, postgres, postgres_reads, sqlite
 from rag_assets.sources.cells import MisfitError
 from rag_assets.sources.connections import engine_of, patient
+from rag_assets.sources.entries import spec_of
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.origins import (
     OVERLAP,
@@ -94,12 +95,33 @@ class DatabaseTables(Origin):
     @override
     def names(self) -> list[str]:
         with self._reaching():
-            return sorted(self._inspector.get_table_names(schema=self.schema))
+            tables = set(self._inspector.get_table_names(schema=self.schema))
+        return sorted(tables - self._parts_of_others)
 
     @override
-    def views(self) -> list[str]:
+    def unlisted(self) -> list[str]:
+        from sqlalchemy.dialects.postgresql.base import PGInspector
+
+        inspector = self._inspector
         with self._reaching():
-            return sorted(self._inspector.get_view_names(schema=self.schema))
+            found = inspector.get_view_names(schema=self.schema)
+            if isinstance(inspector, PGInspector):
+                found += inspector.get_materialized_view_names(schema=self.schema)
+                found += inspector.get_foreign_table_names(schema=self.schema)
+        return sorted({*found, *self._parts_of_others})
+
+    @cached_property
+    def _parts_of_others(self) -> set[str]:
+        """Tables whose rows are those of another table."""
+        if self.engine.dialect.name == "sqlite":
+            tells = sqlite3.sqlite_version_info >= sqlite.TELLS_SHADOWS
+            return {name for (name,) in self._rows(sqlite.SHADOWS)} if tells else set()
+        version = self.engine.dialect.server_version_info or ()
+        if self.engine.dialect.name != "postgresql" or version < postgres.PARTITIONS_FROM:
+            return set()
+        schema = self.schema or self._inspector.default_schema_name or ""
+        partitions = self._rows(postgres.PARTITIONS.format(schema=quoted(schema)))
+        return {name for name, whole in partitions if spec_of(self.source, whole)}
 
     @override
     def hint(self) -> str:
@@ -208,26 +230,26 @@ class DatabaseTables(Origin):
             for column in self._columns(table)
             if column["name"] in self._as_text.get(table, ()) and self._is_spelled(column)
         }
-        read = alchemy.TableRead(
-            self.engine, table, self.schema, spelled=spelled, unshown=self._unshown
-        )
+        read = alchemy.TableRead(self.engine, table, self.schema, spelled=spelled)
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
         increment, held = request.increment, request.held
         after: Value = None
         facts = self._facts_of(table)
         is_numbered = facts is not None and facts.is_numbered
+        memory = "" if facts is None or is_numbered or increment is None else facts.memory
         if increment is not None and held is not None and not is_numbered:
-            after = newest(held.file, column=increment.cursor)
+            after = newest(held.file, column=increment.cursor) if held.memory == memory else None
         if increment is None or after is None:
             whole = read.resource(rows, kinds)
-            return Reading([whole], lambda files: Landed(schema, files[rows]))
+            return Reading([whole], lambda files: Landed(schema, files[rows], memory=memory))
         if isinstance(after, datetime):
             after -= OVERLAP
         every_key = read.resource(keys, {part: kinds[part] for part in increment.key})
         moved = read.resource(rows, kinds, since=(increment.cursor, after))
         return Reading(
-            [every_key, moved], lambda files: Landed(schema, files[rows], keys=files[keys])
+            [every_key, moved],
+            lambda files: Landed(schema, files[rows], keys=files[keys], memory=memory),
         )
 
     def _is_spelled(self, column: "ReflectedColumn") -> bool:
@@ -246,7 +268,7 @@ class DatabaseTables(Origin):
             known, learned = self._as_text.setdefault(cause.table, set()), set(cause.columns)
         elif isinstance(cause, StreamError):
             known = self._without_adbc
-            learned = set(cause.tables or [*self.names(), *self.views()])
+            learned = set(cause.tables or [*self.names(), *self.unlisted()])
         else:
             return False
         is_new = not learned <= known
@@ -303,16 +325,22 @@ class DatabaseTables(Origin):
             return None
 
     def _look(self, table: str, increment: Increment | None, facts: postgres.Facts) -> list[str]:
-        relation = self._quoted(table)
-        if increment is not None:
-            return self._first_row(postgres.newest_look(relation, increment, facts))
         try:
-            return self._first_row(postgres.look(relation, self._row_hash(table)))
+            return self._first_row(self._question(table, increment, facts))
         except SourceError as error:
             if getattr(root_cause(error), "sqlstate", None) != UNDEFINED_FUNCTION:
                 raise
         self._hashed_as_text.add(table)
-        return self._first_row(postgres.look(relation, self._row_hash(table)))
+        return self._first_row(self._question(table, increment, facts))
+
+    def _question(self, table: str, increment: Increment | None, facts: postgres.Facts) -> str:
+        """SQL: what `table` looks like."""
+        relation = self._quoted(table)
+        if increment is None:
+            return postgres.look(relation, self._row_hash(table))
+        is_text = table in self._hashed_as_text
+        hashed = postgres.hash_of_text if is_text else postgres.hash_of
+        return postgres.newest_look(relation, increment, facts, hashed=hashed)
 
     def _row_hash(self, table: str) -> str:
         return postgres.TEXT_HASH if table in self._hashed_as_text else postgres.BINARY_HASH
@@ -320,34 +348,23 @@ class DatabaseTables(Origin):
     def _cells(self, table: str, kinds: Mapping[str, pa.DataType]) -> dict[str, postgres.Cell]:
         """How each column is read, to hold what SQLAlchemy and psycopg would make of it."""
         asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
+        columns = self._columns(table)
         with self._reaching(), self.engine.connect() as connection:
-            parsers = alchemy.parsers(connection, asked, columns=self._columns(table))
+            parsers = alchemy.parsers(connection, asked, columns=columns)
         return {
             name: postgres.cell_of(name, number, kinds[name], parse=parse)
             for name, (number, parse) in parsers.items()
         }
 
-    def _unshown(self, table: str) -> list[str]:
-        """Columns with a date or time that Python cannot show."""
-        if self.engine.dialect.name != "postgresql":
-            return []
-        kinds = {column["name"]: self._kind(column) for column in self._columns(table)}
-        tests = {
-            name: f"bool_or({postgres.unshown(name, kind)})"
-            for name, kind in kinds.items()
-            if pa.types.is_temporal(kind)
-        }
-        if not tests:
-            return []
-        found = self._row(f"SELECT {', '.join(tests.values())} FROM {self._quoted(table)}")
-        return [name for name, is_unshown in zip(tests, found, strict=True) if is_unshown]
-
     def _first_row(self, statement: str) -> list[str]:
         return [str(value) for value in self._row(statement)]
 
     def _row(self, statement: str) -> "sa.Row":
+        return self._rows(statement)[0]
+
+    def _rows(self, statement: str) -> "Sequence[sa.Row]":
         with self._reaching(), self.engine.connect() as connection:
-            return connection.exec_driver_sql(self._driven(statement)).fetchall()[0]
+            return connection.exec_driver_sql(self._driven(statement)).fetchall()
 
     def _quote(self, name: str) -> str:
         quoted_name = self.engine.dialect.identifier_preparer.quote_identifier(name)

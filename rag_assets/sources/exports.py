@@ -26,7 +26,7 @@ from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.store import Store
 
-RECIPE = "exports 1"
+RECIPE = "exports 2"
 """Raised when a table may be read differently than before."""
 
 KEY_NAMES = ("row_id", "id", "uuid", "key")
@@ -140,7 +140,7 @@ class _Refresh:
                 yield from self._gone(spec, held=mine, there=[*there, *hidden])
                 if not there and not mine:
                     yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
-            elif spec.name in names or spec.name in origin.views():
+            elif spec.name in names or spec.name in origin.unlisted():
                 chosen.append(_Chosen(spec, spec.name))
             else:
                 yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
@@ -205,9 +205,9 @@ class _Refresh:
     def _held(
         self, origin: Origin, item: _Chosen, done: snapshot_passes.Pass | None
     ) -> Held | None:
-        """The snapshot, if it has the key that it would have now and nothing was left out of it."""
+        """The snapshot, if it has the key and recipe of now and nothing was left out of it."""
         file = self.outcomes.file(item.table)
-        if done is None or done.failed or not file.is_file():
+        if done is None or done.failed or done.recipe != RECIPE or not file.is_file():
             return None
         described = origin.describe(item.table)
         key = snapshots.metadata_of(file)["key"]
@@ -276,7 +276,13 @@ class _Refresh:
             )
             return self.outcomes.failed(item.spec, item.table, reason)
         done = self.outcomes.taken(
-            item.spec, item.table, swapped, landed, mark=item.mark, started=item.started
+            item.spec,
+            item.table,
+            swapped,
+            landed,
+            mark=item.mark,
+            recipe=RECIPE,
+            started=item.started,
         )
         remove_folder(work)
         return done
@@ -295,6 +301,10 @@ class _Refresh:
         spec, table = item.spec, item.table
         described = origin.describe(table)
         columns = landed.schema.names
+        if not columns:
+            raise SourceError(
+                f"{self.source.name}/{table} has no columns: add some, or name it in `exclude`"
+            )
         self._require(spec, table, columns)
         own = {} if spec.is_pattern else spec.headings
         listed = headings_of(self.headings, table)

@@ -50,8 +50,8 @@ def _of_tables(source: TableSource) -> Iterator[tuple[tuple[str, ...], str, str]
     with closing(open_origin(source)) as origin:
         names = origin.names()
         named = [spec.name for spec in source.tables if not spec.is_pattern]
-        views = set(origin.views()) if not set(named) <= set(names) else set()
-        for table in (*names, *sorted(views.intersection(named))):
+        unlisted = set(origin.unlisted()) if not set(named) <= set(names) else set()
+        for table in (*names, *sorted(unlisted.intersection(named))):
             spec = spec_of(source, table)
             if spec is not None:
                 increment = increment_of(origin, spec, table)

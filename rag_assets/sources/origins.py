@@ -95,7 +95,7 @@ class Origin(ABC):
 
     @abstractmethod
     def names(self) -> list[str]:
-        """All tables, sorted."""
+        """All tables that a pattern may take, sorted."""
 
     @abstractmethod
     def observed(self, table: str, *, increment: Increment | None) -> str | None:
@@ -121,8 +121,8 @@ class Origin(ABC):
         """Whether a table that is not among `names` may be there and cannot be told."""
         return False
 
-    def views(self) -> list[str]:
-        """All views, sorted: they are read only where the config names them."""
+    def unlisted(self) -> list[str]:
+        """Views and the like, sorted: they are read only where the config names them."""
         return []
 
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open

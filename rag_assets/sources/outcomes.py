@@ -49,6 +49,7 @@ class Outcomes:
         landed: snapshots.Landed,
         *,
         mark: str | None,
+        recipe: str,
         started: float,
     ) -> Export:
         """The snapshot was swapped; `mark` is what the table looked like before it was read."""
@@ -61,6 +62,7 @@ class Outcomes:
             rows=swapped.rows,
             failed=failed,
             memory=landed.memory,
+            recipe=recipe,
         )
         snapshot_passes.record_pass(file, done)
         report = sync.Report(

@@ -89,8 +89,11 @@ def _is_sqlite(path: Path) -> bool:
 
 
 def _with_driver(url: str) -> str:
-    """`url` with psycopg named as the driver of PostgreSQL, the one that is installed."""
-    for scheme in ("postgresql://", "postgres://"):
+    """`url` with psycopg named as the driver of PostgreSQL, the one that is installed.
+
+    It takes what its predecessor takes, which shows the date `infinity` as the year 9999.
+    """
+    for scheme in ("postgresql://", "postgres://", "postgresql+psycopg2://"):
         if url.startswith(scheme):
             return f"postgresql+psycopg://{url.removeprefix(scheme)}"
     return url

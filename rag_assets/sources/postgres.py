@@ -7,6 +7,7 @@ version of a row has a greater one. A view has no such numbers: there, the rows 
 are hashed.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,9 +27,16 @@ def hash_of(row: str) -> str:
     return f"hash_record_extended(ROW(record_send({row})), 0)"
 
 
+def hash_of_text(row: str) -> str:
+    """SQL: 64 bits of the text of `row`, where a type has no binary form.
+
+    Texts look alike in a session of `SESSION`.
+    """
+    return f'hashtextextended({row}::text COLLATE "C", 0)'
+
+
 BINARY_HASH = hash_of(ROW)
-TEXT_HASH = f'hashtextextended({ROW}::text COLLATE "C", 0)'
-"""For tables with a type that has no binary form; texts look alike in a session of `SESSION`."""
+TEXT_HASH = hash_of_text(ROW)
 
 SETTINGS = {
     "client_encoding": "UTF8",
@@ -48,18 +56,39 @@ FACTS = """
 WITH RECURSIVE parts(oid) AS (
     SELECT to_regclass({name})::oid
     UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = parts.oid
+), seen(oid) AS (
+    SELECT to_regclass({name})::oid
+    UNION SELECT refobjid FROM seen JOIN pg_rewrite ON ev_class = seen.oid
+    JOIN pg_depend ON objid = pg_rewrite.oid AND classid = 'pg_rewrite'::regclass
+        AND refclassid = 'pg_class'::regclass
 )
 SELECT version(), relkind::text,
     (SELECT array_agg(oid::bigint ORDER BY oid) FROM parts),
+    concat_ws(';', (SELECT string_agg(pg_get_viewdef(oid), ';' ORDER BY oid) FROM seen
+        JOIN pg_class USING (oid) WHERE relkind = 'v'),
     (SELECT string_agg(concat_ws(':', attnum, attname, atttypid, atttypmod, attmissingval::text,
         (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
             WHERE attgenerated <> '' AND adrelid = attrelid AND adnum = attnum),
         (SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum
             WHERE enumtypid = atttypid)
     ), ';' ORDER BY attnum)
-    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped)
+    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped))
 FROM pg_class WHERE oid = to_regclass({name})
 """
+PARTITIONS = """
+WITH RECURSIVE above(part, whole) AS (
+    SELECT inhrelid, inhparent FROM pg_inherits JOIN pg_class ON oid = inhrelid
+    WHERE relispartition
+    UNION SELECT part, inhparent FROM above JOIN pg_inherits ON inhrelid = whole
+)
+SELECT part.relname, whole.relname FROM above
+JOIN pg_class AS part ON part.oid = above.part JOIN pg_class AS whole ON whole.oid = above.whole
+WHERE part.relnamespace = whole.relnamespace
+    AND part.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = {schema})
+"""
+"""Partitions of a schema, each with every table there that holds its rows."""
+PARTITIONS_FROM = (10,)
+"""Version of PostgreSQL that first knows them."""
 CLUSTER = (
     "SELECT (SELECT system_identifier FROM pg_control_system()), "
     "(SELECT timeline_id FROM pg_control_checkpoint())"
@@ -77,7 +106,10 @@ class Facts:
     relations: Sequence[int]
     """The table and its partitions."""
     structure: str
-    """Fingerprint of the columns and of all that gives a row another value without a write."""
+    """Fingerprint of the columns and of all that gives a row another value without a write.
+
+    For a view that is its definition, with those of the views that it looks at.
+    """
     cluster: str | None
     """Which data directory answers, and since which restore; None if it may not be told."""
 
@@ -85,6 +117,11 @@ class Facts:
     def is_numbered(self) -> bool:
         """Whether the numbers of transactions tell which rows are new."""
         return self.kind in "rpm" and self.cluster is not None
+
+    @property
+    def memory(self) -> str:
+        """What the next read by a cursor wants to be told of rows that are not numbered."""
+        return json.dumps({"structure": self.structure})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +156,7 @@ NATIVE = {
 }
 """Types that Arrow holds without loss, by their number."""
 AS_TEXT = ("numeric", "uuid")
-DATES = ("date", "time", "timestamp", "timestamptz")
+DATES = ("date", "time", "timetz", "timestamp", "timestamptz")
 
 
 def cell_of(
@@ -144,28 +181,22 @@ def cell_of(
     return Cell(as_psycopg_sees_it, kind, parse=parse)
 
 
-def unshown(name: str, kind: pa.DataType) -> str:
-    """SQL: whether Python cannot show a date or time."""
-    column = quoted_name(name)
-    if pa.types.is_time(kind):
-        return f"{column} = '24:00'"
-    end = "9999-12-31" if pa.types.is_date(kind) else "9999-12-31 23:59:59.999999"
-    return f"NOT isfinite({column}) OR {column} < '0001-01-01' OR {column} > '{end}'"
-
-
 def look(relation: str, row_hash: str) -> str:
     """SQL: one row that moves whenever a row of the table does."""
     return f"SELECT count(*), sum({row_hash}) FROM {relation} AS {ROW}"
 
 
-def newest_look(relation: str, increment: Increment, facts: Facts) -> str:
+def newest_look(
+    relation: str, increment: Increment, facts: Facts, *, hashed: Callable[[str], str]
+) -> str:
     """SQL: one row that moves whenever an incremental read would find something.
 
-    With numbered rows that is every change: each version of a row has a greater number.
+    With numbered rows that is every change: each version of a row has a greater number. `hashed`
+    makes the hash of a row.
     """
     cursor = quoted_name(increment.cursor)
     keys = ", ".join(f"{ROW}.{quoted_name(part)}" for part in increment.key)
-    asked = f"SELECT count(*), max({ROW}.{cursor}), sum({hash_of(f'ROW({keys})')})"
+    asked = f"SELECT count(*), max({ROW}.{cursor}), sum({hashed(f'ROW({keys})')})"
     if facts.is_numbered:
         return f"{asked}, sum({ROW}.xmin::text::bigint) FROM {relation} AS {ROW}"
     return (

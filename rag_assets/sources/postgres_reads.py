@@ -8,7 +8,8 @@ and rows that a transaction wrote which had not ended when the last read began: 
 them by the number of the transaction, so that neither a commit that comes late nor an update that
 forgets the cursor is overlooked. Numbers of another cluster or timeline (a restored backup), or of
 a table whose structure changed, say nothing: the whole table is read. A view has no numbers: there,
-an update is found if its cursor is at most a second older than the newest.
+an update is found if its cursor is at most a second older than the newest, and all of it is read
+where it, or a view that it looks at, is defined anew.
 
 One read sees the database at one moment.
 """
@@ -208,7 +209,7 @@ class TableRead:
     def _numbers(self, stream: Stream) -> str:
         """The first transaction that has not ended, and where its number means something."""
         if not self.facts.is_numbered:
-            return ""
+            return self.facts.memory
         [horizon] = stream.first_row("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
         return json.dumps(
             {
@@ -226,9 +227,10 @@ class TableRead:
         ways = [f"{cursor} IS NULL"]
         if after is not None:
             ways.append(f"{cursor} >= {quoted(_literal(after))}")
-        if not self.facts.is_numbered:
-            return f"WHERE {' OR '.join(ways)}" if after is not None else None
         known = _recalled(held.memory)
+        if not self.facts.is_numbered:
+            is_told = after is not None and held.memory == self.facts.memory
+            return f"WHERE {' OR '.join(ways)}" if is_told else None
         horizon, relations = known.get("horizon"), known.get("relations")
         if (
             known.get("structure") != self.facts.structure

@@ -12,12 +12,17 @@ import pyarrow as pa
 
 from rag_assets.identity import fingerprint
 from rag_assets.sources.adbc import StreamError, streaming
-from rag_assets.sources.cells import MisfitError, as_array
+from rag_assets.sources.cells import LARGEST_EXACT, MisfitError, as_array
 from rag_assets.sources.listing import SETTLED_AFTER, now
 from rag_assets.store import quoted, quoted_name
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+
+SHADOWS = "SELECT name FROM pragma_table_list WHERE type = 'shadow'"
+"""The tables in which a virtual table, such as a full-text index, keeps what it holds."""
+TELLS_SHADOWS = (3, 37)
+"""Version of SQLite that first does."""
 
 
 def rows(url: "sa.URL", table: str, *, kinds: Mapping[str, pa.DataType]) -> Iterator[pa.Table]:
@@ -67,16 +72,20 @@ def state_of(file: Path) -> list[tuple[str, int, int, int]]:
 
 
 def _is_odd(column: str, kind: pa.DataType) -> str:
-    """SQL: whether a value of `column` is of another type than Arrow's `kind` comes from."""
-    classes = ["text"]
+    """SQL: whether a value of `column` is not of a type that Arrow's `kind` holds exactly."""
+    classes, is_inexact = ["text"], ""
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         classes = ["integer"]
     elif pa.types.is_floating(kind):
         classes = ["integer", "real"]
+        is_inexact = (
+            f" OR typeof({column}) = 'integer' "
+            f"AND {column} NOT BETWEEN -{LARGEST_EXACT} AND {LARGEST_EXACT}"
+        )
     elif pa.types.is_binary(kind):
         classes = ["blob"]
     fitting = ", ".join(quoted(name) for name in [*classes, "null"])
-    return f"max(typeof({column}) NOT IN ({fitting}))"
+    return f"max(typeof({column}) NOT IN ({fitting}){is_inexact})"
 
 
 def _read(column: pa.Array, kind: pa.DataType) -> pa.Array | None:

@@ -6,14 +6,15 @@ file names. A name too long for the file of a snapshot is shortened.
 
 The first row of a CSV file or a sheet is its header. An empty cell is NULL. A column is a number,
 a date or a boolean only if every cell is one, written the unambiguous way: `007` and `03/04/2024`
-stay text, and so does a number of more digits than an integer holds. `NA`, `n/a`, `null`, `-`
-among numbers are empty cells. A line with too many or too few cells is left out and reported.
+stay text, and so does an integer that its column's numbers would round. `NA`, `n/a`, `null`, `-`
+among numbers are empty cells. A line with too many or too few cells is left out and reported. A
+date that no calendar can show makes its column text.
 """
 
 import csv
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -30,6 +31,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.snapshot_types import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.snapshots import Landed
 from rag_assets.sources import workbooks
+from rag_assets.sources.cells import LARGEST_EXACT
 from rag_assets.sources.listing import (
     LISTED_ROOT,
     Entry,
@@ -62,6 +64,7 @@ _CSV = f"all_varchar = true, header = true, max_line_size = {LONGEST_LINE}"
 _NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
 _INTEGER = r"[+-]?(0|[1-9][0-9]{0,17})"
 _NUMBER = r"[+-]?(0|[1-9][0-9]{0,17})?(\.[0-9]+|(\.[0-9]*)?[eE][+-]?[0-9]+|\.)?"
+_LONG = r"[+-]?[0-9]{16,}(\.[0-9]*)?"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = _DATE + r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 
@@ -228,13 +231,50 @@ def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path).remove_metadata()
-    kinds = pa.schema([normal(field) for field in schema])
-    columns = ", ".join(normalised(f"c{place}", field.type) for place, field in enumerate(schema))
-    yield kinds.empty_table()
+    if not schema.names:
+        yield schema.empty_table()
+        return
     with spilling_to(folder) as connection:
+        unshown = _unshown(connection, path, schema)
+        kinds = pa.schema(
+            [
+                (field.name, pa.string()) if field.name in unshown else normal(field)
+                for field in schema
+            ]
+        )
+        columns = ", ".join(
+            normalised(f"c{place}", field.type) + ("::VARCHAR" if field.name in unshown else "")
+            for place, field in enumerate(schema)
+        )
+        yield kinds.empty_table()
         connection.register("stored", rows_by_position([path], schema=schema, names=schema.names))
         for batch in connection.sql(f"SELECT {columns} FROM stored").to_arrow_reader(BATCH_ROWS):
             yield pa.Table.from_batches([batch]).rename_columns(kinds.names).cast(kinds)
+
+
+def _unshown(
+    connection: "duckdb.DuckDBPyConnection", path: Path, schema: pa.Schema
+) -> Collection[str]:
+    """Columns with a date or timestamp that Python cannot show."""
+    dates = [field for field in schema if _may_be_unshown(field.type)]
+    if not dates:
+        return ()
+    names = [field.name for field in dates]
+    rows = rows_by_position([path], schema=pa.schema(dates), names=names)
+    connection.register("dates", rows)
+    tests = (
+        f"min(c{place}) < '0001-01-01' OR max(c{place}) >= '10000-01-01'"
+        for place in range(len(dates))
+    )
+    found = connection.execute(f"SELECT {', '.join(tests)} FROM dates").fetchall()[0]
+    connection.unregister("dates")
+    return {name for name, is_unshown in zip(names, found, strict=True) if is_unshown}
+
+
+def _may_be_unshown(kind: pa.DataType) -> bool:
+    if pa.types.is_timestamp(kind):
+        return kind.unit != "ns"  # which ends in 2262
+    return pa.types.is_date(kind)
 
 
 def _csv_rows(
@@ -242,6 +282,9 @@ def _csv_rows(
 ) -> Iterator[pa.Table]:
     import duckdb
 
+    if not path.stat().st_size:
+        yield pa.table({})
+        return
     readable = _as_utf8(path, folder=folder)
     with spilling_to(folder) as connection:
         try:
@@ -348,17 +391,23 @@ def _tests(column: str) -> dict[str, str]:
     """SQL casts of a column of text, the narrowest first, each with what must hold for it."""
     filled = f"nullif(trim({column}), '')"
     number = f"CASE WHEN lower(trim({column})) NOT IN {_NO_NUMBER} THEN trim({column}) END"
+    is_exact = (
+        f"NOT (regexp_full_match({number}, '{_LONG}') "
+        f"AND abs(try_cast({number} AS DOUBLE)) >= {LARGEST_EXACT})"
+    )
+    is_shown = f"{filled} >= '0001'"
     return {
         f"{value}::{kind}": (
             f"bool_and(try_cast({value} AS {kind}) IS NOT NULL "
-            f"AND regexp_full_match({value}, '{pattern}')) FILTER ({value} IS NOT NULL)"
+            f"AND regexp_full_match({value}, '{pattern}') AND {also}) "
+            f"FILTER ({value} IS NOT NULL)"
         )
-        for value, kind, pattern in (
-            (number, "BIGINT", _INTEGER),
-            (number, "DOUBLE", _NUMBER),
-            (filled, "BOOLEAN", "(?i)(true|false)"),
-            (filled, "DATE", _DATE),
-            (filled, "TIMESTAMP", _TIME),
+        for value, kind, pattern, also in (
+            (number, "BIGINT", _INTEGER, "true"),
+            (number, "DOUBLE", _NUMBER, is_exact),
+            (filled, "BOOLEAN", "(?i)(true|false)", "true"),
+            (filled, "DATE", _DATE, is_shown),
+            (filled, "TIMESTAMP", _TIME, is_shown),
         )
     }
 

@@ -56,20 +56,26 @@ def sheet_names(workbook: Path | BinaryIO, *, name: str) -> list[str]:
 
 
 def rows(path: Path, *, sheet: str | None) -> Iterator[pa.Table]:
-    """The rows of a sheet in batches of one schema; the first row with a cell is the header."""
+    """The rows of a sheet in batches of one schema; the first row with a cell is the header.
+
+    A column beyond the header that holds anything is named like one whose header is blank.
+    """
     cells = _cells(path, sheet)
-    names = _names(next(cells, ()))
-    kinds = [_Kind() for _ in names]
+    header = list(next(cells, ()))
+    kinds = [_Kind() for _ in header]
     for row in cells:
+        kinds += [_Kind() for _ in range(_width(row) - len(kinds))]
         for kind, value in zip(kinds, row, strict=False):
             kind.see(value)
-    schema = pa.schema([(name, kind.arrow) for name, kind in zip(names, kinds, strict=True)])
+    names = _names([*header, *[None] * (len(kinds) - len(header))])
+    taken = [place for place, kind in enumerate(kinds) if place < len(header) or kind.is_seen]
+    schema = pa.schema([(names[place], kinds[place].arrow) for place in taken])
     yield schema.empty_table()
     cells = islice(_cells(path, sheet), 1, None)
     while batch := list(islice(cells, BATCH_ROWS)):
         columns = [
             pa.array([_fitted(_at(row, place), field.type) for row in batch], field.type)
-            for place, field in enumerate(schema)
+            for place, field in zip(taken, schema, strict=True)
         ]
         yield pa.table(columns, schema=schema)
 
@@ -89,6 +95,11 @@ class _Kind:
             self._whole_days = False
         if type(value) is int and abs(value) >= 1 << 63:
             self._types.add(str)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether any cell holds anything."""
+        return bool(self._types)
 
     @property
     def arrow(self) -> pa.DataType:
@@ -123,12 +134,17 @@ def _cells(path: Path, sheet: str | None) -> Iterator[Sequence[Cell]]:
 
 def _names(header: Sequence[Cell]) -> list[str]:
     """Column names from the header: blank ones are numbered, repeated ones told apart."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for place, value in enumerate(header, start=1):
         name = _spelled(value) or f"column_{place}"
         copies = chain([name], (f"{name}_{count}" for count in range(2, len(header) + 2)))
-        names.append(next(copy for copy in copies if copy not in names))
-    return names
+        names[next(copy for copy in copies if copy not in names)] = None
+    return list(names)
+
+
+def _width(row: Sequence[Cell]) -> int:
+    """Number of cells up to the last that holds anything."""
+    return max((place for place, value in enumerate(row, start=1) if value is not None), default=0)
 
 
 def _at(row: Sequence[Cell], place: int) -> Cell:

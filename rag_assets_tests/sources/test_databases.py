@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from rag_assets import snapshot_patches, snapshots
 from rag_assets.config import TableSource
-from rag_assets.sources import databases, postgres, postgres_reads
+from rag_assets.sources import databases, exports, postgres, postgres_reads
 from rag_assets.sources.adbc import streaming
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
@@ -74,6 +74,8 @@ KINDS = {
     "exact": ("numeric(10, 2)", "1.50", Decimal("1.50")),
     "free": ("numeric", "12345678901234567890.000000000000000001", None),
     "wide": ("numeric(60, 2)", "1.10", "1.10"),
+    "rounded": ("numeric(5, -2)", "12345", Decimal("12300")),
+    "tiny": ("numeric(3, 5)", "0.00123", Decimal("0.00123")),
     "no_number": ("numeric", "NaN", None),
     "no_double": ("float8", "NaN", None),
     "endless": ("float8", "-Infinity", float("-inf")),
@@ -101,7 +103,16 @@ KINDS = {
     "days": ("date[]", "{2024-01-01}", None),
     "moments": ("timestamptz[]", '{"2024-01-01 12:00+02"}', None),
     "raw": ("bytea", "\\x00ff27", b"\x00\xff'"),
-    "span": ("interval", "1 mon 2 days 03:04:05", None),
+    "span": ("interval", "1 mon 2 days 03:04:05", "1 mon 2 days 03:04:05"),
+    "span_back": ("interval", "-1 mon +3 days -04:05:06.7", "-1 mons +3 days -04:05:06.7"),
+    "span_long": ("interval", "178000000 years", "178000000 years"),
+    "spans": ("interval[]", '{"1 mon"}', '["1 mon"]'),
+    "when_like": (
+        "moment",
+        "2024-02-29 12:30+02",
+        datetime.datetime(2024, 2, 29, 10, 30, tzinfo=datetime.UTC),
+    ),
+    "whens": ("tstzrange", "[2024-01-01,)", "[2024-01-01 00:00:00+00:00,)"),
     "net": ("inet", "10.0.0.1", "10.0.0.1"),
     "block": ("cidr", "10.0.0.0/8", "10.0.0.0/8"),
     "span_of": ("int4range", "[1,3)", "[1,3)"),
@@ -111,7 +122,7 @@ KINDS = {
     "padded": ("char(5)", "ab", "ab   "),
     "letter": ('"char"', "x", "x"),
     "named": ("name", "n", "n"),
-    "number_like": ("positive", "3", "3"),
+    "number_like": ("positive", "3", 3),
     "pair": ("pair", "(1,x)", None),
     "point": ("point", "(1,2)", None),
 }
@@ -122,6 +133,7 @@ def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatc
     sandbox.execute(
         "CREATE TYPE grade AS ENUM ('low', 'high')",
         "CREATE DOMAIN positive AS int CHECK (value > 0)",
+        "CREATE DOMAIN moment AS timestamptz",
         "CREATE TYPE pair AS (a int, b text)",
         f"CREATE TABLE kinds (id int PRIMARY KEY, {declared})",
         "INSERT INTO kinds (id) VALUES (2)",
@@ -158,10 +170,13 @@ def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatc
         ("time", "24:00:00"),
         ("numeric", "123456789012345678901234567890"),
         ("numeric", "Infinity"),
+        ("endless", "infinity"),
+        ("interval", "infinity"),
     ],
 )
 def test_a_value_that_no_calendar_holds_makes_its_column_text(store, sandbox, way, kind, value):
     sandbox.execute(
+        "CREATE DOMAIN endless AS date",
         f"CREATE TABLE odd (id int PRIMARY KEY, value {kind}, fine int)",
         f"INSERT INTO odd VALUES (1, '{value}', 7), (2, NULL, 8)",
     )
@@ -171,6 +186,32 @@ def test_a_value_that_no_calendar_holds_makes_its_column_text(store, sandbox, wa
         {"id": 1, "value": value, "fine": 7},
         {"id": 2, "value": None, "fine": 8},
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("timetz", "24:00:00+00", "24:00:00+00"),
+        ("tstzrange", "[2024-01-01,infinity)", "[2024-01-01 00:00:00+00:00,infinity)"),
+        ("daterange", "[2024-01-01,infinity)", "[2024-01-01,infinity)"),
+        ("datemultirange", "{[2024-01-01,infinity)}", '["[2024-01-01,infinity)"]'),
+        ("date[]", "{2024-01-01,infinity}", '["2024-01-01", "infinity"]'),
+        ("timestamp[]", "{{-infinity}}", '[["-infinity"]]'),
+        ("timestamptz[]", "{20000-01-01}", '["20000-01-01 00:00:00+00"]'),
+        ("interval[]", "{infinity}", '["infinity"]'),
+        ("time[]", "{24:00}", '["24:00:00"]'),
+    ],
+)
+def test_a_value_that_no_calendar_holds_is_spelled_in_ranges_and_lists(
+    store, sandbox, way, kind, value, shown
+):
+    sandbox.execute(
+        f"CREATE TABLE odd (id int PRIMARY KEY, value {kind})",
+        f"INSERT INTO odd VALUES (1, '{value}'), (2, NULL)",
+    )
+    item = refresh(store, source_of(sandbox))["odd"]
+    assert item.report.failed == 0, item.report.failures
+    assert rows(item) == [{"id": 1, "value": shown}, {"id": 2, "value": None}]
 
 
 def test_only_rows_that_moved_are_read(store, sandbox, arrow):
@@ -337,6 +378,30 @@ def test_a_type_without_a_binary_form_is_hashed_as_text(store, sandbox, arrow):
 CURSOR = [{"name": "parts", "cursor": "moved"}]
 
 
+def test_a_key_without_a_binary_form_goes_with_a_cursor(store, sandbox, way):
+    sandbox.execute(
+        "CREATE EXTENSION IF NOT EXISTS isn SCHEMA public",
+        "CREATE TABLE books (isbn public.isbn13 PRIMARY KEY, title text, moved int)",
+        "INSERT INTO books VALUES ('978-0-393-04002-9', 'a', 1), ('978-0-306-40615-7', 'b', 2)",
+    )
+    source = source_of(sandbox, tables=[{"name": "books", "cursor": "moved"}])
+    assert counts(refresh(store, source)["books"]) == (2, 0, 0, 0, 0)
+    sandbox.execute("UPDATE books SET title = 'x', moved = 3 WHERE moved = 1")
+    assert counts(refresh(store, source)["books"]) == (0, 1, 0, 1, 0)
+
+
+def test_another_driver_of_postgresql_reads_the_same(store, sandbox, way):
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = 'infinity' WHERE id = 3")
+    ours = source_of(sandbox)
+    theirs = TableSource(
+        url=sandbox.url.replace("postgresql://", "postgresql+psycopg2://"), schema=sandbox.schema
+    )
+    one = refresh(store, ours)["parts"]
+    other = refresh(Store(store.root / "other"), theirs)["parts"]
+    assert other.report.failed == 0
+    assert rows(one) == rows(other)
+
+
 def test_an_update_that_commits_late_is_found(store, sandbox, arrow):
     """Its cursor was set long before the newest row that the refresh in between saw."""
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'")
@@ -415,6 +480,61 @@ def test_a_new_partition_is_read_and_the_others_are_not(store, sandbox, arrow):
     assert item.rows_read == 6
 
 
+@pytest.fixture
+def partitioned(sandbox) -> Sandbox:
+    sandbox.execute(
+        "CREATE TABLE parts (id int PRIMARY KEY, name text) PARTITION BY RANGE (id)",
+        "CREATE TABLE low PARTITION OF parts FOR VALUES FROM (1) TO (11) PARTITION BY RANGE (id)",
+        "CREATE TABLE lowest PARTITION OF low FOR VALUES FROM (1) TO (5)",
+        "CREATE TABLE high PARTITION OF parts FOR VALUES FROM (11) TO (21)",
+        "CREATE TABLE other (id int PRIMARY KEY, name text)",
+        "CREATE TABLE child (extra text) INHERITS (other)",
+        "INSERT INTO parts SELECT i, 'part ' || i FROM generate_series(1, 4) AS i",
+    )
+    return sandbox
+
+
+@pytest.mark.parametrize(
+    ("settings", "taken"),
+    [
+        ({}, {"parts", "other", "child"}),
+        ({"tables": ["*", "lowest"]}, {"parts", "other", "child", "lowest"}),
+        ({"exclude": ["parts"]}, {"low", "high", "other", "child"}),
+        ({"tables": ["l*"]}, {"low"}),
+    ],
+)
+def test_no_partition_is_taken_beside_its_table_unless_it_is_named(
+    store, partitioned, settings, taken
+):
+    done = refresh(store, source_of(partitioned, **settings))
+    assert set(done) == taken
+    assert not [item.report.failures for item in done.values() if item.report.failed]
+
+
+def test_materialized_views_and_foreign_tables_are_read_where_they_are_named(store, sandbox, way):
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "CREATE MATERIALIZED VIEW summed AS SELECT id, name FROM parts WHERE id < 3",
+        "COMMENT ON MATERIALIZED VIEW summed IS 'Some parts'",
+        "CREATE EXTENSION IF NOT EXISTS file_fdw SCHEMA public",
+        "CREATE SERVER IF NOT EXISTS files FOREIGN DATA WRAPPER file_fdw",
+        "DO $$ BEGIN EXECUTE format('CREATE FOREIGN TABLE far (line text) SERVER files "
+        "OPTIONS (filename %%L)', current_setting('data_directory') || '/PG_VERSION'); END $$",
+    )
+    source = source_of(sandbox, tables=["*", "summed", "far"])
+    done = refresh(store, source)
+    assert {table: counts(item) for table, item in done.items()} == {
+        "parts": (10, 0, 0, 0, 0),
+        "summed": (2, 0, 0, 0, 0),
+        "far": (1, 0, 0, 0, 0),
+    }
+    assert snapshots.metadata_of(done["summed"].file)["title"] == "Some parts"
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 1", "REFRESH MATERIALIZED VIEW summed")
+    assert counts(refresh(store, source)["summed"]) == (0, 1, 0, 1, 0)
+    assert set(refresh(Store(store.root / "all"), source_of(sandbox))) == {"parts"}
+
+
 def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
     store, sandbox, monkeypatch, arrow
 ):
@@ -425,6 +545,47 @@ def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
     sandbox.execute("UPDATE parts SET name = 'x', moved = '2025-01-01' WHERE id = 3")
     item = refresh(store, source)["parts"]
     assert counts(item) == (0, 1, 0, 9, 0)
+
+
+@pytest.mark.usefixtures("way", "however_kept")
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE OR REPLACE VIEW seen AS SELECT id, upper(name) AS name, moved FROM parts"],
+        ["CREATE OR REPLACE VIEW below AS SELECT id, upper(name) AS name, moved FROM parts"],
+        [
+            "DROP VIEW seen",
+            "CREATE TABLE seen AS SELECT id, upper(name) AS name, moved FROM parts",
+        ],
+    ],
+)
+def test_a_view_that_is_defined_anew_is_read_whole(store, sandbox, monkeypatch, statements):
+    monkeypatch.setattr(postgres, "CLUSTER", "SELECT no_such_function()")
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "UPDATE parts SET moved = '2024-01-01'::date + id::int",
+        "CREATE VIEW below AS SELECT * FROM parts",
+        "CREATE VIEW seen AS SELECT id, name, moved FROM below",
+    )
+    source = source_of(sandbox, tables=[{"name": "seen", "cursor": "moved", "key": ["id"]}])
+    refresh(store, source)
+    sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 10")
+    assert refresh(store, source)["seen"].rows_read == 1
+    sandbox.execute(*statements)
+    assert is_as_built_anew(store, source, "seen")
+
+
+@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.parametrize("cursor", [None, "moved"])
+def test_rows_that_were_read_by_another_recipe_are_read_again(store, sandbox, monkeypatch, cursor):
+    sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'::date + id::int")
+    source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
+    refresh(store, source)
+    monkeypatch.setattr(exports, "RECIPE", "another")
+    assert refresh(store, source)["parts"].rows_read == 10
+    sandbox.execute("INSERT INTO parts VALUES (11, 'new')")
+    assert refresh(store, source)["parts"].rows_read < 10
 
 
 def test_numbers_of_another_cluster_say_nothing(store, sandbox, monkeypatch, arrow):
@@ -498,6 +659,44 @@ def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
     assert rows(by_arrow) == rows(plainly)
     assert pq.read_schema(by_arrow.file) == pq.read_schema(plainly.file)
     assert by_arrow.report.data_version == plainly.report.data_version
+
+
+def test_a_database_of_no_encoding_is_read_as_utf_8(store, sandbox, way):
+    """`SQL_ASCII`: the server hands out what is UTF-8, and says what is not."""
+    name = f"db{sandbox.schema}"
+    with sandbox.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.exec_driver_sql(
+            f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
+        )
+    url = sa.make_url(sandbox.url).set(database=name)
+    engine = sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        connect_args={"client_encoding": "UTF8"},
+        poolclass=sa.NullPool,
+    )
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE parts (id int PRIMARY KEY, name text)")
+        connection.exec_driver_sql("INSERT INTO parts VALUES (1, 'å')")
+        connection.exec_driver_sql("CREATE TABLE broken (id int PRIMARY KEY, name text)")
+        connection.exec_driver_sql("INSERT INTO broken VALUES (1, E'\\351')")
+    done = refresh(store, TableSource(url=url.render_as_string(hide_password=False)))
+    assert rows(done["parts"]) == [{"id": 1, "name": "å"}]
+    assert 'invalid byte sequence for encoding "UTF8"' in done["broken"].report.failures[0].reason
+
+
+def test_a_role_that_may_connect_once_is_enough(store, sandbox, way):
+    sandbox.execute(
+        PARTS,
+        TEN,
+        "DROP ROLE IF EXISTS once",
+        "CREATE ROLE once LOGIN CONNECTION LIMIT 1",
+        f"GRANT USAGE ON SCHEMA {sandbox.schema} TO once",
+        "GRANT SELECT ON parts TO once",
+    )
+    url = sa.make_url(sandbox.url).set(username="once").render_as_string(hide_password=False)
+    item = refresh(store, TableSource(url=url, schema=sandbox.schema))["parts"]
+    sandbox.execute("DROP OWNED BY once", "DROP ROLE once")
+    assert counts(item) == (10, 0, 0, 0, 0)
 
 
 def test_a_refresh_leaves_no_connection_behind(store, sandbox):

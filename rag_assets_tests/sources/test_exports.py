@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rag_assets import snapshots, sync
 from rag_assets.config import ConfigError, TableSource
-from rag_assets.sources import exports, landing
+from rag_assets.sources import databases, exports, landing
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
@@ -210,7 +210,7 @@ def test_types_comments_and_keys_come_from_the_database(store, sandbox):
         "data": '{"a": "å", "b": [1, null]}',
         "list": "[1, 2]",
         "uid": "00000000-0000-0000-0000-000000000001",
-        "span": "1 day, 0:00:00",
+        "span": "1 day",
         "net": "10.0.0.1",
         "range": "[1,3)",
         "grade": "high",
@@ -479,6 +479,50 @@ def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store
         (2, None, None, False, 2.5, 2.0, "7", "2024-01-01", "about 2"),
     ]
     assert item.report.failed == 0
+
+
+@pytest.mark.parametrize("way", ["arrow", "sqlalchemy"])
+@pytest.mark.parametrize("kind", ["DATE", "DATETIME", "TIME"])
+@pytest.mark.parametrize("value", [1700000000, 2460000.5])
+def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, monkeypatch, way, kind, value):
+    """SQLite has no dates: a number may count seconds, milliseconds or days of any calendar."""
+    if way == "sqlalchemy":
+        monkeypatch.setattr(databases, "find_spec", lambda _: None)
+    path = sqlite(
+        f"CREATE TABLE log (id INTEGER PRIMARY KEY, at {kind})",
+        f"INSERT INTO log VALUES (1, {value}), (2, NULL)",
+    )
+    item = refresh(store, TableSource(url=str(path), tables=["log"]))["log"]
+    assert rows(item) == [{"id": 1, "at": str(value)}, {"id": 2, "at": None}]
+
+
+@pytest.mark.parametrize("way", ["arrow", "sqlalchemy"])
+def test_sqlite_numbers_that_no_double_holds_stay_what_they_are(store, sqlite, monkeypatch, way):
+    if way == "sqlalchemy":
+        monkeypatch.setattr(databases, "find_spec", lambda _: None)
+    path = sqlite(
+        "CREATE TABLE wide (id DECIMAL(20, 0) PRIMARY KEY, price DECIMAL(10, 2))",
+        "INSERT INTO wide VALUES (9007199254740992, 1.25), (9007199254740993, 2), "
+        "(-9223372036854775808, 3)",
+    )
+    item = refresh(store, TableSource(url=str(path), tables=["wide"]))["wide"]
+    assert item.report.failed == 0, item.report.failures
+    assert {row["id"]: row["price"] for row in rows(item)} == {
+        "9007199254740992": 1.25,
+        "9007199254740993": 2.0,
+        "-9223372036854775808": 3.0,
+    }
+
+
+def test_the_tables_behind_a_virtual_table_are_no_tables_of_their_own(store, sqlite):
+    path = sqlite(
+        "CREATE VIRTUAL TABLE notes USING fts5(title, body)",
+        "INSERT INTO notes VALUES ('bolt', 'of steel')",
+        "CREATE VIRTUAL TABLE places USING rtree(id, west, east)",
+    )
+    assert set(refresh(store, TableSource(url=str(path)))) == {"notes", "parts", "places"}
+    named = refresh(store, TableSource(url=str(path), tables=["notes_content"]))
+    assert [row["c1"] for row in rows(named["notes_content"])] == ["of steel"]
 
 
 @pytest.mark.parametrize(

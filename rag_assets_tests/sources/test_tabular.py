@@ -201,6 +201,31 @@ def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, c
     }
 
 
+def test_a_date_that_no_calendar_holds_makes_its_column_text(store, folder):
+    """As it does in a database: not even the preview of its table could be made."""
+    far = pa.table(
+        {
+            "day": pa.array([-1_000_000, 6_585_322, None], pa.date32()),
+            "at": pa.array([569_000_000_000_000_000, 0, None], pa.timestamp("us", "UTC")),
+            "fine": pa.array([0, 1, None], pa.timestamp("s")),
+        }
+    )
+    pq.write_table(far, folder / "far.parquet")
+    put(
+        folder, "first.csv", "day,at\n0000-01-01,0000-01-01 12:00:00\n2024-01-01,2024-01-01 12:00\n"
+    )
+    done = refresh(store, folder)
+    assert columns(done["far"]) == {
+        "day": ["0769-02-04 (BC)", "20000-01-01", None],
+        "at": ["20000-11-22 03:33:20+00", "1970-01-01 00:00:00+00", None],
+        "fine": [datetime.datetime(1970, 1, 1), datetime.datetime(1970, 1, 1, 0, 0, 1), None],
+    }
+    assert columns(done["first"]) == {
+        "day": ["0000-01-01", "2024-01-01"],
+        "at": ["0000-01-01 12:00:00", "2024-01-01 12:00"],
+    }
+
+
 def test_sheets_of_a_workbook_are_tables(store, folder):
     book = openpyxl.Workbook()
     first = book.active
@@ -233,6 +258,41 @@ def test_sheets_of_a_workbook_are_tables(store, folder):
         "mixed": ["1", "2024-02-29 00:00:00"],
     }
     assert columns(done["book.Empty one"]) == {"only header": []}
+
+
+def test_cells_beyond_the_header_of_a_sheet_are_kept(store, folder):
+    book = openpyxl.Workbook()
+    book.active.append(["Report of 2024"])
+    book.active.append(["id", "name", "mass"])
+    book.active.append([1, "bolt", 0.5])
+    book.active["XFD3"] = "far"
+    book.save(folder / "book.xlsx")
+    assert columns(refresh(store, folder)["book"]) == {
+        "Report of 2024": ["1", "id"],
+        "column_2": ["bolt", "name"],
+        "column_3": ["0.5", "mass"],
+        "column_16384": ["far", None],
+    }
+
+
+def test_numbers_that_no_double_holds_keep_their_digits(store, folder):
+    put(folder, "wide.csv", "id,far\n9007199254740993,1.5\n1.5,1e300\n")
+    held = columns(refresh(store, folder)["wide"])
+    assert sorted(held["id"]) == ["1.5", "9007199254740993"]
+    assert sorted(held["far"]) == [1.5, 1e300]
+
+
+@pytest.mark.parametrize("name", ["nothing.csv", "nothing.xlsx", "nothing.parquet"])
+def test_a_table_without_a_column_is_told(store, folder, name):
+    match Path(name).suffix:
+        case ".csv":
+            put(folder, name, "")
+        case ".xlsx":
+            openpyxl.Workbook().save(folder / name)
+        case _:
+            pq.write_table(pa.table({}), folder / name)
+    [failure] = refresh(store, folder)["nothing"].report.failures
+    assert "tables/nothing has no columns: add some" in failure.reason
 
 
 def test_a_file_with_a_long_name_is_a_table_with_a_short_one(store, folder):
