@@ -5,7 +5,7 @@ left it, on the path `cpu/torch/fp32`; caches and Dagster's own records are left
 """
 
 import json
-import tarfile
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,7 @@ FIXTURE = Path(__file__).with_name("previous_release.tar.gz")
 
 @pytest.fixture
 def held(tmp_path) -> Project:
-    with tarfile.open(FIXTURE) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(FIXTURE, tmp_path)
     return Project(tmp_path)
 
 
