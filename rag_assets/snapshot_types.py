@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
 BATCH_ROWS = 65_536
+READ_BYTES = 1 << 20
 MEMORY_LIMIT = "1GB"
 
 
@@ -127,7 +128,8 @@ def rows_by_position(
         import pyarrow.parquet as pq
 
         for path in files:
-            with pq.ParquetFile(path) as file:
+            # read ahead, the whole file would lie in memory until its last batch
+            with pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BYTES) as file:
                 there = [name for name in names if name in file.schema_arrow.names]
                 for batch in file.iter_batches(BATCH_ROWS, columns=there):
                     columns = [

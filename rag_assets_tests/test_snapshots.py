@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag_assets import snapshot_passes, snapshot_patches, snapshots
-from rag_assets.snapshot_types import by_position
+from rag_assets.snapshot_types import by_position, rows_by_position
 from rag_assets.snapshots import About, Landed, Swap, swap
 from rag_assets.sync import ShrinkError
 
@@ -381,3 +382,18 @@ def test_any_sequence_of_patches_ends_where_the_last_table_starts(monkeypatch, t
         merged = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
         assert sorted(merged) == rows
         assert snapshots.newest(walked.file, column="id") == rows[-1][0]
+
+
+def test_a_file_of_rows_is_read_in_memory_that_does_not_grow_with_it(tmp_path):
+    values = np.random.default_rng(0).integers(1 << 62, size=4_000_000)
+    rows = pa.table({"c0": values})
+    file = tmp_path / "landed.parquet"
+    pq.write_table(rows, file, row_group_size=100_000, use_dictionary=False)
+    schema = rows.schema
+    del rows, values
+
+    before = pa.total_allocated_bytes()
+    read = rows_by_position([file], schema=schema, names=schema.names)
+    held = [pa.total_allocated_bytes() - before for _ in read]
+
+    assert max(held) < file.stat().st_size / 4
