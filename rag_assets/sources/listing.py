@@ -203,9 +203,10 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
         if not _is_unicode(uri):
             shown = uri.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
             rejected[shown] = f"the name of {shown} is not valid UTF-8: rename it"
-        elif uri in found:
+            continue
+        if uri in found:
             rejected[f"{uri} (twice)"] = _named_twice(uri)
-        else:
+        if uri not in found or name == uri:
             found[uri] = _entry(uri, member, root=real)
     if "" in unread:
         raise SourceError(f"{source.name}: {unread['']}")
@@ -288,7 +289,8 @@ def _look_at_bucket(source: DocumentSource) -> Listing:
                 continue
             if uri in found:
                 rejected[f"{uri} (twice)"] = _named_twice(uri)
-                continue
+                if item["relative_path"] != uri:
+                    continue
             changed = int(item["modification_date"].timestamp() * 1_000_000)
             path = item["file_url"]
             found[uri] = Entry(uri, path, item["size_in_bytes"], changed, listed.mark(path))
