@@ -201,7 +201,7 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
         if not selection.takes(uri):
             continue
         if not _is_unicode(uri):
-            shown = uri.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            shown = _shown(uri)
             rejected[shown] = f"the name of {shown} is not valid UTF-8: rename it"
             continue
         if uri in found:
@@ -224,9 +224,9 @@ def _walk(
             with os.scandir(folder) as entries:
                 members = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            bad[prefix.rstrip("/")] = (
-                f"the folder {folder} cannot be read ({error.strerror}): give the right to read "
-                "it, or exclude it"
+            bad[_shown(unicodedata.normalize("NFC", prefix.rstrip("/")))] = (
+                f"the folder {_shown(folder)} cannot be read ({error.strerror}): give the right to "
+                "read it, or exclude it"
             )
             continue
         below = []
@@ -254,8 +254,8 @@ def _entry(uri: str, member: "os.DirEntry[str]", *, root: Path) -> Entry:
     problem = None
     if member.is_symlink() and not (target := _target(member)).is_relative_to(root):
         problem = (
-            f"{uri} is a link out of the source, to {target}: copy the file into the source, or "
-            "make its folder a source of its own"
+            f"{uri} is a link out of the source, to {_shown(str(target))}: copy the file into the "
+            "source, or make its folder a source of its own"
         )
     elif not stat.S_ISREG(status.st_mode):
         problem = f"{uri} is a pipe, a socket or a device, not a file: remove it or exclude it"
@@ -333,6 +333,11 @@ def _named_twice(uri: str) -> str:
 def now() -> int:
     """Microseconds since 1970."""
     return time.time_ns() // 1_000
+
+
+def _shown(name: str) -> str:
+    """The name of a file as text, what is not UTF-8 in it replaced."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _is_unicode(text: str) -> bool:

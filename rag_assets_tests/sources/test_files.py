@@ -284,13 +284,14 @@ def test_a_refresh_that_had_to_wait_looks_at_the_files_when_its_turn_comes(store
         assert counts(report.result()) == (1, 0, 0, 4, 0)
 
 
-def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypatch):
-    put(root, "sub/x.md", "# x")
+@pytest.mark.parametrize("name", ["sub", "sub-e\u0301"])
+def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypatch, name):
+    put(root, f"{name}/x.md", "# x")
     refreshed(store, root)
     scandir = os.scandir
 
     def failing(path):
-        if str(path).endswith("/sub"):
+        if str(path).endswith(f"/{name}"):
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
@@ -300,6 +301,22 @@ def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypat
     assert "sub" in report.failures[0].reason
     monkeypatch.undo()
     assert counts(refreshed(store, root)) == (0, 0, 0, 5, 0)
+
+
+def test_a_folder_that_cannot_be_read_may_have_a_name_that_is_not_unicode(store, root, monkeypatch):
+    put(root, os.fsdecode(b"sub\xff/x.md"), "# x")
+    refreshed(store, root)
+    scandir = os.scandir
+
+    def failing(path):
+        if str(path).endswith(os.fsdecode(b"/sub\xff")):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    report = refreshed(store, root)
+    assert counts(report) == (0, 0, 0, 4, 1)
+    assert "cannot be read" in report.failures[0].reason
 
 
 def test_the_name_of_a_document_does_not_depend_on_its_spelling(store, root):

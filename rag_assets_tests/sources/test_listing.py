@@ -65,6 +65,16 @@ def test_a_name_that_is_not_unicode_is_reported(tmp_path):
     assert "rename" in " ".join(listing.rejected.values())
 
 
+def test_what_lies_elsewhere_may_have_a_name_that_is_not_unicode(tmp_path):
+    write(tmp_path, "root/a.md")
+    outside = os.fsencode(tmp_path) + b"/\xff"
+    Path(os.fsdecode(outside)).mkdir()
+    Path(tmp_path / "root" / "link").symlink_to(os.fsdecode(outside))
+    (entry,) = (e for e in look(DocumentSource(url=str(tmp_path / "root"))).entries if e.problem)
+    assert "out of the source" in str(entry.problem)
+    assert str(entry.problem).encode()
+
+
 def test_loops_of_links_end_and_inner_folders_are_listed_once(tmp_path):
     write(tmp_path, "a/x.md", "b/y.md")
     (tmp_path / "a" / "up").symlink_to(tmp_path)
