@@ -287,12 +287,15 @@ def _look_at_bucket(source: DocumentSource) -> Listing:
             uri = unicodedata.normalize("NFC", item["relative_path"])
             if not selection.takes(uri):
                 continue
+            path = item["file_url"]
+            if not listed.is_named(path, f"{source.url.rstrip('/')}/{item['relative_path']}"):
+                rejected[path] = f"the name of {path} has an empty part, . or ..: rename it"
+                continue
             if uri in found:
                 rejected[f"{uri} (twice)"] = _named_twice(uri)
                 if item["relative_path"] != uri:
                     continue
             changed = int(item["modification_date"].timestamp() * 1_000_000)
-            path = item["file_url"]
             found[uri] = Entry(uri, path, item["size_in_bytes"], changed, listed.mark(path))
     except Exception as error:  # each file system raises errors of its own; the cause is kept
         raise SourceError(
@@ -305,7 +308,10 @@ def _look_at_bucket(source: DocumentSource) -> Listing:
 
 
 class _Remembered:
-    """A file system that remembers what it said of each file: dlt leaves the tags out."""
+    """A file system that remembers what it said of each file: dlt leaves the tags out.
+
+    A folder is listed as it is named, where dlt takes brackets in it for a pattern.
+    """
 
     def __init__(self, filesystem: "AbstractFileSystem") -> None:
         self._filesystem = filesystem
@@ -315,9 +321,18 @@ class _Remembered:
         return getattr(self._filesystem, name)
 
     def glob(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]:
-        """All files that `path` stands for, with what is said of each."""
-        self._said = self._filesystem.glob(path, detail=detail)
+        """All files below the folder of `path`, with what is said of each.
+
+        An object whose name ends in a slash stands for a folder: consoles make them.
+        """
+        found = self._filesystem.find(path.removesuffix("**"), detail=detail)
+        self._said = {name: said for name, said in found.items() if not name.endswith("/")}
         return self._said
+
+    def is_named(self, url: str, name: str) -> bool:
+        """Whether the object at `url` has the `name`, another URL."""
+        strip = self._filesystem._strip_protocol
+        return str(strip(url)) == str(strip(name))
 
     def mark(self, url: str) -> int:
         """The tag of a file's content as a number that fits 64 bits, 0 if it has none."""

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+import boto3
 import pytest
 
 from rag_assets import schemas, sync
@@ -17,6 +18,7 @@ from rag_assets.sources import files
 from rag_assets.sources.files import refresh_document_files
 from rag_assets.sources.listing import Entry
 from rag_assets.store import Store
+from rag_assets_tests.object_store import BUCKET, running
 from rag_assets_tests.sources.conftest import settle
 
 
@@ -374,7 +376,7 @@ def test_a_bucket_is_listed_and_read_like_a_folder(store, bucket, root):
 
 def test_an_object_overwritten_in_the_same_second_is_read_again(store, bucket, monkeypatch):
     """A bucket's times are coarse; its content tags are not."""
-    plain = type(bucket).glob
+    plain = type(bucket).find
 
     def tagged(self, path: str, **options: object) -> dict:
         long_ago = datetime(2020, 1, 1, tzinfo=UTC)
@@ -385,7 +387,7 @@ def test_an_object_overwritten_in_the_same_second_is_read_again(store, bucket, m
             for name, said in plain(self, path, **options).items()
         }
 
-    monkeypatch.setattr(type(bucket), "glob", tagged)
+    monkeypatch.setattr(type(bucket), "find", tagged)
     bucket.pipe_file("/store/a.md", b"# one")
     refresh(store, DocumentSource(url="memory://store"))
     bucket.pipe_file("/store/a.md", b"# two")
@@ -401,6 +403,18 @@ def test_objects_whose_names_are_one_uri_are_told(store, bucket):
 
     assert (report.added, report.failed) == (1, 1)
     assert "two Unicode spellings" in report.failures[0].reason
+
+
+def test_objects_of_a_bucket_that_are_no_files_of_a_folder(store):
+    """Markers of folders are none; what no path can name is told, and read by nobody."""
+    with running() as url:
+        client = boto3.client("s3")
+        for key in ("[24] r/", "[24] r/sub/", "[24] r/sub/a.md", "[24] r//b.md", "[24] r/./c.md"):
+            client.put_object(Bucket=BUCKET, Key=key, Body=b"" if key.endswith("/") else b"# a")
+        report = refresh(store, DocumentSource(url=f"{url}/[24] r"))
+    assert list(rows(store)) == ["sub/a.md"]
+    assert (report.added, report.failed) == (1, 2)
+    assert all("rename it" in failure.reason for failure in report.failures)
 
 
 def test_a_bucket_that_cannot_be_reached_keeps_its_documents(store, bucket):
