@@ -6,8 +6,10 @@ executed or unpacked; a PDF is opened only where its bytes say that it is encryp
 """
 
 import codecs
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -211,7 +213,14 @@ def _zip_type(file: BinaryIO) -> str:
                 return f"{ZIP}; encrypted"
             if "mimetype" in members and archive.getinfo("mimetype").file_size < 100:
                 return archive.read("mimetype").decode("ascii", "replace").strip()
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError):
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        NotImplementedError,
+        ValueError,
+    ):
         return DAMAGED_ZIP
     for part, media_type in (
         ("word/document.xml", DOCX),

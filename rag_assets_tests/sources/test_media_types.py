@@ -145,6 +145,16 @@ def test_a_truncated_office_file_is_unreadable():
     assert "restore" in finding.reason
 
 
+def test_an_archive_whose_first_member_is_damaged_is_unreadable():
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("mimetype", "application/epub+zip")
+    content = bytearray(written.getvalue())
+    content[38:46] = b"\xff" * 8  # the member's data begin behind its header and its name
+    found = examine(io.BytesIO(content), name="book.epub", size=len(content))
+    assert found.status == "unreadable"
+
+
 def test_a_character_cut_by_a_block_is_still_text(monkeypatch):
     monkeypatch.setattr(media_types, "BLOCK", 3)
     assert found("aåäö".encode() * 9, "a.txt").status == "ok"
