@@ -173,6 +173,25 @@ def test_an_error_names_file_key_value_and_what_is_allowed(write, text, named):
         assert part in message
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sources: {documents: a}\nsources: {tables: b}\n",
+        "sources:\n  documents: [{url: a, exclude: [x], exclude: [y]}]\n",
+    ],
+)
+def test_a_key_that_is_there_twice_is_an_error(write, text):
+    with pytest.raises(ConfigError, match=r"the key (sources|exclude) is there twice, line 2"):
+        load(write(text))
+
+
+def test_a_mapping_may_be_merged_into_several(write):
+    config = load(
+        write("models: {a: &a {path: x}, b: {<<: *a, revision: c}, c: {<<: *a, revision: d}}")
+    )
+    assert config.models["c"].path == "x"
+
+
 def test_all_errors_are_named_at_once(write):
     message, _ = error_of(write("sorces: {}\nretrieval: {top_k: 0, depth: -1}\n"))
 
