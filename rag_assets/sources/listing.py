@@ -166,6 +166,7 @@ def listed_filesystem(listing: Listing) -> "AbstractFileSystem":
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
+    glob = unicodedata.normalize("NFC", glob)
     anchored = glob.strip("/")
     if "/" not in glob.rstrip("/"):
         anchored = f"**/{anchored}"
@@ -175,7 +176,12 @@ def _pattern(glob: str) -> re.Pattern[str]:
         translated.get(part) or (_class(part) if part.startswith("[") else re.escape(part))
         for part in parts
     )
-    return re.compile(expression, re.IGNORECASE | re.DOTALL)
+    try:
+        return re.compile(expression, re.IGNORECASE | re.DOTALL)
+    except re.error as error:
+        raise SourceError(
+            f"{glob} is no pattern ({error.msg}): correct include or exclude of the source"
+        ) from error
 
 
 def _class(part: str) -> str:

@@ -38,6 +38,17 @@ def test_patterns_choose_files(settings, taken):
     assert [uri for uri in ("a.md", "b/c.pdf", "b/d/e.PDF") if selection.takes(uri)] == taken
 
 
+def test_a_pattern_may_be_spelled_in_another_unicode_form():
+    selection = Selection(DocumentSource(url="x", exclude=["e\u0301*"]))
+    assert not selection.takes("\u00e9.md")
+
+
+@pytest.mark.parametrize("pattern", ["[z-a].md", "[!].md"])
+def test_what_is_no_pattern_is_named(tmp_path, pattern):
+    with pytest.raises(SourceError, match="correct include or exclude"):
+        look(DocumentSource(url=str(tmp_path), include=[pattern]))
+
+
 def test_hidden_files_lock_files_and_the_state_are_no_documents(tmp_path):
     write(tmp_path, "a.md", ".hidden.md", ".git/b.md", "~$a.docx", "state/c.md", "sub/d.md")
     listing = look(DocumentSource(url=str(tmp_path)), without=tmp_path / "state")
