@@ -42,14 +42,13 @@ from rag_assets.sources.listing import (
     look_of,
 )
 from rag_assets.sources.origins import Increment, Origin, Reading, Request
-from rag_assets.sources.places import SourceError, TabularFiles, local_path
+from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.store import quoted_name
 from rag_assets.sync import Failure
 
 if TYPE_CHECKING:
     import duckdb
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx")
 BATCH_ROWS = 50_000
 FIRST_ROWS = 1_000
 REJECTS_SHOWN = 100
