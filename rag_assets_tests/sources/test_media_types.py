@@ -64,6 +64,7 @@ def found(content: bytes, name: str) -> media_types.Finding:
         ("about_pdf.md", b"A file starts with %PDF-1.4", media_types.MARKDOWN),
         ("a.txt", "Stål i Göteborg".encode(), media_types.PLAIN),
         ("latin.txt", "Stål i Göteborg".encode("cp1252"), media_types.PLAIN),
+        ("broken.txt", "“Árbol”, Ítem".encode() + b" \xff", media_types.PLAIN),
         ("utf16.txt", "Stål i Göteborg".encode("utf-16"), media_types.PLAIN),
         ("no_mark.txt", "Stål i Göteborg".encode("utf-16-le"), media_types.PLAIN),
         ("no_mark.md", "# Δοκιμή χάλυβα\n".encode("utf-16-be"), media_types.MARKDOWN),

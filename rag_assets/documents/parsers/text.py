@@ -18,7 +18,7 @@ from rag_assets.documents.parsers import markdown_html
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
-from rag_assets.encodings import BEYOND_ASCII, HEAD, utf16_of
+from rag_assets.encodings import BEYOND_ASCII, HEAD, REPLACED, utf16_of
 from rag_assets.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.workers import Json
 
@@ -41,8 +41,6 @@ _FRONT_MATTER = re.compile(
 )
 """What follows a blank line is no front matter: the first line is a rule then."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
-REPLACED = "\ufffd"
-"""What stands for a byte that is not of the encoding."""
 _PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
 _PAYLOAD = re.compile(r"(data:image/[\w.+-]+)(?:;[\w=.-]+)*,[\w+/=%-]+")
 """A picture inside the text, which no reader can read as text."""
