@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
-    revision=5,
+    revision=6,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
@@ -40,6 +40,8 @@ _FRONT_MATTER = re.compile(
     r"\A---[ \t]*\n(?!\s*\n)(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
 """What follows a blank line is no front matter: the first line is a rule then."""
+_LINE_BREAK = re.compile(r"\r\n?|\v|\f")
+"""Word parts lines by a vertical tab, and printers pages by a form feed."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 _PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
 _PAYLOAD = re.compile(r"(data:image/[\w.+-]+)(?:;[\w=.-]+)*,[\w+/=%-]+")
@@ -82,7 +84,7 @@ def _decoded(content: bytes) -> str:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = _decoded_leniently(content)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return _LINE_BREAK.sub("\n", text)
 
 
 def _decoded_leniently(content: bytes) -> str:
