@@ -78,8 +78,9 @@ def _loaded(file: Path) -> object:
     """What a YAML file holds; a key that is there twice is an error: the first would be lost."""
     import yaml
 
-    text = file.read_text("utf-8")
-    waiting = [yaml.compose(text, Loader=yaml.SafeLoader)]
+    loader = yaml.SafeLoader(file.read_text("utf-8"))
+    document = loader.get_single_node()
+    waiting = [document]
     looked_at: set[int] = set()
     while waiting:
         node = waiting.pop()
@@ -98,7 +99,7 @@ def _loaded(file: Path) -> object:
                 problem = f"the key {key.value} is there twice"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             names.add(key.value)
-    return yaml.safe_load(text)
+    return None if document is None else loader.construct_document(document)
 
 
 def _syntax_problem(error: Exception) -> str:

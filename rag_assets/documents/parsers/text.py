@@ -40,7 +40,7 @@ _FRONT_MATTER = re.compile(
     r"\A---[ \t]*\n(?!\s*\n)(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
 """What follows a blank line is no front matter: the first line is a rule then."""
-_LINE_BREAK = re.compile(r"\r\n?|\v|\f")
+_LINE_BREAKS = ("\r\n", "\r", "\v", "\f")
 """Word parts lines by a vertical tab, and printers pages by a form feed."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 _PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
@@ -84,7 +84,9 @@ def _decoded(content: bytes) -> str:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = _decoded_leniently(content)
-    return _LINE_BREAK.sub("\n", text)
+    for line_break in _LINE_BREAKS:
+        text = text.replace(line_break, "\n")
+    return text
 
 
 def _decoded_leniently(content: bytes) -> str:
