@@ -7,6 +7,8 @@ import codecs
 import re
 
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+REPLACED = "\ufffd"
+"""What stands for a byte that is not of the encoding."""
 HEAD = 8_192
 """Bytes from the beginning of a file that tell."""
 FEWEST_ZEROS = 0.1

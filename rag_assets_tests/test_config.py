@@ -173,6 +173,54 @@ def test_an_error_names_file_key_value_and_what_is_allowed(write, text, named):
         assert part in message
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sources: {documents: a}\nsources: {tables: b}\n",
+        "sources:\n  documents: [{url: a, exclude: [x], exclude: [y]}]\n",
+    ],
+)
+def test_a_key_that_is_there_twice_is_an_error(write, text):
+    with pytest.raises(ConfigError, match=r"the key (sources|exclude) is there twice, line 2"):
+        load(write(text))
+
+
+def test_a_path_may_start_at_the_home_of_the_user(write, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    config = load(
+        write(
+            "state_dir: ~/state\n"
+            "sources:\n  documents: [~/docs, {name: old, url: ~old}]\n"
+            "  tables: {url: sqlite:///~/x.db, headings_file: ~/h.csv}\n"
+            "models: {own: {path: ~/model}}\n"
+            "evaluation: {questions: [{path: ~/q.jsonl}]}\n"
+        )
+    )
+    home = tmp_path / "home"
+    (tables,) = config.sources.tables
+    assert config.state_dir == home / "state"
+    assert config.sources.documents[0].url == str(home / "docs")
+    assert config.sources.documents[1].url == str(tmp_path / "~old")
+    assert tables.url.get_secret_value() == f"sqlite:///{home / 'x.db'}"
+    assert tables.headings_file == home / "h.csv"
+    assert config.models["own"].path == str(home / "model")
+    assert config.evaluation.questions[0].path == home / "q.jsonl"
+
+
+@pytest.mark.parametrize("part", ["documents", "tables"])
+def test_an_empty_place_is_not_the_folder_of_the_config(write, monkeypatch, part):
+    monkeypatch.setenv("PLACE", "")
+    with pytest.raises(ConfigError, match=rf"sources\.{part}\.0\.url"):
+        load(write(f"sources:\n  {part}: ${{PLACE}}\n"))
+
+
+def test_a_mapping_may_be_merged_into_several(write):
+    config = load(
+        write("models: {a: &a {path: x}, b: {<<: *a, revision: c}, c: {<<: *a, revision: d}}")
+    )
+    assert config.models["c"].path == "x"
+
+
 def test_all_errors_are_named_at_once(write):
     message, _ = error_of(write("sorces: {}\nretrieval: {top_k: 0, depth: -1}\n"))
 

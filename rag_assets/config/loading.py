@@ -39,7 +39,7 @@ def load(path: Path | None = None) -> Config:
             f"or point {PATH_VARIABLE} at yours"
         )
     try:
-        raw = yaml.safe_load(path.read_text("utf-8")) or {}
+        raw = _loaded(path) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid YAML: {_syntax_problem(error)}") from None
     if not isinstance(raw, dict):
@@ -68,10 +68,38 @@ def _with_experiments(raw: dict[str, object], *, folder: Path) -> dict[str, obje
     found = {}
     for name, file in files.items():
         try:
-            found[name] = yaml.safe_load(file.read_text("utf-8"))
+            found[name] = _loaded(file)
         except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file} is not valid YAML: {_syntax_problem(error)}") from None
     return {**raw, "experiments": {**experiments, **found}}
+
+
+def _loaded(file: Path) -> object:
+    """What a YAML file holds; a key that is there twice is an error: the first would be lost."""
+    import yaml
+
+    loader = yaml.SafeLoader(file.read_text("utf-8"))
+    document = loader.get_single_node()
+    waiting = [document]
+    looked_at: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, yaml.CollectionNode) or id(node) in looked_at:
+            continue
+        looked_at.add(id(node))
+        if not isinstance(node, yaml.MappingNode):
+            waiting += node.value
+            continue
+        names: set[str] = set()
+        for key, value in node.value:
+            waiting.append(value)
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in names:
+                problem = f"the key {key.value} is there twice"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            names.add(key.value)
+    return None if document is None else loader.construct_document(document)
 
 
 def _syntax_problem(error: Exception) -> str:

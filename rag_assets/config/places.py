@@ -27,7 +27,7 @@ def anchored(config: Config, *, root: Path) -> Config:
             source.model_copy(
                 update={
                     "url": SecretStr(_anchored_url(source.url.get_secret_value(), root=root)),
-                    "headings_file": source.headings_file and root / source.headings_file,
+                    "headings_file": source.headings_file and _from(root, source.headings_file),
                 }
             )
             for source in config.sources.tables
@@ -36,15 +36,15 @@ def anchored(config: Config, *, root: Path) -> Config:
     questions = [
         entry.model_copy(
             update={
-                "path": root / entry.path,
-                "documents": entry.documents and root / entry.documents,
+                "path": _from(root, entry.path),
+                "documents": entry.documents and _from(root, entry.documents),
             }
         )
         for entry in config.evaluation.questions
     ]
     return config.model_copy(
         update={
-            "state_dir": root / config.state_dir,
+            "state_dir": _from(root, config.state_dir),
             "sources": sources,
             "evaluation": config.evaluation.model_copy(update={"questions": questions}),
             "retrieval": _anchored_retrieval(config.retrieval, root=root),
@@ -74,7 +74,7 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
     for name, retriever in retrievers.items():
         fusion = retriever.query_fusion
         if fusion and fusion.path:
-            anchored = fusion.model_copy(update={"path": root / fusion.path})
+            anchored = fusion.model_copy(update={"path": _from(root, fusion.path)})
             retrievers[name] = retriever.model_copy(update={"query_fusion": anchored})
     rerankers = {
         name: reranker.model_copy(update={"path": _anchored_model(reranker.path, root=root)})
@@ -85,9 +85,9 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
 
 def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperiment:
     if isinstance(experiment, QueryFusionExperiment) and experiment.path:
-        return experiment.model_copy(update={"path": root / experiment.path})
+        return experiment.model_copy(update={"path": _from(root, experiment.path)})
     if isinstance(experiment, IndexSizeExperiment) and experiment.collections:
-        return experiment.model_copy(update={"collections": root / experiment.collections})
+        return experiment.model_copy(update={"collections": _from(root, experiment.collections)})
     return experiment
 
 
@@ -95,9 +95,9 @@ def _anchored_parser(parser: Parser, *, root: Path) -> Parser:
     weights = parser.docling.artifacts_path
     return parser.model_copy(
         update={
-            "python": parser.python and root / parser.python,
+            "python": parser.python and _from(root, parser.python),
             "docling": parser.docling.model_copy(
-                update={"artifacts_path": weights and root / weights}
+                update={"artifacts_path": weights and _from(root, weights)}
             ),
         }
     )
@@ -105,14 +105,20 @@ def _anchored_parser(parser: Parser, *, root: Path) -> Parser:
 
 def _anchored_url(url: str, *, root: Path) -> str:
     if url.startswith("sqlite:///") and not url.startswith(("sqlite:////", "sqlite:///package:")):
-        return f"sqlite:///{root / url.removeprefix('sqlite:///')}"
+        return f"sqlite:///{_from(root, Path(url.removeprefix('sqlite:///')))}"
     if "://" in url or url.startswith("package:"):
         return url
-    return str(root / Path(url).expanduser())
+    return str(_from(root, Path(url)))
 
 
 def _anchored_model(path: str, *, root: Path) -> str:
-    return str(root / path) if path.startswith(("./", "../")) else path
+    is_path = path.startswith(("./", "../", "~/"))
+    return str(_from(root, Path(path))) if is_path else path
+
+
+def _from(root: Path, path: Path) -> Path:
+    """`path` from `root` on; `~` alone is the home, `~x` may be the name of a folder."""
+    return root / (path.expanduser() if path.parts[:1] == ("~",) else path)
 
 
 def resolve_package_path(path: str) -> Path:

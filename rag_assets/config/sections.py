@@ -32,7 +32,7 @@ class DocumentSource(Section):
     """A folder or bucket of documents."""
 
     name: Slug = Field("documents", description="name of the source")
-    url: str = Field(description="local folder, or an s3://, gs:// or az:// URL")
+    url: str = Field(min_length=1, description="local folder, or an s3://, gs:// or az:// URL")
     include: list[str] = Field(["**/*"], description="glob patterns of the files to take")
     exclude: list[str] = Field([], description="glob patterns of the files to leave out")
     max_bytes: int = Field(200_000_000, gt=0, description="larger files get the status too_large")
@@ -73,8 +73,9 @@ class TableSource(Section):
 
     name: Slug = Field("tables", description="name of the source")
     url: SecretStr = Field(
+        min_length=1,
         description="SQLAlchemy URL, or folder or s3://, gs://, az:// URL of tabular files; "
-        "package:NAME/PATH names a file or folder inside an installed Python package"
+        "package:NAME/PATH names a file or folder inside an installed Python package",
     )
     db_schema: str | None = Field(None, alias="schema", description="database schema")
     tables: Annotated[list[TableSpec], BeforeValidator(_table_specs)] = Field(

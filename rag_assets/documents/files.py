@@ -3,16 +3,19 @@
 import hashlib
 import os
 import unicodedata
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
 from rag_assets.config import DocumentSource, resolve_package_path
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 BLOCK = 1 << 20
 
@@ -51,6 +54,8 @@ class SourceReader:
         self._url = source.url
         self._folders: set[Path] = set()
         """Folders that lie inside the root, links followed."""
+        self._members: dict[str, dict[str, list[str]]] = {}
+        """What lies in the folders that were looked through, by name in NFC."""
 
     @cached_property
     def _root(self) -> Path | None:
@@ -88,18 +93,28 @@ class SourceReader:
                 size += len(block)
         _check(digest.hexdigest(), file)
 
+    @cached_property
+    def _bucket(self) -> "tuple[AbstractFileSystem, str]":
+        """The file system of a bucket, and the path of the root in it."""
+        from fsspec.core import url_to_fs
+
+        files, root = url_to_fs(self._url, use_listings_cache=False)
+        return files, root.rstrip("/")
+
     def _opened(self, uri: str) -> AbstractContextManager[BinaryIO]:
         if self._root is not None:
             return self._inside(self._root, uri).open("rb")
-        import fsspec
-
-        return fsspec.open(f"{self._url.rstrip('/')}/{uri}", "rb")
+        files, root = self._bucket
+        path = f"{root}/{uri}"
+        if not uri.isascii() and not files.exists(path):
+            path = next(self._spelled(root, uri.split("/")), path)
+        return files.open(path, "rb")
 
     def _inside(self, root: Path, uri: str) -> Path:
         """Where the file lies, links followed; its name may be spelled in another Unicode form."""
         path = root / uri
         if not uri.isascii() and not path.exists():
-            path = root / unicodedata.normalize("NFD", uri)
+            path = Path(next(self._spelled(str(root), uri.split("/")), path))
         is_link, folder = path.is_symlink(), path.parent
         if is_link or folder not in self._folders:
             if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
@@ -107,6 +122,28 @@ class SourceReader:
             if not is_link:
                 self._folders.add(folder)
         return path
+
+    def _spelled(self, folder: str, names: Sequence[str]) -> Iterator[str]:
+        """The paths below `folder` whose parts are `names`, in whatever Unicode form."""
+        first, *below = names
+        if folder not in self._members:
+            members = self._members[folder] = {}
+            for member in sorted(self._listed(folder)):
+                members.setdefault(unicodedata.normalize("NFC", member), []).append(member)
+        for member in self._members[folder].get(first, ()):
+            path = f"{folder}/{member}"
+            if not below:
+                yield path
+            else:
+                with suppress(OSError):  # a file may have the name of the folder
+                    yield from self._spelled(path, below)
+
+    def _listed(self, folder: str) -> list[str]:
+        """The names of what lies in `folder`."""
+        if self._root is not None:
+            return [path.name for path in Path(folder).iterdir()]
+        files, _ = self._bucket
+        return [path.rstrip("/").rpartition("/")[2] for path in files.ls(folder, detail=False)]
 
 
 def _check(sha256: str, file: SourceFile) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import dagster as dg
 
 INTERRUPT = "DagsterExecutionInterruptedError"
+OWN = "rag_assets."
+"""How the message of an error of this project begins: with its class."""
 INTERRUPTED = "interrupted; what was committed is kept, refresh again to go on"
 """The reason of a step that somebody stopped."""
 
@@ -82,9 +84,10 @@ def execute(
 def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[str, str]:
     """Why each step that failed did, and the remedy, by its name."""
     return {
-        str(event.step_key): disk.remedy_for(reason, folder=state_dir) or reason
+        str(event.step_key): disk.remedy_for(_cause_of(event), folder=state_dir)
+        or _reason_of(event)
         for event in result.all_events
-        if event.is_step_failure and (reason := _reason_of(event))
+        if event.is_step_failure
     }
 
 
@@ -106,19 +109,29 @@ def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> 
 
 
 def _reason_of(event: "dg.DagsterEvent") -> str:
-    """The innermost cause of a failed step, as its author wrote it."""
+    """What the innermost error of this project says of a failed step, else its innermost cause."""
     data = event.step_failure_data
-    error = data.error
     if data.user_failure_data and data.user_failure_data.description:
         return data.user_failure_data.description
-    while error and error.cause and error.cls_name != INTERRUPT:
+    own, error = None, data.error
+    while error:
+        if error.cls_name == INTERRUPT:
+            return INTERRUPTED
+        own = error.message if error.message.startswith(OWN) else own
         error = error.cause
-    if error and error.cls_name == INTERRUPT:
-        return INTERRUPTED
+    cause, said = _cause_of(event), _without_class(own or "")
+    return cause if said in cause else said  # what only repeats its cause leaves out the class
+
+
+def _cause_of(event: "dg.DagsterEvent") -> str:
+    """The innermost cause of a failed step, as its author wrote it."""
+    error = event.step_failure_data.error
+    while error and error.cause:
+        error = error.cause
     return _without_class(error.message) if error else "unknown"
 
 
 def _without_class(message: str) -> str:
     """An error of this project speaks for itself; of others the class is worth knowing."""
     name, _, said = message.strip().partition(": ")
-    return said if name.startswith("rag_assets.") and said else message.strip()
+    return said if name.startswith(OWN) and said else message.strip()

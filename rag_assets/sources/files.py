@@ -260,7 +260,7 @@ def refresh_document_files(
     Args:
         store: Where `document_files` lies.
         sources: All document sources of the config; documents of others leave the manifest.
-        tables: All table sources of the config; the workbooks that they take are no documents.
+        tables: All table sources of the config; the files that they take are no documents.
         allow_shrink: Accept that a source lost more than half of its documents.
         log: Receives progress, one line at a time.
         retry: Also try again what failed on its own content.

@@ -6,6 +6,7 @@ empty table holds for all tables of the source, an empty unit for a number witho
 
 import csv
 from collections.abc import Mapping
+from io import StringIO
 from typing import TypeAlias
 
 from rag_assets.config import ConfigError, TableSource
@@ -30,7 +31,8 @@ def read_headings(source: TableSource) -> Headings:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{where}: {path} cannot be read ({error}): correct the path") from error
-    rows = csv.DictReader(text.splitlines(), delimiter=";" if ";" in text[:200] else ",")
+    first = text.partition("\n")[0]
+    rows = csv.DictReader(StringIO(text, newline=""), delimiter=";" if ";" in first else ",")
     lacking = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
     if lacking:
         raise ConfigError(

@@ -166,6 +166,7 @@ def listed_filesystem(listing: Listing) -> "AbstractFileSystem":
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
+    glob = unicodedata.normalize("NFC", glob)
     anchored = glob.strip("/")
     if "/" not in glob.rstrip("/"):
         anchored = f"**/{anchored}"
@@ -175,7 +176,12 @@ def _pattern(glob: str) -> re.Pattern[str]:
         translated.get(part) or (_class(part) if part.startswith("[") else re.escape(part))
         for part in parts
     )
-    return re.compile(expression, re.IGNORECASE | re.DOTALL)
+    try:
+        return re.compile(expression, re.IGNORECASE | re.DOTALL)
+    except re.error as error:
+        raise SourceError(
+            f"{glob} is no pattern ({error.msg}): correct include or exclude of the source"
+        ) from error
 
 
 def _class(part: str) -> str:
@@ -201,11 +207,12 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
         if not selection.takes(uri):
             continue
         if not _is_unicode(uri):
-            shown = uri.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            shown = _shown(uri)
             rejected[shown] = f"the name of {shown} is not valid UTF-8: rename it"
-        elif uri in found:
+            continue
+        if uri in found:
             rejected[f"{uri} (twice)"] = _named_twice(uri)
-        else:
+        if uri not in found or name == uri:
             found[uri] = _entry(uri, member, root=real)
     if "" in unread:
         raise SourceError(f"{source.name}: {unread['']}")
@@ -223,9 +230,9 @@ def _walk(
             with os.scandir(folder) as entries:
                 members = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            bad[prefix.rstrip("/")] = (
-                f"the folder {folder} cannot be read ({error.strerror}): give the right to read "
-                "it, or exclude it"
+            bad[_shown(unicodedata.normalize("NFC", prefix.rstrip("/")))] = (
+                f"the folder {_shown(folder)} cannot be read ({error.strerror}): give the right to "
+                "read it, or exclude it"
             )
             continue
         below = []
@@ -253,8 +260,8 @@ def _entry(uri: str, member: "os.DirEntry[str]", *, root: Path) -> Entry:
     problem = None
     if member.is_symlink() and not (target := _target(member)).is_relative_to(root):
         problem = (
-            f"{uri} is a link out of the source, to {target}: copy the file into the source, or "
-            "make its folder a source of its own"
+            f"{uri} is a link out of the source, to {_shown(str(target))}: copy the file into the "
+            "source, or make its folder a source of its own"
         )
     elif not stat.S_ISREG(status.st_mode):
         problem = f"{uri} is a pipe, a socket or a device, not a file: remove it or exclude it"
@@ -286,11 +293,15 @@ def _look_at_bucket(source: DocumentSource) -> Listing:
             uri = unicodedata.normalize("NFC", item["relative_path"])
             if not selection.takes(uri):
                 continue
+            path = item["file_url"]
+            if not listed.is_named(path, f"{source.url.rstrip('/')}/{item['relative_path']}"):
+                rejected[path] = f"the name of {path} has an empty part, . or ..: rename it"
+                continue
             if uri in found:
                 rejected[f"{uri} (twice)"] = _named_twice(uri)
-                continue
+                if item["relative_path"] != uri:
+                    continue
             changed = int(item["modification_date"].timestamp() * 1_000_000)
-            path = item["file_url"]
             found[uri] = Entry(uri, path, item["size_in_bytes"], changed, listed.mark(path))
     except Exception as error:  # each file system raises errors of its own; the cause is kept
         raise SourceError(
@@ -303,7 +314,10 @@ def _look_at_bucket(source: DocumentSource) -> Listing:
 
 
 class _Remembered:
-    """A file system that remembers what it said of each file: dlt leaves the tags out."""
+    """A file system that remembers what it said of each file: dlt leaves the tags out.
+
+    A folder is listed as it is named, where dlt takes brackets in it for a pattern.
+    """
 
     def __init__(self, filesystem: "AbstractFileSystem") -> None:
         self._filesystem = filesystem
@@ -313,9 +327,18 @@ class _Remembered:
         return getattr(self._filesystem, name)
 
     def glob(self, path: str, *, detail: bool) -> Mapping[str, Mapping[str, object]]:
-        """All files that `path` stands for, with what is said of each."""
-        self._said = self._filesystem.glob(path, detail=detail)
+        """All files below the folder of `path`, with what is said of each.
+
+        An object whose name ends in a slash stands for a folder: consoles make them.
+        """
+        found = self._filesystem.find(path.removesuffix("**"), detail=detail)
+        self._said = {name: said for name, said in found.items() if not name.endswith("/")}
         return self._said
+
+    def is_named(self, url: str, name: str) -> bool:
+        """Whether the object at `url` has the `name`, another URL."""
+        strip = self._filesystem._strip_protocol
+        return str(strip(url)) == str(strip(name))
 
     def mark(self, url: str) -> int:
         """The tag of a file's content as a number that fits 64 bits, 0 if it has none."""
@@ -331,6 +354,11 @@ def _named_twice(uri: str) -> str:
 def now() -> int:
     """Microseconds since 1970."""
     return time.time_ns() // 1_000
+
+
+def _shown(name: str) -> str:
+    """The name of a file as text, what is not UTF-8 in it replaced."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _is_unicode(text: str) -> bool:

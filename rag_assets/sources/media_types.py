@@ -6,14 +6,16 @@ executed or unpacked; a PDF is opened only where its bytes say that it is encryp
 """
 
 import codecs
+import lzma
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
-from rag_assets.encodings import HEAD, utf16_of
+from rag_assets.encodings import BEYOND_ASCII, HEAD, REPLACED, utf16_of
 from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, SUFFIXES, XLSX
 
 OLE = "application/x-ole-storage"
@@ -211,7 +213,14 @@ def _zip_type(file: BinaryIO) -> str:
                 return f"{ZIP}; encrypted"
             if "mimetype" in members and archive.getinfo("mimetype").file_size < 100:
                 return archive.read("mimetype").decode("ascii", "replace").strip()
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError):
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        NotImplementedError,
+        ValueError,
+    ):
         return DAMAGED_ZIP
     for part, media_type in (
         ("word/document.xml", DOCX),
@@ -276,7 +285,22 @@ def _is_text(file: BinaryIO, head: bytes) -> bool:
         return _decodes(file, utf16)
     if b"\x00" in head:
         return False
-    return _decodes(file, "utf-8-sig") or _decodes(file, "cp1252")
+    return (
+        _decodes(file, "utf-8-sig") or _decodes(file, "cp1252") or _is_utf8_for_the_most_part(file)
+    )
+
+
+def _is_utf8_for_the_most_part(file: BinaryIO) -> bool:
+    """Whether fewer bytes are broken than letters beyond ASCII are sound: it is read as UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    broken = letters = 0
+    for block in _blocks(file):
+        text = decoder.decode(block)
+        if _CONTROL.search(text):
+            return False
+        broken += text.count(REPLACED)
+        letters += len(BEYOND_ASCII.findall(text))
+    return broken < letters - broken
 
 
 def _decodes(file: BinaryIO, encoding: str) -> bool:

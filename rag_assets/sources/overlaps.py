@@ -1,4 +1,4 @@
-"""Workbooks among the documents that are tables of a table source: rows, and no documents.
+"""Files among the documents that are tables of a table source: rows, and no documents.
 
 A table source may lie in the same folder as documents. What it takes leaves the manifest of
 documents, so that nothing is indexed twice; a workbook that it takes in part is refused, so that
@@ -13,14 +13,12 @@ from dataclasses import replace
 from rag_assets.config import TableSource
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.listing import Entry, Listing
-from rag_assets.sources.places import SourceError, TabularFiles, place_of
-
-WORKBOOK = ".xlsx"
+from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, place_of
 
 
 def without_rows(listings: Sequence[Listing], tables: Sequence[TableSource]) -> list[Listing]:
-    """Document `listings` without the workbooks whose sheets are taken by `tables`."""
-    if not any(_is_workbook(entry) for listing in listings for entry in listing.entries):
+    """Document `listings` without the files whose tables are taken by `tables`."""
+    if not any(_is_tabular(entry) for listing in listings for entry in listing.entries):
         return list(listings)
     taken: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
     for source in tables:
@@ -33,7 +31,7 @@ def _without(listing: Listing, taken: Mapping[str, Mapping[str, str | None]]) ->
     entries: list[Entry] = []
     rejected = dict(listing.rejected)
     for entry in listing.entries:
-        tables = taken.get(_place(entry, listing), {}) if _is_workbook(entry) else {}
+        tables = taken.get(_place(entry, listing), {}) if _is_tabular(entry) else {}
         if not any(tables.values()):
             entries.append(entry)
         elif left := sorted(table for table, source in tables.items() if source is None):
@@ -46,7 +44,7 @@ def _without(listing: Listing, taken: Mapping[str, Mapping[str, str | None]]) ->
 
 
 def _sheets(source: TableSource) -> Iterator[tuple[str, str, bool]]:
-    """Each sheet of the workbooks of `source`: its file, its table, and whether it is taken.
+    """Each table in the files of `source`: its file, its table, and whether it is taken.
 
     A source that cannot be reached has none; its own refresh says what is wrong with it.
     """
@@ -60,13 +58,13 @@ def _sheets(source: TableSource) -> Iterator[tuple[str, str, bool]]:
     except SourceError:
         return
     for table, found in origin.tables.items():
-        if _is_workbook(found.entry):
+        if _is_tabular(found.entry):
             file = _place(found.entry, origin.listing)
             yield file, table, spec_of(source, table) is not None
 
 
-def _is_workbook(entry: Entry) -> bool:
-    return entry.uri.lower().endswith(WORKBOOK)
+def _is_tabular(entry: Entry) -> bool:
+    return entry.uri.lower().endswith(SUFFIXES)
 
 
 def _place(entry: Entry, listing: Listing) -> str:

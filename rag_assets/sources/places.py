@@ -13,6 +13,8 @@ from rag_assets.config import ConfigError, TableSource, redacted, resolve_packag
 SQLITE_MAGIC = b"SQLite format 3\x00"
 PACKAGE = "package:"
 SQLITE_URL = "sqlite:///"
+SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx")
+"""Of files that hold tables."""
 
 
 class SourceError(Exception):

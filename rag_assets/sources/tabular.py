@@ -13,6 +13,7 @@ date that no calendar can show makes its column text.
 
 import csv
 import shutil
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,14 +42,13 @@ from rag_assets.sources.listing import (
     look_of,
 )
 from rag_assets.sources.origins import Increment, Origin, Reading, Request
-from rag_assets.sources.places import SourceError, TabularFiles, local_path
+from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.store import quoted_name
 from rag_assets.sync import Failure
 
 if TYPE_CHECKING:
     import duckdb
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".xlsx")
 BATCH_ROWS = 50_000
 FIRST_ROWS = 1_000
 REJECTS_SHOWN = 100
@@ -213,17 +213,22 @@ def _listing(source: TableSource, place: TabularFiles) -> Listing:
     path = local_path(place.url)
     include = [f"/*{suffix}" for suffix in SUFFIXES]
     url = place.url if path is None else str(path)
+    only = None
     if path is not None and path.is_file():
-        url, include = str(path.parent), [f"/{path.name.replace('[', '[[]')}"]
+        url, only = str(path.parent), path.name
     elif path is None and place.url.lower().endswith(SUFFIXES):
-        url, _, name = place.url.rpartition("/")
-        include = [f"/{name}"]
+        url, _, only = place.url.rpartition("/")
     elif path is not None and not path.is_dir():
         raise SourceError(
             f"{source.name}: there is no file or folder {path}: mount it, or correct "
             "sources.tables.url"
         )
-    return look(DocumentSource(name=source.name, url=url, include=include))
+    if only is None:
+        return look(DocumentSource(name=source.name, url=url, include=include))
+    include = [f"/{only.replace('[', '[[]')}"]
+    listing = look(DocumentSource(name=source.name, url=url, include=include))
+    uri = unicodedata.normalize("NFC", only)  # a pattern takes its twin in capitals, too
+    return replace(listing, entries=[entry for entry in listing.entries if entry.uri == uri])
 
 
 def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:

@@ -303,6 +303,12 @@ def test_text_is_read_in_the_usual_encodings(tmp_path, encoding):
     ]
 
 
+def test_a_form_feed_and_a_vertical_tab_part_words(tmp_path):
+    (tmp_path / "a.txt").write_text("one page\fanother\vline")
+    (element,) = read(text, tmp_path / "a.txt")
+    assert element.text.split() == ["one", "page", "another", "line"]
+
+
 # --- PDF
 
 
@@ -523,6 +529,21 @@ def test_docx_has_headings_lists_tables_and_equations(tmp_path):
     assert elements[6].cells == (("Steel", "MPa"), ("S355", "355"))
     assert elements[8].section_path == ("Specification", "Scope", "Limits")
     assert {item.page for item in elements} == {None}
+
+
+def test_words_on_two_lines_of_a_slide_are_two_words(tmp_path):
+    import pptx
+
+    slides = pptx.Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[5])
+    slide.shapes.title.text = "Tensile\vtest"
+    table = slide.shapes.add_table(2, 2, 0, 0, 3_000_000, 3_000_000).table
+    for place, words in enumerate(("Yield\vstrength", "Unit", "355\v360", "MPa")):
+        table.cell(place // 2, place % 2).text = words
+    slide.notes_slide.notes_text_frame.text = "Said\valoud"
+    slides.save(tmp_path / "a.pptx")
+    texts = "\n".join(element.text for element in read(office, tmp_path / "a.pptx"))
+    assert {"Tensile", "Yield", "strength", "355", "360", "Said", "aloud"} <= set(texts.split())
 
 
 def test_pptx_has_a_page_for_each_slide(tmp_path):

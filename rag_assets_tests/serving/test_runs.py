@@ -6,6 +6,7 @@ import signal
 import dagster as dg
 import pytest
 
+from rag_assets.config import ConfigError
 from rag_assets.interrupts import stoppable
 from rag_assets.serving import runs
 
@@ -54,3 +55,15 @@ def test_a_step_that_was_stopped_says_so_whatever_was_made_of_it(tmp_path, taken
 
     result = dg.materialize([stopped], raise_on_error=False)
     assert runs.errors_of(result, state_dir=tmp_path) == {"stopped": runs.INTERRUPTED}
+
+
+def test_a_step_that_failed_says_what_this_project_made_of_the_cause(tmp_path):
+    @dg.asset
+    def failed() -> None:
+        try:
+            (tmp_path / "headings.csv").read_text()
+        except OSError as error:
+            raise ConfigError(f"headings_file: {error}: correct the path") from error
+
+    result = dg.materialize([failed], raise_on_error=False)
+    assert runs.errors_of(result, state_dir=tmp_path)["failed"].startswith("headings_file: ")

@@ -15,6 +15,7 @@ from rag_assets import snapshots, sync
 from rag_assets.config import ConfigError, TableSource
 from rag_assets.sources import databases, exports, landing
 from rag_assets.sources.exports import refresh_exports
+from rag_assets.sources.headings import read_headings
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets_tests.sources.conftest import Sandbox, settle
@@ -550,6 +551,14 @@ def test_a_bad_headings_file_is_an_error_of_the_config(store, sqlite, tmp_path):
     source = TableSource(url=str(sqlite()), headings_file=tmp_path / "headings.csv")
     with pytest.raises(ConfigError, match="no column column, heading, unit"):
         refresh(store, source)
+
+
+@pytest.mark.parametrize("heading", ["Yield; upper", "Yield\nupper", "Yield\u2028upper"])
+def test_a_heading_may_hold_a_semicolon_and_breaks_of_lines(tmp_path, heading):
+    path = tmp_path / "headings.csv"
+    path.write_text(f'table,column,heading,unit\nparts,ry,"{heading}",MPa\n')
+    source = TableSource(url="sqlite:///x", headings_file=path)
+    assert read_headings(source) == {"parts": {"ry": f"{heading} [MPa]"}}
 
 
 EDITS = st.lists(

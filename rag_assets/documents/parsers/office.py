@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="office",
-    revision=6,
+    revision=7,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
@@ -143,6 +143,7 @@ class _Reader:
 
     def __init__(self, document: "DoclingDocument", captions: frozenset[str]) -> None:
         self._document = document
+        _break_lines(document)
         self._styled_as_captions = captions - {""}
         items = [*document.tables, *document.pictures]
         self._captions = {caption.cref for item in items for caption in item.captions}
@@ -359,6 +360,15 @@ class _Reader:
                 before, script = script, _script_of(item)
                 line = _continued(line, part, script=script, before=before)
         return _SPACE_AFTER.sub(r"\1", _SPACE_BEFORE.sub(r"\1", line))
+
+
+def _break_lines(document: "DoclingDocument") -> None:
+    """Put a line break for the vertical tab that stands for one on slides."""
+    for item in document.texts:
+        item.text = item.text.replace("\v", "\n")
+    for table in document.tables:
+        for cell in table.data.table_cells:
+            cell.text = cell.text.replace("\v", "\n")
 
 
 def _with_alternative(caption: str, alternative: str) -> str:

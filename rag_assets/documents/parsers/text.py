@@ -18,7 +18,7 @@ from rag_assets.documents.parsers import markdown_html
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
-from rag_assets.encodings import BEYOND_ASCII, HEAD, utf16_of
+from rag_assets.encodings import BEYOND_ASCII, HEAD, REPLACED, utf16_of
 from rag_assets.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.workers import Json
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
-    revision=5,
+    revision=6,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
@@ -40,9 +40,9 @@ _FRONT_MATTER = re.compile(
     r"\A---[ \t]*\n(?!\s*\n)(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
 """What follows a blank line is no front matter: the first line is a rule then."""
+_LINE_BREAKS = ("\r\n", "\r", "\v", "\f")
+"""Word parts lines by a vertical tab, and printers pages by a form feed."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
-REPLACED = "\ufffd"
-"""What stands for a byte that is not of the encoding."""
 _PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
 _PAYLOAD = re.compile(r"(data:image/[\w.+-]+)(?:;[\w=.-]+)*,[\w+/=%-]+")
 """A picture inside the text, which no reader can read as text."""
@@ -84,7 +84,9 @@ def _decoded(content: bytes) -> str:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = _decoded_leniently(content)
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    for line_break in _LINE_BREAKS:
+        text = text.replace(line_break, "\n")
+    return text
 
 
 def _decoded_leniently(content: bytes) -> str:
