@@ -33,10 +33,17 @@ CLEAN_UP_JOB = "clean_up"
 DATA_VERSION_TAG = "dagster/data_version"
 
 AC = dg.AutomationCondition
+CONTENT_CHANGED = AC.any_deps_match(AC.data_version_changed()).with_label(
+    "content of a dependency changed"
+)
+CHANGED_MEANWHILE = (
+    (CONTENT_CHANGED & AC.in_progress())
+    .since((AC.newly_requested() & ~CONTENT_CHANGED) | AC.initial_evaluation())
+    .with_label("content of a dependency changed during a run")
+)
+"""The end of that run does not answer it: it may have read its inputs before the change."""
 ON_CONTENT_CHANGE = (
-    AC.any_deps_match(AC.data_version_changed())
-    .with_label("content of a dependency changed")
-    .since_last_handled()
+    (CONTENT_CHANGED.since_last_handled() | CHANGED_MEANWHILE)
     & ~AC.missing()
     & ~AC.any_deps_missing()
     & ~AC.any_deps_in_progress()

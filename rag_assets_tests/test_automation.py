@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +27,8 @@ class Content:
         self.files = "files 1"
         self.chunks = "chunks 1"
         self.tokens = 10
+        self.meanwhile: Callable[[], None] = lambda: None
+        """What happens while the files are read."""
 
 
 @pytest.fixture
@@ -64,6 +67,7 @@ def defs(config, content):
 
     @dg.asset(code_version="1")
     def document_files():
+        content.meanwhile()
         return dg.MaterializeResult(data_version=dg.DataVersion(content.files))
 
     @dg.asset(deps=[document_files], partitions_def=VARIANTS, code_version="1")
@@ -175,6 +179,34 @@ def test_a_reported_change_rebuilds_what_was_built_and_stops_where_content_is_th
 
     daemon.run("chunks")
     assert daemon.requested() == set(), "the chunks are what they were"
+
+
+@pytest.mark.parametrize("ticks_before", [0, 1])
+def test_a_change_during_the_run_that_an_earlier_one_asked_for_is_worked_in_after_it(
+    daemon, config, content, ticks_before
+):
+    cursor = look(daemon, None).cursor
+    assert daemon.run()
+    assert daemon.requested() == set()
+
+    write(config, "a.md", "steel and iron")
+    cursor = look(daemon, cursor).cursor
+    assert daemon.requested() == {"document_files"}
+
+    def edit() -> None:
+        for _ in range(ticks_before):
+            assert daemon.requested() == set()
+        write(config, "a.md", "steel, iron and copper")
+        look(daemon, cursor)
+        assert daemon.requested() == set(), "the run is not over"
+
+    content.meanwhile = edit
+    daemon.run("document_files")
+    assert daemon.requested() == {"document_files"}, "it may have read the files before the edit"
+
+    content.meanwhile = lambda: None
+    daemon.run("document_files")
+    assert daemon.requested() == set()
 
 
 def test_every_built_variant_follows_a_change(daemon, content):
