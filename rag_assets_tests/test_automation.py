@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,8 +26,7 @@ class Content:
         self.files = "files 1"
         self.chunks = "chunks 1"
         self.tokens = 10
-        self.meanwhile: Callable[[], None] = lambda: None
-        """What happens while the files are read."""
+        self.meanwhile = lambda: None  # what happens while the files are read
 
 
 @pytest.fixture
