@@ -87,6 +87,20 @@ def test_an_aggregate_is_judged_as_a_whole(expectation, observed):
     assert outcome.unexpected is None
 
 
+def test_a_number_that_json_has_no_word_for_is_a_text_in_examples():
+    rows = pa.table({"id": ["a", "b"], "share": [float("nan"), float("inf")]})
+    outcomes = quality.evaluate(
+        [declared("ExpectColumnValuesToBeBetween", "share", max_value=1)],
+        measures=MEASURES,
+        read=lambda columns: rows.select(["id", *columns]),
+    )
+
+    assert [dict(example) for example in outcomes["declared"].examples] == [
+        {"share": "nan", "id": "a"},
+        {"share": "inf", "id": "b"},
+    ]
+
+
 @pytest.mark.parametrize(
     "expectation",
     [
