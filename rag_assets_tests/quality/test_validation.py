@@ -119,6 +119,12 @@ def test_what_cannot_be_judged_fails_and_says_why_beside_the_others(expectation)
     assert other.observed == 0.25
 
 
+def test_notes_of_a_user_beside_an_expectation_do_no_harm():
+    (outcome,) = judge(declared("ExpectColumnValuesToNotBeNull", "text", meta={"owner": "lab"}))
+
+    assert outcome.passed
+
+
 def test_an_empty_table_meets_every_expectation_on_its_values():
     outcomes = quality.evaluate(
         [declared("ExpectColumnValuesToBeUnique", "text")],
