@@ -91,10 +91,14 @@ def test_each_table_has_a_result_of_its_own(store, table):
     }
 
 
-def test_a_damaged_result_is_judged_again(store, table):
+@pytest.mark.parametrize(
+    "left", [b'{"state": "', b"\0" * 64, b"\xff\xfe\x00", b"5", b"[]", b'{"outcomes": {}}']
+)
+def test_a_damaged_result_is_judged_again(store, table, left):
     first = judge(table, store)
     for file in (store.root / "checks").glob("*/*.json"):
-        file.write_text('{"state": "')
+        file.write_bytes(left)
+    assert not quality.results_in(store)
 
     assert judge(table, store).outcomes == first.outcomes
     assert table.measured == 2
