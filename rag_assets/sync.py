@@ -204,6 +204,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
         log(f"{target.name} was written with other columns: building it again")
         store.drop(target.name)
     if not store.exists(target.name):
+        record(store, target=target.name, failures=[])  # what failed in part is to be had again
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
     before = Identities.of(store, target.name, key=target.group)

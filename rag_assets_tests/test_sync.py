@@ -149,6 +149,25 @@ def test_what_failed_in_part_waits_for_a_change_or_a_request_as_well(store):
     assert (asked, again.changed, again.unchanged, again.failed) == (["a"], 1, 1, 1)
 
 
+@pytest.mark.parametrize("lost", ["deleted by hand", "written with other columns"])
+def test_a_table_that_is_built_again_lacks_nothing_of_what_failed_in_part(store, lost):
+    documents = {"a": "one", "b": "two BROKEN", "c": "BROKEN"}
+    refresh(store, documents)
+    built = content(store)
+    if lost == "deleted by hand":
+        shutil.rmtree(store.root / "lance" / f"{WORDS.name}.lance")
+    else:
+        table = store.read(WORDS.name).append_column("other", pa.array(["x"] * len(built)))
+        store.drop(WORDS.name)
+        store.append(WORDS.name, table, schema=table.schema)
+
+    report, _ = refresh(store, documents)
+
+    assert content(store) == built
+    assert report.failed == 2
+    assert refresh(store, documents)[1] == []
+
+
 def test_an_environment_failure_is_tried_at_every_refresh(store):
     refresh(store, {"a": "one", "b": "BROKEN"}, kind="environment")
 
