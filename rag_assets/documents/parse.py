@@ -121,6 +121,7 @@ def refresh_elements(
                 )
                 yield from work.transform(changed, parsing)
 
+        work.begin()
         report = sync.refresh(
             store,
             target=target,
@@ -158,6 +159,11 @@ class _Pass:
         self._log = log
         self._accounts = Accounts(store, parser=parser)
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
+
+    def begin(self) -> None:
+        """Build elements again that have lost what lies beside them."""
+        images.begin(self._store, log=self._log)
+        self._accounts.begin(self._target.name, log=self._log)
 
     def made_from(self) -> str:
         """Fingerprint of the manifest and of all parsers."""
