@@ -161,8 +161,9 @@ def refresh(
     with store.lock(target.name, log=log):
         asked = made_from()
         finished = store.completion(target.name)
-        if finished and finished.made_from == asked and not (retry and finished.failed):
-            failures = quarantined(store, target.name) if finished.failed else []
+        failures = quarantined(store, target.name) if finished and finished.failed else []
+        is_known = finished is not None and len(failures) == finished.failed
+        if finished and finished.made_from == asked and is_known and not (retry and failures):
             return Report(
                 target=target.name,
                 data_version=finished.data_version,

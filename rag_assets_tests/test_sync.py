@@ -210,11 +210,12 @@ def test_the_targets_in_quarantine_are_read_from_it_where_an_older_release_left_
     assert sync.quarantined_targets(store) == ["other", "words"]
 
 
-def test_a_quarantine_that_was_lost_is_filled_anew(store):
+@pytest.mark.parametrize("edited", ["one", "two"])
+def test_a_quarantine_that_was_lost_is_filled_anew(store, edited):
     refresh(store, {"a": "one", "b": "BROKEN"})
     store.drop(sync.QUARANTINE)
 
-    report, _ = refresh(store, {"a": "two", "b": "BROKEN"})
+    report, _ = refresh(store, {"a": edited, "b": "BROKEN"})
 
     assert (report.failed, [failure.key for failure in report.failures]) == (1, ["b"])
 
