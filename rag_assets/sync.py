@@ -377,9 +377,11 @@ def _commit(
     )
     if silent:
         raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
-    partial = {failure.key for failure in batch.failed if failure.kind == "environment"}
+    lacking = {
+        failure.key: failure.reason for failure in batch.failed if failure.kind == "environment"
+    }
     marks = {
-        key: fingerprint(mark, "partial") if key in partial else mark
+        key: fingerprint(mark, "partial", lacking[key]) if key in lacking else mark
         for key, mark in pending.fingerprints(batch.done).items()
     }
     rows = _with_system_columns(batch.rows, target, marks)

@@ -186,6 +186,33 @@ def test_partial_output_is_kept_and_completed_when_the_environment_recovers(stor
     assert asked == ["a"]
 
 
+def test_what_lacks_another_part_than_before_has_another_version(store):
+    """A table made from it would take it for the same, and keep the part that is now lacking."""
+    inputs = pa.table({"key": ["a"], "fingerprint": ["1"]})
+
+    def version(*, read: str, lost: str) -> str:
+        rows = [{"word_id": "a/0", "document": "a", "word": read}]
+        failure = sync.Failure("a", f"{lost} timed out", "a", "environment")
+        batch = sync.Batch(
+            pa.Table.from_pylist(rows, schema=pa.schema(list(WORDS.schema)[:3])), ["a"], [failure]
+        )
+        report = sync.refresh(
+            store,
+            target=WORDS,
+            made_from=lambda: "1",
+            inputs=lambda: inputs,
+            transform=lambda changed: [batch],
+            log=print,
+        )
+        assert sync.current_version(store, WORDS.name, key=WORDS.key) == report.data_version
+        return report.data_version
+
+    first = version(read="one", lost="two")
+
+    assert version(read="two", lost="one") != first
+    assert version(read="one", lost="two") == first
+
+
 def test_a_document_that_fails_after_an_edit_leaves_the_table(store):
     refresh(store, {"a": "one two"})
 
