@@ -164,6 +164,29 @@ def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.A
     return observe_sources
 
 
+def check_schedules(config: Config) -> None:
+    """Refuse a schedule that Dagster cannot read, or that never comes.
+
+    Raises:
+        ConfigError: Names its key and what is allowed.
+    """
+    from dagster._utils.schedules import is_valid_cron_schedule
+
+    crons = {"schedule.cron": config.schedule.cron, "clean_up.cron": config.clean_up.cron}
+    for key, cron in crons.items():
+        try:
+            comes = is_valid_cron_schedule(cron) and bool(
+                _longest_period(cron, timezone=config.schedule.timezone)
+            )
+        except ValueError:  # Croniter's errors are of this kind
+            comes = False
+        if not comes:
+            raise ConfigError(
+                f"{key} = {cron!r}: give the five fields of cron (minute, hour, day, month, "
+                "weekday), such as `0 2 * * *`, for a time that comes"
+            )
+
+
 def freshness_policy(config: Config) -> dg.FreshnessPolicy:
     """An asset is late when the nightly run missed it, and overdue when it missed it twice."""
     period = _longest_period(config.schedule.cron, timezone=config.schedule.timezone)

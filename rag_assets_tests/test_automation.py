@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import automation, gates, quality
-from rag_assets.config import Config, Schedule, Serving
+from rag_assets.config import Config, ConfigError, Schedule, Serving
+from rag_assets.definitions import definitions
 from rag_assets.quality import Measures, Profile, Subject
 from rag_assets.store import Store
 
@@ -288,6 +290,18 @@ def test_the_clean_up_has_its_own_schedule_and_says_what_it_freed(defs, config):
     ] * 3
     (said,) = metadata["tables"].records
     assert (said.data["table"], said.data["removed"], said.data["kept"]) == ("words", 0, 3)
+
+
+@pytest.mark.parametrize("key", ["schedule.cron", "clean_up.cron"])
+@pytest.mark.parametrize(
+    "cron", ["0 25 * * *", "nightly", "", "*/5 * * * * *", "0 0 31 4 *", "@reboot", "H 2 * * *"]
+)
+def test_a_schedule_that_never_comes_is_named_with_what_is_allowed(key, cron):
+    section, field = key.split(".")
+    config = Config.model_validate({section: {field: cron}})
+
+    with pytest.raises(ConfigError, match=re.escape(f"{key} = {cron!r}: ")):
+        definitions(config)
 
 
 @pytest.mark.parametrize(
