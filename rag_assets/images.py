@@ -88,8 +88,11 @@ def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
     if not store.exists(IMAGES_TABLE):
         return 0
     with _lock_parsed(store, log=log):
+        stored = _stored(store)
+        if not stored:
+            return 0
         named = {image for name in store.names() for image in _named(store, name)}
-        unnamed = sorted(_stored(store) - named)
+        unnamed = sorted(stored - named)
         store.delete(IMAGES_TABLE, column=KEY, keys=unnamed)
         return len(unnamed)
 
