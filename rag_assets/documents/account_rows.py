@@ -8,7 +8,7 @@ documents show.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -60,15 +60,6 @@ class Accounts:
     def version(self) -> int | None:
         """The newest version of the table; None where there is none yet."""
         return self._store.version(self.table) if self._store.exists(self.table) else None
-
-    def begin(self, elements: str, *, log: Callable[[str], None]) -> None:
-        """Drop the table of `elements` if it has lost its accounts: they are had again with it."""
-        if self._store.exists(self.table) or not self._store.count(elements):
-            return
-        with self._store.lock(elements, log=log):
-            if not self._store.exists(self.table) and self._store.count(elements):
-                log(f"{self.table} is gone: {elements} is built again")
-                self._store.drop(elements)
 
     def known(self, fingerprints: Iterable[str], *, version: int | None) -> set[str]:
         """Those of `fingerprints` of which `version` holds an account."""
