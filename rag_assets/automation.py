@@ -33,10 +33,17 @@ CLEAN_UP_JOB = "clean_up"
 DATA_VERSION_TAG = "dagster/data_version"
 
 AC = dg.AutomationCondition
+CONTENT_CHANGED = AC.any_deps_match(AC.data_version_changed()).with_label(
+    "content of a dependency changed"
+)
+CHANGED_MEANWHILE = (
+    (CONTENT_CHANGED & AC.in_progress())
+    .since((AC.newly_requested() & ~CONTENT_CHANGED) | AC.initial_evaluation())
+    .with_label("content of a dependency changed during a run")
+)
+"""The end of that run does not answer it: it may have read its inputs before the change."""
 ON_CONTENT_CHANGE = (
-    AC.any_deps_match(AC.data_version_changed())
-    .with_label("content of a dependency changed")
-    .since_last_handled()
+    (CONTENT_CHANGED.since_last_handled() | CHANGED_MEANWHILE)
     & ~AC.missing()
     & ~AC.any_deps_missing()
     & ~AC.any_deps_in_progress()
@@ -155,6 +162,29 @@ def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.A
                 yield dg.ObserveResult(asset_key=node, data_version=dg.DataVersion(version))
 
     return observe_sources
+
+
+def check_schedules(config: Config) -> None:
+    """Refuse a schedule that Dagster cannot read, or that never comes.
+
+    Raises:
+        ConfigError: Names its key and what is allowed.
+    """
+    from dagster._utils.schedules import is_valid_cron_schedule
+
+    crons = {"schedule.cron": config.schedule.cron, "clean_up.cron": config.clean_up.cron}
+    for key, cron in crons.items():
+        try:
+            comes = is_valid_cron_schedule(cron) and bool(
+                _longest_period(cron, timezone=config.schedule.timezone)
+            )
+        except ValueError:  # Croniter's errors are of this kind
+            comes = False
+        if not comes:
+            raise ConfigError(
+                f"{key} = {cron!r}: give the five fields of cron (minute, hour, day, month, "
+                "weekday), such as `0 2 * * *`, for a time that comes"
+            )
 
 
 def freshness_policy(config: Config) -> dg.FreshnessPolicy:

@@ -27,7 +27,12 @@ CHECKS = (source_checks, document_checks, table_checks, index_checks, evaluation
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The whole asset graph that `config` describes."""
+    """The whole asset graph that `config` describes.
+
+    Raises:
+        ConfigError: Something in it cannot be used.
+    """
+    automation.check_schedules(config)
     with warnings.catch_warnings():
         # Checks with partitions, observed sources and shared policies are marked as beta or
         # preview; the tests say what is expected of them.

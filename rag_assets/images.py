@@ -21,6 +21,24 @@ class MissingImageError(KeyError):
     """There is no such picture."""
 
 
+def begin(store: Store, *, log: Callable[[str], None]) -> None:
+    """Have the table of pictures there, before elements name any.
+
+    Elements that name pictures while it is not there have lost them with it: their tables are
+    dropped, so that the pictures are had again with them.
+    """
+    if store.exists(IMAGES_TABLE):
+        return
+    with _lock_parsed(store, log=log):
+        if store.exists(IMAGES_TABLE):
+            return
+        for name in _parsed(store):
+            if KEY in store.schema(name).names and store.count(name, where=f"{KEY} IS NOT NULL"):
+                log(f"the pictures of {name} are gone: it is built again")
+                store.drop(name)
+        store.append(IMAGES_TABLE, IMAGES.empty_table(), schema=IMAGES)
+
+
 def keep(store: Store, pictures: pa.Table, *, log: Callable[[str], None]) -> int:
     """Store those of `pictures` (schema `IMAGES`) that are not there yet; returns how many."""
     if not pictures.num_rows:
@@ -64,14 +82,17 @@ def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
     Whoever parses documents is waited for: what it has stored is named by its next commit.
 
     Raises:
-        DamagedTablesError: A table cannot be read, and so may name any picture: none was removed.
+        DamagedTablesError: A table cannot be read, and so may name any picture, or the pictures
+            themselves cannot: none was removed.
     """
     if not store.exists(IMAGES_TABLE):
         return 0
     with _lock_parsed(store, log=log):
+        stored = _stored(store)
+        if not stored:
+            return 0
         named = {image for name in store.names() for image in _named(store, name)}
-        stored = store.read(IMAGES_TABLE, columns=[KEY])[KEY].to_pylist()
-        unnamed = sorted(set(stored) - named)
+        unnamed = sorted(stored - named)
         store.delete(IMAGES_TABLE, column=KEY, keys=unnamed)
         return len(unnamed)
 
@@ -97,6 +118,13 @@ def _held(store: Store, keys: pa.ChunkedArray) -> pa.Array:
     wanted = pc.unique(keys).to_pylist()
     rows = store.read_keys(IMAGES_TABLE, column=KEY, keys=wanted, columns=[KEY])
     return rows[KEY].combine_chunks()
+
+
+def _stored(store: Store) -> set[str]:
+    try:
+        return set(store.read(IMAGES_TABLE, columns=[KEY])[KEY].to_pylist())
+    except DAMAGE as error:
+        raise DamagedTablesError({IMAGES_TABLE: error}) from error
 
 
 def _named(store: Store, name: str) -> set[str]:

@@ -1,10 +1,17 @@
 """How a value is shown where there is room for a cell: in metadata, examples and previews."""
 
+import math
+
 CHARACTERS = 160
 
 
 def shortened(value: object) -> str | int | float | None:
-    """`value` as a cell shows it: numbers and nothing as they are, all else as a short text."""
+    """`value` as a cell shows it: numbers and nothing as they are, all else as a short text.
+
+    So are NaN and infinity: JSON has no word for them, and the Dagster UI cannot show what is none.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if value is None or isinstance(value, (int, float)):
         return value
     text = str(value)

@@ -161,8 +161,9 @@ def refresh(
     with store.lock(target.name, log=log):
         asked = made_from()
         finished = store.completion(target.name)
-        if finished and finished.made_from == asked and not (retry and finished.failed):
-            failures = quarantined(store, target.name) if finished.failed else []
+        failures = quarantined(store, target.name) if finished and finished.failed else []
+        is_known = finished is not None and len(failures) == finished.failed
+        if finished and finished.made_from == asked and is_known and not (retry and failures):
             return Report(
                 target=target.name,
                 data_version=finished.data_version,
@@ -204,6 +205,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
         log(f"{target.name} was written with other columns: building it again")
         store.drop(target.name)
     if not store.exists(target.name):
+        record(store, target=target.name, failures=[])  # what failed in part is to be had again
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
 
     before = Identities.of(store, target.name, key=target.group)
@@ -375,9 +377,11 @@ def _commit(
     )
     if silent:
         raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
-    partial = {failure.key for failure in batch.failed if failure.kind == "environment"}
+    lacking = {
+        failure.key: failure.reason for failure in batch.failed if failure.kind == "environment"
+    }
     marks = {
-        key: fingerprint(mark, "partial") if key in partial else mark
+        key: fingerprint(mark, "partial", lacking[key]) if key in lacking else mark
         for key, mark in pending.fingerprints(batch.done).items()
     }
     rows = _with_system_columns(batch.rows, target, marks)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import automation, gates, quality
-from rag_assets.config import Config, Schedule, Serving
+from rag_assets.config import Config, ConfigError, Schedule, Serving
+from rag_assets.definitions import definitions
 from rag_assets.quality import Measures, Profile, Subject
 from rag_assets.store import Store
 
@@ -26,6 +28,7 @@ class Content:
         self.files = "files 1"
         self.chunks = "chunks 1"
         self.tokens = 10
+        self.meanwhile = lambda: None  # what happens while the files are read
 
 
 @pytest.fixture
@@ -64,6 +67,7 @@ def defs(config, content):
 
     @dg.asset(code_version="1")
     def document_files():
+        content.meanwhile()
         return dg.MaterializeResult(data_version=dg.DataVersion(content.files))
 
     @dg.asset(deps=[document_files], partitions_def=VARIANTS, code_version="1")
@@ -177,6 +181,34 @@ def test_a_reported_change_rebuilds_what_was_built_and_stops_where_content_is_th
     assert daemon.requested() == set(), "the chunks are what they were"
 
 
+@pytest.mark.parametrize("ticks_before", [0, 1])
+def test_a_change_during_the_run_that_an_earlier_one_asked_for_is_worked_in_after_it(
+    daemon, config, content, ticks_before
+):
+    cursor = look(daemon, None).cursor
+    assert daemon.run()
+    assert daemon.requested() == set()
+
+    write(config, "a.md", "steel and iron")
+    cursor = look(daemon, cursor).cursor
+    assert daemon.requested() == {"document_files"}
+
+    def edit() -> None:
+        for _ in range(ticks_before):
+            assert daemon.requested() == set()
+        write(config, "a.md", "steel, iron and copper")
+        look(daemon, cursor)
+        assert daemon.requested() == set(), "the run is not over"
+
+    content.meanwhile = edit
+    daemon.run("document_files")
+    assert daemon.requested() == {"document_files"}, "it may have read the files before the edit"
+
+    content.meanwhile = lambda: None
+    daemon.run("document_files")
+    assert daemon.requested() == set()
+
+
 def test_every_built_variant_follows_a_change(daemon, content):
     assert daemon.run(variant="default")
     assert daemon.run(variant="other")
@@ -258,6 +290,18 @@ def test_the_clean_up_has_its_own_schedule_and_says_what_it_freed(defs, config):
     ] * 3
     (said,) = metadata["tables"].records
     assert (said.data["table"], said.data["removed"], said.data["kept"]) == ("words", 0, 3)
+
+
+@pytest.mark.parametrize("key", ["schedule.cron", "clean_up.cron"])
+@pytest.mark.parametrize(
+    "cron", ["0 25 * * *", "nightly", "", "*/5 * * * * *", "0 0 31 4 *", "@reboot", "H 2 * * *"]
+)
+def test_a_schedule_that_never_comes_is_named_with_what_is_allowed(key, cron):
+    section, field = key.split(".")
+    config = Config.model_validate({section: {field: cron}})
+
+    with pytest.raises(ConfigError, match=re.escape(f"{key} = {cron!r}: ")):
+        definitions(config)
 
 
 @pytest.mark.parametrize(

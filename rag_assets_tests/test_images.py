@@ -78,6 +78,31 @@ def test_a_table_that_cannot_be_read_may_name_any_picture(store):
     assert images.picture(store, key(b"perhaps named")) == ("image/png", b"perhaps named")
 
 
+def test_pictures_that_cannot_be_read_are_named_with_the_remedy(store):
+    images.keep(store, pictures(b"damaged"), log=print)
+    shutil.rmtree(store.root / "lance" / "images.lance" / "data")
+
+    with pytest.raises(DamagedTablesError, match="cannot be read: images "):
+        images.forget_unnamed(store, log=print)
+
+
+def test_every_table_that_names_lost_pictures_is_built_again_and_no_other(store):
+    with_picture, without = map(schemas.elements_table, ("first", "second"))
+    images.keep(store, pictures(b"shown"), log=print)
+    for name, image in ((with_picture, key(b"shown")), (without, None)):
+        row = pa.table({"document_id": ["d"], "image": [image]}, schema=ELEMENTS)
+        store.append(name, row, schema=ELEMENTS)
+    store.drop(schemas.IMAGES_TABLE)
+    said: list[str] = []
+
+    images.begin(store, log=said.append)
+    images.begin(store, log=said.append)
+
+    assert not store.exists(with_picture)
+    assert store.count(without) == 1
+    assert said == [f"the pictures of {with_picture} are gone: it is built again"]
+
+
 def test_a_clean_up_that_had_to_wait_knows_who_began_to_parse_meanwhile(store):
     first, second = map(schemas.elements_table, ("first", "second"))
     images.keep(store, pictures(b"unnamed"), log=print)

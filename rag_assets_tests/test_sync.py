@@ -149,6 +149,25 @@ def test_what_failed_in_part_waits_for_a_change_or_a_request_as_well(store):
     assert (asked, again.changed, again.unchanged, again.failed) == (["a"], 1, 1, 1)
 
 
+@pytest.mark.parametrize("lost", ["deleted by hand", "written with other columns"])
+def test_a_table_that_is_built_again_lacks_nothing_of_what_failed_in_part(store, lost):
+    documents = {"a": "one", "b": "two BROKEN", "c": "BROKEN"}
+    refresh(store, documents)
+    built = content(store)
+    if lost == "deleted by hand":
+        shutil.rmtree(store.root / "lance" / f"{WORDS.name}.lance")
+    else:
+        table = store.read(WORDS.name).append_column("other", pa.array(["x"] * len(built)))
+        store.drop(WORDS.name)
+        store.append(WORDS.name, table, schema=table.schema)
+
+    report, _ = refresh(store, documents)
+
+    assert content(store) == built
+    assert report.failed == 2
+    assert refresh(store, documents)[1] == []
+
+
 def test_an_environment_failure_is_tried_at_every_refresh(store):
     refresh(store, {"a": "one", "b": "BROKEN"}, kind="environment")
 
@@ -165,6 +184,33 @@ def test_partial_output_is_kept_and_completed_when_the_environment_recovers(stor
     _, asked = refresh(store, {"a": "one BROKEN"}, kind="environment")
 
     assert asked == ["a"]
+
+
+def test_what_lacks_another_part_than_before_has_another_version(store):
+    """A table made from it would take it for the same, and keep the part that is now lacking."""
+    inputs = pa.table({"key": ["a"], "fingerprint": ["1"]})
+
+    def version(*, read: str, lost: str) -> str:
+        rows = [{"word_id": "a/0", "document": "a", "word": read}]
+        failure = sync.Failure("a", f"{lost} timed out", "a", "environment")
+        batch = sync.Batch(
+            pa.Table.from_pylist(rows, schema=pa.schema(list(WORDS.schema)[:3])), ["a"], [failure]
+        )
+        report = sync.refresh(
+            store,
+            target=WORDS,
+            made_from=lambda: "1",
+            inputs=lambda: inputs,
+            transform=lambda changed: [batch],
+            log=print,
+        )
+        assert sync.current_version(store, WORDS.name, key=WORDS.key) == report.data_version
+        return report.data_version
+
+    first = version(read="one", lost="two")
+
+    assert version(read="two", lost="one") != first
+    assert version(read="one", lost="two") == first
 
 
 def test_a_document_that_fails_after_an_edit_leaves_the_table(store):
@@ -191,11 +237,12 @@ def test_the_targets_in_quarantine_are_read_from_it_where_an_older_release_left_
     assert sync.quarantined_targets(store) == ["other", "words"]
 
 
-def test_a_quarantine_that_was_lost_is_filled_anew(store):
+@pytest.mark.parametrize("edited", ["one", "two"])
+def test_a_quarantine_that_was_lost_is_filled_anew(store, edited):
     refresh(store, {"a": "one", "b": "BROKEN"})
     store.drop(sync.QUARANTINE)
 
-    report, _ = refresh(store, {"a": "two", "b": "BROKEN"})
+    report, _ = refresh(store, {"a": edited, "b": "BROKEN"})
 
     assert (report.failed, [failure.key for failure in report.failures]) == (1, ["b"])
 

@@ -121,6 +121,7 @@ def refresh_elements(
                 )
                 yield from work.transform(changed, parsing)
 
+        work.begin()
         report = sync.refresh(
             store,
             target=target,
@@ -158,6 +159,27 @@ class _Pass:
         self._log = log
         self._accounts = Accounts(store, parser=parser)
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
+
+    def begin(self) -> None:
+        """Drop elements that have lost what lies beside them: it is had again with them."""
+        images.begin(self._store, log=self._log)
+        if self._is_without_accounts():
+            with self._store.lock(self._target.name, log=self._log):
+                if self._is_without_accounts():
+                    gone, elements = self._accounts.table, self._target.name
+                    self._log(f"{gone} is gone: {elements} is built again")
+                    self._store.drop(elements)
+
+    def _is_without_accounts(self) -> bool:
+        """Whether some elements count as up to date and have no account.
+
+        Those of a release that kept no accounts are out of date, and get one when they are parsed.
+        """
+        name = self._target.name
+        if self._store.exists(self._accounts.table) or not self._store.count(name):
+            return False
+        held = self._store.read(name, columns=["fingerprint"])["fingerprint"]
+        return pc.any(pc.is_in(held, self.inputs()["fingerprint"].combine_chunks())).as_py()
 
     def made_from(self) -> str:
         """Fingerprint of the manifest and of all parsers."""

@@ -15,6 +15,8 @@ from rag_assets.quality.values import EXAMPLES_SHOWN, Example, Number, Profile
 
 FEWEST_ROWS = 50
 """A smaller table is not judged: one document more would be called drift."""
+DECIMALS = 9
+"""0.4 - 0.3 is a little more than 0.1, the largest change that passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ def distances(now: Profile, *, before: Profile) -> Distances:
         ]
     if len(now.centroid) == len(before.centroid) > 0:
         totals["centroid_distance"] = cosine_distance(now.centroid, before.centroid)
-    return Distances(totals, examples)
+    rounded = {name: round(value, DECIMALS) for name, value in totals.items()}
+    return Distances(rounded, examples)
 
 
 def cosine_distance(first: Sequence[float], second: Sequence[float]) -> float:

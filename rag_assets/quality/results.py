@@ -23,6 +23,8 @@ HISTORY = 30
 """Accepted runs whose numbers are kept."""
 FOLDER = "checks"
 SUFFIX = ".profile.json"
+DAMAGED = (FileNotFoundError, ValueError, AttributeError, KeyError, TypeError)
+"""What reading a file raises that is not there, or holds anything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,19 +142,19 @@ def _folder(store: Store, *, asset: str) -> Path:
 
 def _result_in(file: Path) -> Result | None:
     try:
-        result = Result(**json.loads(file.read_text("utf-8")))
+        result = Result(**json.loads(file.read_bytes()))
         expectations = [Expectation(**item) for item in result.expectations]  # ty: ignore
         outcomes = {name: Outcome(**item) for name, item in result.outcomes.items()}  # ty: ignore
-    except (FileNotFoundError, json.JSONDecodeError, TypeError):
+    except DAMAGED:
         return None
     return replace(result, expectations=expectations, outcomes=outcomes)
 
 
 def _accepted_in(file: Path) -> Accepted | None:
     try:
-        record = json.loads(file.read_text("utf-8"))
+        record = json.loads(file.read_bytes())
         before = record.pop("before")
         profile = Profile(**record.pop("profile"))
         return Accepted(profile=profile, before=before and Profile(**before), **record)
-    except (FileNotFoundError, json.JSONDecodeError, KeyError, TypeError):
+    except DAMAGED:
         return None

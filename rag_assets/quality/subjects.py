@@ -17,7 +17,7 @@ from rag_assets.quality.values import Expectation, Measures, Outcome, Profile
 from rag_assets.store import Store
 from rag_assets.sync import current_version
 
-VERSION = 4
+VERSION = 5
 """Raised when the meaning of a stored result changes."""
 
 FIRST = "nothing to compare with: no run was accepted before"

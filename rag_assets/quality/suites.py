@@ -4,12 +4,15 @@ The project's expectations are on totals that a room measures; the config says h
 hold and how much is allowed. Expectations that a user declares are on the table's own columns.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rag_assets.config.checks import Bound, Check, Declared, Drift, StageChecks
 from rag_assets.quality.values import Expectation, Number
 
+CONDITION = "row_condition"
+"""Argument of Great Expectations: which rows are looked at, by any of their columns."""
 BETWEEN = "ExpectColumnValuesToBeBetween"
 
 DRIFTS: Mapping[str, tuple[str, str]] = {
@@ -45,7 +48,11 @@ def suite(settings: StageChecks, *expectations: Expectation) -> list[Expectation
     return [
         *_configured(settings, expectations),
         *_drifts(settings),
-        *(_declared(item) for item in settings.expectations if item.severity != "off"),
+        *(
+            _declared(item, known=settings.COLUMNS)
+            for item in settings.expectations
+            if item.severity != "off"
+        ),
     ]
 
 
@@ -75,13 +82,15 @@ def _drifts(settings: StageChecks) -> Iterator[Expectation]:
             )
 
 
-def _declared(declared: Declared) -> Expectation:
+def _declared(declared: Declared, *, known: Sequence[str]) -> Expectation:
     assert declared.severity != "off", "left out by the caller"
+    condition = str(declared.arguments.get(CONDITION, ""))
+    named = [name for name in known if re.search(rf"\b{re.escape(name)}\b", condition)]
     return Expectation(
         name=declared.label,
         description=declared.description or "Declared in the config.",
         kind=declared.expect,
         arguments=declared.arguments | ({"column": declared.column} if declared.column else {}),
         severity=declared.severity,
-        columns=list(declared.columns),
+        columns=list(dict.fromkeys([*declared.columns, *named])),
     )

@@ -124,7 +124,7 @@ def _built(expectation: Expectation) -> "GreatExpectation":
     from great_expectations import expectations
 
     return getattr(expectations, expectation.kind)(
-        **expectation.arguments, meta={"name": expectation.name}
+        **{**expectation.arguments, "meta": {"name": expectation.name}}
     )
 
 

@@ -121,13 +121,15 @@ def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
         return []
     return [
         {
-            "target": name,
+            "target": target,
             "what": failure.label,
             "reason": failure.reason,
             "kind": failure.kind,
         }
         for name in outcome.tables
-        for failure in sync.quarantined(store, name)
+        for target in sync.quarantined_targets(store)
+        if target == name or target.startswith(f"{name}/")  # a pattern exports several tables
+        for failure in sync.quarantined(store, target)
     ]
 
 

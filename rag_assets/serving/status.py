@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 
 from rag_assets import config as configuration
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Answer:
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
         return documents.answer(store, parsers=list(parsers))
-    failed = _failed(store)
+    failed = _failed(store, sources=config.table_sources)
     shared = {
         "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),
         "table_rows": _state(store, schemas.TABLE_ROWS_TABLE, "row_id", failed),
@@ -99,11 +99,19 @@ def _state(store: Store, name: str, key: str, failed: Mapping[str, int]) -> dict
     }
 
 
-def _failed(store: Store) -> Counter[str]:
-    """Units in quarantine by the table that lacks them."""
+def _failed(store: Store, *, sources: Collection[str]) -> Counter[str]:
+    """Units in quarantine by the table that lacks them.
+
+    Table sources that are not among `sources` do not count: no refresh looks at them any more.
+    """
     if not store.exists(sync.QUARANTINE):
         return Counter()
-    return Counter(store.read(sync.QUARANTINE, columns=["target"])["target"].to_pylist())
+    targets = store.read(sync.QUARANTINE, columns=["target"])["target"].to_pylist()
+    return Counter(
+        target
+        for target in targets
+        if not target.startswith("exports/") or target.split("/")[1] in sources
+    )
 
 
 def _text(

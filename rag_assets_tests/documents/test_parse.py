@@ -1,5 +1,6 @@
 """Documents to elements: what is parsed, what is copied, what fails, and what that costs."""
 
+import shutil
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor, wait
 from io import BytesIO
@@ -493,6 +494,42 @@ def test_a_picture_inside_markdown_is_stored(project):
     ((_, key, problem),) = figures(project, "a.md")
     assert key
     assert problem is None
+
+
+def lost(project, table):
+    """Delete the folder of a table, as an operator does whose disk has damaged it."""
+    shutil.rmtree(project.store.root / "lance" / f"{table}.lance")
+
+
+def test_pictures_whose_table_was_lost_are_had_again(project):
+    held = b64encode(png("red")).decode()
+    project.write("a.md", f"![A](data:image/png;base64,{held})")
+    project.list_files()
+    built = project.parse()
+    ((_, key, _),) = figures(project, "a.md")
+    of_picture = images.picture(project.store, key)
+    lost(project, "images")
+
+    again = project.parse()
+
+    assert again.data_version == built.data_version
+    assert images.picture(project.store, key) == of_picture
+    assert project.parse().contents == 0
+
+
+def test_accounts_whose_table_was_lost_are_had_again(project):
+    project.write("a.md", "One.")
+    project.list_files()
+    built = project.parse()
+    accounts = Accounts(project.store, parser="plain")
+    held = list(accounts.rows())
+    lost(project, accounts.table)
+
+    again = project.parse()
+
+    assert again.data_version == built.data_version
+    assert list(accounts.rows()) == held
+    assert project.parse().contents == 0
 
 
 def test_pictures_of_a_large_markdown_file_are_stored(project):

@@ -13,6 +13,7 @@ KEYS = {
     "document_files": "document_id",
     "elements": "element_id",
     "accounts": "document_id",
+    "images": "image",
     "chunks": "chunk_id",
     "table_rows": "row_id",
     "serialized_rows": "row_id",

@@ -161,6 +161,16 @@ def test_distances_are_those_between_two_profiles():
     assert found.examples["language_change"][0] == {"of": "de", "before": 0.0, "now": 0.5}
 
 
+def test_a_change_of_one_tenth_is_one_tenth_and_not_a_little_more():
+    before = Profile(1_000, {"page": 0.3}, 50.0, {"en": 0.7, "sv": 0.3}, mean_norm=1.0)
+    now = Profile(1_000, {"page": 0.4}, 50.0, {"en": 0.6, "sv": 0.4}, mean_norm=1.1)
+
+    totals = distances(now, before=before).totals
+
+    for total in ("null_share_change", "language_change", "mean_norm_change"):
+        assert totals[total] <= 0.1, total
+
+
 def test_an_equal_profile_is_at_distance_0():
     profile = Profile(100, {"page": 0.1}, 50.0, {"en": 1.0}, 1.0, [0.6, 0.8])
 

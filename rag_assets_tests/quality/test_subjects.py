@@ -3,9 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 from rag_assets import quality
+from rag_assets.config.checks import ChunkChecks
 from rag_assets.quality import Profile
 from rag_assets.quality.results import Ledger
 from rag_assets.store import Store
@@ -89,10 +91,14 @@ def test_each_table_has_a_result_of_its_own(store, table):
     }
 
 
-def test_a_damaged_result_is_judged_again(store, table):
+@pytest.mark.parametrize(
+    "left", [b'{"state": "', b"\0" * 64, b"\xff\xfe\x00", b"5", b"[]", b'{"outcomes": {}}']
+)
+def test_a_damaged_result_is_judged_again(store, table, left):
     first = judge(table, store)
     for file in (store.root / "checks").glob("*/*.json"):
-        file.write_text('{"state": "')
+        file.write_bytes(left)
+    assert not quality.results_in(store)
 
     assert judge(table, store).outcomes == first.outcomes
     assert table.measured == 2
@@ -215,3 +221,26 @@ def test_what_a_user_declares_is_judged_on_the_columns_with_the_rest(store, tabl
     assert result.blocks
     assert result.outcomes["no_tw"].examples == [{"text": "two", "chunk_id": "b"}]
     assert result.outcomes["table_row_count_to_be_between"].observed == 2
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"row_condition": "uri == 'a.md'", "condition_parser": "pandas"},
+        {"row_condition": 'col("uri") == "a.md"', "condition_parser": "great_expectations"},
+    ],
+)
+def test_a_condition_on_the_rows_may_name_any_column_of_the_stage(store, table, condition):
+    table.rows = pa.table({"chunk_id": ["a", "b"], "text": ["one", "two"], "uri": ["a.md", "b.md"]})
+    declared = {
+        "expect": "ExpectColumnValuesToMatchRegex",
+        "column": "text",
+        "arguments": {"regex": "^t", **condition},
+        "name": "begins_with_t",
+    }
+    settings = ChunkChecks.model_validate({"expectations": [declared]})
+    subject = replace(subject_of(table), settings=settings, expectations=[])
+
+    outcome = quality.outcomes_of(subject, store=store, log=print).outcomes["begins_with_t"]
+
+    assert (outcome.unexpected, outcome.measured, outcome.note) == (1, 1, None)

@@ -87,6 +87,20 @@ def test_an_aggregate_is_judged_as_a_whole(expectation, observed):
     assert outcome.unexpected is None
 
 
+def test_a_number_that_json_has_no_word_for_is_a_text_in_examples():
+    rows = pa.table({"id": ["a", "b"], "share": [float("nan"), float("inf")]})
+    outcomes = quality.evaluate(
+        [declared("ExpectColumnValuesToBeBetween", "share", max_value=1)],
+        measures=MEASURES,
+        read=lambda columns: rows.select(["id", *columns]),
+    )
+
+    assert [dict(example) for example in outcomes["declared"].examples] == [
+        {"share": "nan", "id": "a"},
+        {"share": "inf", "id": "b"},
+    ]
+
+
 @pytest.mark.parametrize(
     "expectation",
     [
@@ -103,6 +117,12 @@ def test_what_cannot_be_judged_fails_and_says_why_beside_the_others(expectation)
     assert not broken.passed
     assert broken.note
     assert other.observed == 0.25
+
+
+def test_notes_of_a_user_beside_an_expectation_do_no_harm():
+    (outcome,) = judge(declared("ExpectColumnValuesToNotBeNull", "text", meta={"owner": "lab"}))
+
+    assert outcome.passed
 
 
 def test_an_empty_table_meets_every_expectation_on_its_values():

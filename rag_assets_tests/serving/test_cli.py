@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets import sync
 from rag_assets.models import openvino
 from rag_assets.serving import cli
 from rag_assets.serving.command import FAILED, OK, USAGE, table
@@ -224,6 +225,21 @@ def test_status_names_variants_whose_parser_is_not_there(home, capsys):
     assert str(home / "nowhere/bin/python") in unavailable["second"]
     assert cli.main(["status"]) == OK
     assert "Unavailable: the parser marker cannot be used" in capsys.readouterr().out
+
+
+def test_status_does_not_count_what_failed_of_a_source_that_the_config_no_longer_names(
+    home, capsys
+):
+    (home / configuration.DEFAULT_FILE).write_text(
+        "state_dir: state\nsources: {tables: [{name: erp, url: 'sqlite:///erp.sqlite'}]}\n"
+    )
+    for source in ("erp", "removed"):
+        failure = sync.Failure("*", "is down", source, "environment")
+        sync.record(Store(home / "state"), target=f"exports/{source}/*", failures=[failure])
+
+    assert cli.main(["status", "--json"]) == OK
+
+    assert json.loads(capsys.readouterr().out)["quarantine"] == {"exports/erp/*": 1}
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e9"])
