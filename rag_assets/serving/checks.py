@@ -27,6 +27,8 @@ class Standing:
     expectations: int
     failed: Sequence[Failed]
     page: Path
+    has_drifted: bool
+    """Whether an expectation about drift is among them."""
 
     @property
     def record(self) -> dict[str, Json]:
@@ -48,7 +50,8 @@ class Standing:
             for item in self.failed
         ]
         head = f"Checks: {held} of {self.expectations} expectations hold: {self.page}"
-        return "\n".join([head, *lines])
+        accept = ["  drift that is right: rag-assets refresh --accept-drift"]
+        return "\n".join([head, *lines, *(accept if self.has_drifted else ())])
 
 
 def standing(store: Store) -> Standing:
@@ -66,4 +69,5 @@ def standing(store: Store) -> Standing:
         for item in result.failed
     ]
     total = sum(len(result.expectations) for result in results)
-    return Standing(total, failed, quality.page_file(store))
+    has_drifted = any(result.drifted for result in results)
+    return Standing(total, failed, quality.page_file(store), has_drifted)

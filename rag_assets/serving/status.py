@@ -21,6 +21,8 @@ EXAMPLES = """\
   rag-assets status --variant default --json"""
 
 COLUMNS = ("asset", "table", "rows", "failed", "complete", "data_version")
+EXPORTS = "exports/"
+"""How the targets of table sources begin in the quarantine."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -66,7 +68,8 @@ def run(options: argparse.Namespace) -> Answer:
         "checks": judged.record,
     }
     text = _text(config, shared=shared, variants=variants, missing=missing)
-    return Answer(record=record, text=f"{text}\n\n{judged.text}")
+    said = [text, _exports(failed), judged.text]
+    return Answer(record=record, text="\n\n".join(part for part in said if part))
 
 
 def _missing(config: Config, variant: str) -> str | None:
@@ -110,8 +113,18 @@ def _failed(store: Store, *, sources: Collection[str]) -> Counter[str]:
     return Counter(
         target
         for target in targets
-        if not target.startswith("exports/") or target.split("/")[1] in sources
+        if not target.startswith(EXPORTS) or target.split("/")[1] in sources
     )
+
+
+def _exports(failed: Mapping[str, int]) -> str:
+    """What is in quarantine of the tables of sources, which have no line of their own."""
+    lines = [
+        f"  {target}: {count:,}"
+        for target, count in sorted(failed.items())
+        if target.startswith(EXPORTS)
+    ]
+    return "\n".join(["In quarantine (a refresh says why):", *lines]) if lines else ""
 
 
 def _text(

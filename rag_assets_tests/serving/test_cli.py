@@ -240,6 +240,10 @@ def test_status_does_not_count_what_failed_of_a_source_that_the_config_no_longer
     assert cli.main(["status", "--json"]) == OK
 
     assert json.loads(capsys.readouterr().out)["quarantine"] == {"exports/erp/*": 1}
+    assert cli.main(["status"]) == OK
+    shown = capsys.readouterr().out
+    assert "  exports/erp/*: 1" in shown
+    assert "exports/removed" not in shown
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e9"])
