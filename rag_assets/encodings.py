@@ -5,6 +5,7 @@ UTF-16 is told by the first bytes of a file.
 
 import codecs
 import re
+from collections.abc import Iterable
 
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 REPLACED = "\ufffd"
@@ -31,3 +32,15 @@ def utf16_of(head: bytes) -> str | None:
     if upper <= FEWEST_ZEROS * len(head) / 2 or lower > MOST_ODD_ONES * upper:
         return None
     return "utf-16-be" if first > second else "utf-16-le"
+
+
+def is_mostly_utf8(texts: Iterable[str]) -> bool:
+    """Whether a file is UTF-8 of which some bytes are broken; `texts` is what was read as such.
+
+    Fewer bytes are broken in it than letters beyond ASCII are sound.
+    """
+    broken = letters = 0
+    for text in texts:
+        broken += text.count(REPLACED)
+        letters += len(BEYOND_ASCII.findall(text))
+    return broken < letters - broken

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
-from rag_assets.encodings import BEYOND_ASCII, HEAD, REPLACED, utf16_of
+from rag_assets.encodings import HEAD, is_mostly_utf8, utf16_of
 from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, SUFFIXES, XLSX
 
 OLE = "application/x-ole-storage"
@@ -285,26 +285,18 @@ def _is_text(file: BinaryIO, head: bytes) -> bool:
         return _decodes(file, utf16)
     if b"\x00" in head:
         return False
-    return (
-        _decodes(file, "utf-8-sig") or _decodes(file, "cp1252") or _is_utf8_for_the_most_part(file)
+    return _decodes(file, "utf-8-sig") or _decodes(file, "cp1252") or _is_broken_utf8(file)
+
+
+def _is_broken_utf8(file: BinaryIO) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    return _decodes(file, "utf-8-sig", errors="replace") and is_mostly_utf8(
+        decoder.decode(block) for block in _blocks(file)
     )
 
 
-def _is_utf8_for_the_most_part(file: BinaryIO) -> bool:
-    """Whether fewer bytes are broken than letters beyond ASCII are sound: it is read as UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-    broken = letters = 0
-    for block in _blocks(file):
-        text = decoder.decode(block)
-        if _CONTROL.search(text):
-            return False
-        broken += text.count(REPLACED)
-        letters += len(BEYOND_ASCII.findall(text))
-    return broken < letters - broken
-
-
-def _decodes(file: BinaryIO, encoding: str) -> bool:
-    decoder = codecs.getincrementaldecoder(encoding)()
+def _decodes(file: BinaryIO, encoding: str, *, errors: str = "strict") -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
     try:
         for block in _blocks(file):
             if _CONTROL.search(decoder.decode(block)):

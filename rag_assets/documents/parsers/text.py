@@ -18,7 +18,7 @@ from rag_assets.documents.parsers import markdown_html
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import link_of
 from rag_assets.documents.parsers.tables import table_of
-from rag_assets.encodings import BEYOND_ASCII, HEAD, REPLACED, utf16_of
+from rag_assets.encodings import HEAD, is_mostly_utf8, utf16_of
 from rag_assets.media_types import MARKDOWN, PLAIN, SUFFIXES
 from rag_assets.workers import Json
 
@@ -90,10 +90,9 @@ def _decoded(content: bytes) -> str:
 
 
 def _decoded_leniently(content: bytes) -> str:
-    """UTF-8 in which fewer bytes are broken than letters are sound; else a Western encoding."""
+    """UTF-8 of which some bytes are broken; else a Western encoding."""
     text = content.decode("utf-8-sig", "replace")
-    broken = text.count(REPLACED)
-    if broken < len(BEYOND_ASCII.findall(text)) - broken:
+    if is_mostly_utf8([text]):
         return text
     try:
         return content.decode("cp1252")
