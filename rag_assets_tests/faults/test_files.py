@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from rag_assets.sources import files, listing, sqlite, tabular
+from rag_assets.sources import delimited, files, listing, sqlite
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files import refresh_document_files
 from rag_assets.sources.outcomes import Export
@@ -147,7 +147,7 @@ def test_a_replaced_file_that_comes_back_is_taken_back(made, monkeypatch):
 
 def test_a_list_that_is_written_to_while_it_is_read_keeps_its_snapshot(made, monkeypatch):
     path = made.home / "lists/suppliers.csv"
-    read = tabular._csv_rows
+    read = delimited.rows
 
     def read_and_write(*arguments, **options):
         yield from read(*arguments, **options)
@@ -156,14 +156,14 @@ def test_a_list_that_is_written_to_while_it_is_read_keeps_its_snapshot(made, mon
     (before,) = export(made, 1)
     held = snapshot(before)
     path.write_text(path.read_text().replace("City 0", "City 7"))
-    monkeypatch.setattr(tabular, "_csv_rows", read_and_write)
+    monkeypatch.setattr(delimited, "rows", read_and_write)
     (refused,) = export(made, 1)
     assert ["changed while it was read" in item.reason for item in refused.report.failures] == [
         True
     ]
     assert snapshot(refused) == held
 
-    monkeypatch.setattr(tabular, "_csv_rows", read)
+    monkeypatch.setattr(delimited, "rows", read)
     path.write_text(path.read_text().replace("99,Half a li", "99,Half a list,City 9\n"))
     (taken,) = export(made, 1)
     (fresh,) = export(made, 1, state=made.home / "fresh")
