@@ -92,7 +92,7 @@ def fuzz(home: Path, *, parser: str, files: int, seed: int) -> Iterator[Bound]:
     started = time.monotonic()
     report = project.parse()
     seconds = time.monotonic() - started
-    held = {row["document_id"] for row in project.store.read("elements__plain").to_pylist()}
+    held = {row["document_id"] for row in project.store.read(project.elements_table).to_pylist()}
     failed = {failure.key: failure for failure in report.failures}
     documents = {project.id_of(path.name) for path in project.folder.iterdir()}
     kinds = Counter(f"{Path(failure.label).suffix} {failure.kind}" for failure in report.failures)
@@ -108,7 +108,7 @@ def fuzz(home: Path, *, parser: str, files: int, seed: int) -> Iterator[Bound]:
         0,
     )
     yield equal(f"{parser}: workers left by {files} damaged files", len(children() - before), 0)
-    left = list((project.store.root / "scratch" / "elements__plain").iterdir())
+    left = list((project.store.root / "scratch" / project.elements_table).iterdir())
     yield equal(f"{parser}: copies of damaged files left", len(left), 0)
 
 

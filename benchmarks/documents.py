@@ -25,6 +25,7 @@ from bounds import Bound, at_least, dataset, equal, finish, interpreter_of
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.config.addresses import accounts_table, chunks_table, elements_table
 from rag_assets.documents import parse
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.parsers.description import ParserUnavailableError
@@ -107,10 +108,10 @@ def config_for(data: Path, *, state: Path, parsers: Sequence[str]) -> Config:
     return configuration.load(file)
 
 
-def on_page(store: Store, *, parser: str, quotes: Sequence[Quote]) -> list[bool]:
+def on_page(store: Store, *, elements: str, quotes: Sequence[Quote]) -> list[bool]:
     pages: dict[tuple[str, int | None], str] = defaultdict(str)
     uris = uris_of(store)
-    rows = store.read(f"elements__{parser}", columns=["document_id", "index", "page", "text"])
+    rows = store.read(elements, columns=["document_id", "index", "page", "text"])
     for row in rows.sort_by([("document_id", "ascending"), ("index", "ascending")]).to_pylist():
         pages[uris[row["document_id"]], row["page"]] += letters(row["text"])
     return [letters(quote.text) in pages[quote.uri, quote.page] for quote in quotes]
@@ -158,12 +159,14 @@ def answerable(
 def measured(config: Config, store: Store, *, parser: str, data: Path) -> Iterator[Bound]:
     report = parse.refresh_elements(store, config, parser=parser, log=print)
     print(f"{parser}: {report.pages} pages of {report.contents} files in {report.seconds:.0f} s")
-    accounts = {row["document_id"]: row for row in Accounts(store, parser=parser).rows()}
+    accounts = {
+        row["document_id"]: row for row in Accounts(store, accounts_table(config, parser)).rows()
+    }
     failed = {failure.key: failure.reason for failure in report.failures}
     for reason in failed.values():
         print(f"  {reason}")
-    elements = store.read(f"elements__{parser}", columns=["document_id"])["document_id"]
-    held = set(elements.to_pylist())
+    elements = elements_table(config, parser)
+    held = set(store.read(elements, columns=["document_id"])["document_id"].to_pylist())
     documents = uris_of(store)
     lost = [uri for key, uri in documents.items() if key not in held and not failed.get(key)]
     yield equal(f"{parser}: documents", len(documents), 307)
@@ -174,14 +177,14 @@ def measured(config: Config, store: Store, *, parser: str, data: Path) -> Iterat
     quotes = quotes_of(data)
     scans = FORMATS["scan"]
     layered = [quote for quote in quotes if quote.uri not in scans]
-    there = on_page(store, parser=parser, quotes=layered)
+    there = on_page(store, elements=elements, quotes=layered)
     for quote, is_there in zip(layered, there, strict=True):
         if not is_there:
             print(f"  not on its page: {quote.uri} page {quote.page}: {quote.text}")
     yield at_least(f"{parser}: evidence on its page ({len(there)})", sum(there) / len(there), 0.98)
 
     pipeline.refresh(config, variant=parser, log=print)
-    whole = in_a_chunk(store, table=f"chunks__{parser}__fixed_256", quotes=layered)
+    whole = in_a_chunk(store, table=chunks_table(config, parser, "fixed_256"), quotes=layered)
     yield at_least(f"{parser}: evidence whole in a chunk", sum(whole) / len(whole), 0.97)
 
     for name, uris in FORMATS.items():

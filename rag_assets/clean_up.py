@@ -19,9 +19,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from rag_assets.damage import DAMAGE, DamagedTablesError
 from rag_assets.interrupts import stoppable
 from rag_assets.places import UnreachableTablesError
-from rag_assets.store import DAMAGE, DamagedTablesError, MissingTableError, Store
+from rag_assets.store import MissingTableError, Store
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.catalog import folder_of, name_of
+from rag_assets.damage import DAMAGE, DamagedTablesError
 from rag_assets.schemas import ELEMENTS_PREFIX, IMAGES, IMAGES_TABLE
-from rag_assets.store import DAMAGE, DamagedTablesError, Store
+from rag_assets.store import Store
 
 KEY = "image"
 """Column of `IMAGES`, and of every table that names pictures."""
@@ -25,7 +27,7 @@ def begin(store: Store, *, log: Callable[[str], None]) -> None:
     """Have the table of pictures there, before elements name any.
 
     Elements that name pictures while it is not there have lost them with it: their tables are
-    dropped, so that the pictures are had again with them.
+    retired, so that the pictures are had again with them.
     """
     if store.exists(IMAGES_TABLE):
         return
@@ -35,7 +37,7 @@ def begin(store: Store, *, log: Callable[[str], None]) -> None:
         for name in _parsed(store):
             if KEY in store.schema(name).names and store.count(name, where=f"{KEY} IS NOT NULL"):
                 log(f"the pictures of {name} are gone: it is built again")
-                store.drop(name)
+                store.retire(name)
         store.append(IMAGES_TABLE, IMAGES.empty_table(), schema=IMAGES)
 
 
@@ -91,7 +93,7 @@ def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
         stored = _stored(store)
         if not stored:
             return 0
-        named = {image for name in store.names() for image in _named(store, name)}
+        named = {image for held in store.generations() for image in _named(store, held)}
         unnamed = sorted(stored - named)
         store.delete(IMAGES_TABLE, column=KEY, keys=unnamed)
         return len(unnamed)
@@ -131,11 +133,11 @@ def _named(store: Store, name: str) -> set[str]:
     try:
         return _named_by_versions(store, name)
     except DAMAGE as error:
-        raise DamagedTablesError({name: error}) from error
+        raise DamagedTablesError({folder_of(name): error}) from error
 
 
 def _named_by_versions(store: Store, name: str) -> set[str]:
-    if name == IMAGES_TABLE or KEY not in store.schema(name).names:
+    if name_of(name) == IMAGES_TABLE or KEY not in store.schema(name).names:
         return set()
     named: set[str] = set()
     for version in store.versions(name):

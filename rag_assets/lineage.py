@@ -14,6 +14,7 @@ import dagster as dg
 import pyarrow as pa
 
 from rag_assets.config import Config
+from rag_assets.index.complete_sets import take_over
 from rag_assets.interrupts import stoppable
 from rag_assets.previews import shortened
 from rag_assets.store import Store
@@ -61,8 +62,10 @@ def variants(config: Config) -> dg.StaticPartitionsDefinition:
 
 
 def store_of(config: Config) -> Store:
-    """The state that belongs to `config`."""
-    return Store.of(config)
+    """The state that belongs to `config`, to be written to."""
+    store = Store.of(config)
+    take_over(store, config)
+    return store
 
 
 def materialized(

@@ -5,6 +5,7 @@ Credentials, region and endpoint of an object store come from the environment al
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -49,6 +50,10 @@ class Place(Protocol):
         """Remove the table if there is one; whoever is killed leaves it whole or gone."""
         ...
 
+    def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
+        """How long these files of a table are, in bytes; None for one that is gone."""
+        ...
+
 
 class Folder:
     """Tables on a disk."""
@@ -87,6 +92,11 @@ class Folder:
         if folder.exists():
             folder.replace(dropped)
             remove_folder(dropped)
+
+    def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
+        """How long these files of a table are."""
+        folder = self._path / f"{name}.lance"
+        return {path: _size(folder / path) for path in paths}
 
 
 class Bucket:
@@ -131,6 +141,16 @@ class Bucket:
         files.delete_dir_contents(f"{root}/{name}.lance/{MANIFESTS}", missing_dir_ok=True)
         files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
 
+    def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
+        """How long these files of a table are: one question for all of a folder."""
+        folders = {path.rpartition("/")[0] for path in paths}
+        found = {
+            f"{folder}/{info.base_name}": info.size
+            for folder in folders
+            for info in self._listed(f"/{name}.lance/{folder}")
+        }
+        return {path: found.get(path) for path in paths}
+
     def _listed(self, folder: str) -> "list[FileInfo]":
         """What lies in a folder below the URL; nothing if it is not there."""
         from pyarrow.fs import FileSelector
@@ -145,6 +165,13 @@ class Bucket:
         from pyarrow.fs import FileSystem
 
         return FileSystem.from_uri(self._url)
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
 
 
 def remove_folder(path: Path) -> None:

@@ -40,6 +40,7 @@ class Failure:
 
 def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     """What failed on the way to `target`, or to any table."""
+    target = store.known_as(target) if target else None
     targets = quarantined_targets(store)
     if not store.exists(QUARANTINE) or not (target in targets if target else targets):
         return []
@@ -71,6 +72,7 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
 
 def entries(store: Store, target: str) -> pa.Table:
     """What stands in quarantine for `target`: each input as it failed (`ENTRIES`)."""
+    target = store.known_as(target)
     if target not in quarantined_targets(store) or not store.exists(QUARANTINE):
         return ENTRIES.empty_table()
     held = store.read(QUARANTINE, columns=ENTRIES.names, where=f"target = {quoted(target)}")
@@ -112,6 +114,7 @@ def record_failures(
 
     `held` are the `entries` of the target, whose one writer calls.
     """
+    target = store.known_as(target)
     before = held["key"].to_pylist()
     stale = set(before).difference(valid).union(tried.fingerprints(before))
     with store.lock(QUARANTINE, log=lambda _: None):

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.damage import DamagedTablesError
 from rag_assets.data_versions import Identities, moves
 from rag_assets.difference import INPUTS, Moved
 from rag_assets.identity import fingerprint
@@ -26,7 +27,7 @@ HALF_OF_SHA256 = 32
 
 @dataclass(frozen=True, slots=True)
 class RowInputs:
-    """The rows of `tables` (name: version) as inputs of a derived table.
+    """The rows of `tables` (generation: version) as inputs of a derived table.
 
     What a row says is in its `row_fingerprint`. The fingerprint of an input is half of that and
     half of the recipe's: nothing is hashed.
@@ -40,7 +41,8 @@ class RowInputs:
     @classmethod
     def of(cls, store: Store, *tables: str, key: str, recipe: str) -> Self:
         """Those of the newest versions, which are read from now on."""
-        return cls(store, {name: store.version(name) for name in tables}, key, recipe)
+        held = [store.generation(name) for name in tables]
+        return cls(store, {each: store.version(each) for each in held}, key, recipe)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """All of them, in batches of schema `INPUTS`."""
@@ -58,7 +60,11 @@ class RowInputs:
         """
         try:
             return self._since(read_at)
-        except (OSError, ValueError):  # a killed clean-up leaves versions whose files are gone
+        except (
+            DamagedTablesError,
+            OSError,
+            ValueError,
+        ):  # left by a killed clean-up
             return None
 
     def _since(self, read_at: Mapping[str, str]) -> Moved | None:

@@ -58,7 +58,7 @@ FILE_STATUSES = (
 BOX = pa.list_(pa.float32(), 4)
 
 ELEMENTS = derived(
-    _required("element_id", pa.string(), "UUIDv5 of document, parser and index"),
+    _required("element_id", pa.string(), "UUIDv5 of document, engine and index"),
     _required("document_id", pa.string(), "the document it belongs to"),
     _required("index", pa.int32(), "position in reading order, from 0"),
     _required("type", pa.string(), "one of ELEMENT_TYPES"),
@@ -274,10 +274,13 @@ QUESTIONS_TABLE = "questions"
 class VariantTables:
     """Names of the tables that one variant reads: a table is addressed by what made it.
 
-    Two variants that share a parser share the table of its elements, and so on.
+    Two variants with the same settings of a parser share the table of its elements, and so on: see
+    `config.addresses`.
     """
 
     elements: str
+    accounts: str
+    """What became of each document."""
     descriptions: str
     chunks: str
     serialized_rows: str
@@ -290,41 +293,3 @@ class VariantTables:
 
 
 ELEMENTS_PREFIX = "elements__"
-
-
-def elements_table(parser: str) -> str:
-    """Name of the table of elements that `parser` (its name in the config) found."""
-    return f"{ELEMENTS_PREFIX}{parser}"
-
-
-def descriptions_table(parser: str) -> str:
-    """Name of the table of descriptions of the figures that `parser` found."""
-    return f"descriptions__{parser}"
-
-
-def accounts_table(parser: str) -> str:
-    """Name of the table that tells what became of each document under `parser`."""
-    return f"accounts__{parser}"
-
-
-def chunks_table(parser: str, chunking: str) -> str:
-    """Name of the table of chunks that `chunking` cuts from the elements of `parser`."""
-    return f"chunks__{parser}__{chunking}"
-
-
-def serialized_rows_table(serializer: str) -> str:
-    """Name of the table of rows as `serializer` writes them."""
-    return f"serialized_rows__{serializer}"
-
-
-def variant_tables(*, parser: str, chunking: str, serializer: str, model: str) -> VariantTables:
-    """The tables of the variant with these four parts."""
-    return VariantTables(
-        elements=elements_table(parser),
-        descriptions=descriptions_table(parser),
-        chunks=chunks_table(parser, chunking),
-        serialized_rows=serialized_rows_table(serializer),
-        documents=f"documents__{parser}__{chunking}__{model}",
-        rows=f"rows__{serializer}__{model}",
-        joint=f"joint__{parser}__{chunking}__{serializer}__{model}",
-    )

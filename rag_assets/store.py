@@ -21,7 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.atomic import write_atomically
+from rag_assets.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.config import Config
+from rag_assets.damage import DAMAGE, DamagedTablesError, data_files, difference, is_of_files
 from rag_assets.difference import ROWS_AT_ONCE, gathered
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
@@ -56,9 +58,6 @@ ROW_BITS = np.uint64(32)
 KEYS_NAMED_TO_DELETE = 500
 """More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
 
-DAMAGE = (OSError, RuntimeError, ValueError)
-"""What LanceDB, Lance and Arrow raise where files of a table are damaged or gone."""
-
 
 class MissingTableError(LookupError):
     """A table was asked for that no refresh has built yet."""
@@ -70,22 +69,9 @@ class MissingTableError(LookupError):
         )
 
 
-class DamagedTablesError(Exception):
-    """Files of some tables cannot be read."""
-
-    def __init__(self, errors: Mapping[str, Exception]) -> None:
-        """Name the tables and the error of each."""
-        reasons = {name: str(error) or type(error).__name__ for name, error in errors.items()}
-        told = "; ".join(f"{name} ({said.splitlines()[0]})" for name, said in reasons.items())
-        super().__init__(
-            f"tables that cannot be read: {told}. If their files are damaged, delete the folder "
-            "of each below lance/ and its record in completed/, and run `rag-assets refresh`"
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The record of a complete pass over a table with nothing left to retry."""
+    """The record of a pass that went through all its inputs."""
 
     made_from: str
     """Fingerprint of the data versions of all inputs and of the recipe."""
@@ -101,6 +87,10 @@ class Completion:
     """What the inputs were that are rows of other tables: see `RowInputs.read_at`."""
     files: str | None = None
     """What the table lay in: see `Store.files`. Merged since, or put back, it lies elsewhere."""
+    sizes: Mapping[str, int] | None = None
+    """How long each file of its rows is, in bytes; None in the record of an older release."""
+    is_settled: bool = True
+    """Whether nothing is left: no input that moved meanwhile, none to be tried again unasked."""
 
 
 class Store:
@@ -115,6 +105,14 @@ class Store:
         """
         self.root = root
         self._tables: Place = Bucket(tables) if tables else Folder(root / "lance")
+        self._is_local = tables is None
+        self._looked_at: set[str] = set()
+        """Generations whose files were found as long as they have to be."""
+        self._catalog = Catalog(
+            root / "tables.json",
+            held=self.generations,
+            lock=lambda: _locked(root / "locks" / "tables.lock", log=lambda _: None),
+        )
         self.encoders = root / "encoders"
         """What is derived from weights: their hashes, the chosen paths, exported graphs."""
 
@@ -138,23 +136,36 @@ class Store:
 
     def exists(self, name: str) -> bool:
         """Whether the table was ever written; a run that was killed before leaves only folders."""
-        return self._tables.exists(name)
+        return self._tables.exists(self._folder(name))
 
     def names(self) -> list[str]:
         """All tables, sorted."""
-        return self._tables.names()
+        named = {name_of(held): held for held in self.generations()}
+        return sorted(name for name, held in named.items() if self.exists(name))
+
+    def generations(self) -> list[str]:
+        """All generations of all tables that lie here, those that are retired included, sorted."""
+        return sorted(map(generation_in, self._tables.names()))
+
+    def generation(self, name: str) -> str:
+        """The generation that a table's name means now: what stays the same is to be read there."""
+        return self._catalog.generation(name)
+
+    def known_as(self, name: str) -> str:
+        """The name under which the records of a table are kept, whatever its recipe is called."""
+        return name_of(self.generation(name))
 
     def open(self, name: str, *, version: int | None = None) -> "LanceTable":
         """The table itself, for searching and for its indexes; at `version` if one is given.
 
         Raises:
             MissingTableError: No refresh has built it yet.
+            DamagedTablesError: Its files cannot be read.
         """
         from lancedb.table import LanceTable
 
-        if not self.exists(name):
-            raise MissingTableError(name)
-        table = self._database.open_table(name)
+        self._dataset(name, version=version)
+        table = self._database.open_table(self._folder(name))
         assert isinstance(table, LanceTable), "the store opens local and object-store tables only"
         if version is not None:
             table.checkout(version)
@@ -164,9 +175,55 @@ class Store:
         """The same as `open` for reading; its import takes a third of the time."""
         import lance
 
-        if not self.exists(name):
+        generation = self.generation(name)
+        if not self._tables.exists(folder_of(generation)):
             raise MissingTableError(name)
-        return lance.dataset(self._tables.uri(name), version=version, session=self._session)
+        with self._naming(generation):
+            dataset = lance.dataset(
+                self._tables.uri(folder_of(generation)), version=version, session=self._session
+            )
+        if self._is_local and generation not in self._looked_at:
+            self._check(generation, dict(data_files(dataset)))
+            self._looked_at.add(generation)
+        return dataset
+
+    def check(self, name: str, *, version: int | None = None) -> None:
+        """Look whether all files of the table's rows are as long as they have to be.
+
+        Raises:
+            MissingTableError: No refresh has built it yet.
+            DamagedTablesError: One is gone or cut short.
+        """
+        dataset = self._dataset(name, version=version)
+        self._check(self.generation(name), dict(data_files(dataset)))
+
+    def check_as_left(self, name: str, left: Completion) -> None:
+        """The same of the table as the pass `left` it, without opening it; a folder is looked at.
+
+        Raises:
+            DamagedTablesError: A file is gone or cut short.
+        """
+        if self._is_local and left.sizes:
+            self._check(self.generation(name), left.sizes)
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """How long each file of the table's rows is, in bytes, by its path below the folder."""
+        return dict(data_files(self._dataset(name)))
+
+    def _check(self, generation: str, sizes: Mapping[str, int]) -> None:
+        folder = folder_of(generation)
+        if wrong := difference(sizes, self._tables.sizes(folder, list(sizes))):
+            raise DamagedTablesError({folder: wrong})
+
+    @contextmanager
+    def _naming(self, generation: str) -> Generator[None]:
+        """What Lance raises of damaged files says of which table."""
+        try:
+            yield
+        except DAMAGE as error:
+            if not self._is_local or not is_of_files(error):
+                raise
+            raise DamagedTablesError({folder_of(generation): error}) from error
 
     def version(self, name: str) -> int:
         """The newest version of the table, to pin what a run reads."""
@@ -174,9 +231,9 @@ class Store:
 
     def count(self, name: str, *, where: str | None = None) -> int:
         """Number of rows, 0 if there is no such table yet; a finished table is not opened."""
-        finished = None if where else self.completion(name)
-        if finished:
-            return finished.rows
+        ended = None if where else self.ended(name)
+        if ended:
+            return ended.rows
         return self._dataset(name).count_rows(where) if self.exists(name) else 0
 
     def versions(self, name: str) -> list[int]:
@@ -190,7 +247,9 @@ class Store:
         """
         try:
             fragments = self._dataset(name, version=version).get_fragments()
-        except (MissingTableError, ValueError):
+        except (MissingTableError, DamagedTablesError, ValueError):
+            if version is None and self.exists(name):
+                raise
             return None
         told = [fragment.metadata.to_json() for fragment in fragments]
         return fingerprint([[each["id"], each["files"], each["deletion_file"]] for each in told])
@@ -223,9 +282,9 @@ class Store:
         version: int | None = None,
     ) -> pa.Table:
         """Rows as Arrow, only the named `columns` read from disk."""
-        return self._dataset(name, version=version).to_table(
-            columns=list(columns) if columns else None, filter=where
-        )
+        dataset = self._dataset(name, version=version)
+        with self._naming(self.generation(name)):
+            return dataset.to_table(columns=list(columns) if columns else None, filter=where)
 
     def batches(
         self,
@@ -242,13 +301,20 @@ class Store:
         `columns` may also be expressions by name. The column `ROW_ID` comes last if asked for.
         """
         chosen = columns if columns is None or isinstance(columns, dict) else list(columns)
-        yield from self._dataset(name, version=version).to_batches(
+        batches = self._dataset(name, version=version).to_batches(
             columns=chosen,
             filter=where,
             batch_size=rows,
             batch_readahead=BATCHES_AHEAD,
             with_row_id=with_row_ids,
         )
+        generation = self.generation(name)
+        while True:
+            with self._naming(generation):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
 
     def take(
         self,
@@ -259,7 +325,9 @@ class Store:
         version: int,
     ) -> pa.Table:
         """The rows of these `row_ids`, in that order: `batches` tells them, at the same version."""
-        return rows_of(self._dataset(name, version=version), row_ids, columns=columns)
+        dataset = self._dataset(name, version=version)
+        with self._naming(self.generation(name)):
+            return rows_of(dataset, row_ids, columns=columns)
 
     def read_keys(
         self,
@@ -284,7 +352,8 @@ class Store:
             if rows.num_rows:
                 self.open(name).add(rows)
         else:
-            self._database.create_table(name, data=rows.cast(schema), schema=schema)
+            self._catalog.register(name)
+            self._database.create_table(self._folder(name), data=rows.cast(schema), schema=schema)
 
     def row_ids(
         self, name: str, *, column: str, keys: pa.Array | pa.ChunkedArray, version: int
@@ -340,13 +409,40 @@ class Store:
         named = pa.table({column: pa.array(dict.fromkeys(keys), pa.string())})
         self._dataset(name).merge_insert(column).when_matched_delete().execute(named)
 
+    def retire(self, name: str) -> None:
+        """Have a table begun anew, as the next generation; the one writer of the table calls.
+
+        What it held stays for those who read it, until a clean-up finds that nobody names it.
+        """
+        self.reopen(name)
+        held = self.generation(name)
+        numbers = [number_of(each) for each in self.generations() if name_of(each) == name_of(held)]
+        self._catalog.succeed(name, by=max([number_of(held), *numbers]) + 1)
+
     def drop(self, name: str) -> None:
-        """Remove a table and the record of its last pass; a killed run leaves it whole or gone."""
-        self._completion_file(name).unlink(missing_ok=True)
-        self._tables.drop(name)
+        """Remove a table for good, or one generation of it; a killed run leaves it whole or gone.
+
+        With it go its versions and tags. What is only to be begun anew is retired.
+        """
+        generation = self.generation(name)
+        if self.generation(name_of(generation)) == generation:
+            self.reopen(name)
+        self._tables.drop(folder_of(generation))
+        self._looked_at.discard(generation)
+
+    def forget(self, name: str) -> None:
+        """Remove a generation that nobody names any more, and all that is known of it."""
+        generation = self.generation(name)
+        self.drop(generation)
+        self._catalog.forget(generation)
 
     def completion(self, name: str) -> Completion | None:
-        """What the last complete pass over the table was made from, if it still holds."""
+        """What the last pass over the table was made from, if it left nothing and still holds."""
+        ended = self.ended(name)
+        return ended if ended and ended.is_settled else None
+
+    def ended(self, name: str) -> Completion | None:
+        """The same of a pass that may have left something to be tried again."""
         try:
             record = json.loads(self._completion_file(name).read_text("utf-8"))
             completion = Completion(**record)
@@ -355,11 +451,11 @@ class Store:
         return completion if self.exists(name) else None
 
     def complete(self, name: str, completion: Completion) -> None:
-        """Record a complete pass."""
+        """Record a pass that went through all its inputs."""
         write_atomically(self._completion_file(name), json.dumps(asdict(completion), indent=1))
 
     def reopen(self, name: str) -> None:
-        """Forget the last complete pass, before a table is changed."""
+        """Forget the last pass, before a table is changed."""
         self._completion_file(name).unlink(missing_ok=True)
 
     def export_file(self, source: str, table: str) -> Path:
@@ -374,13 +470,18 @@ class Store:
         ]
 
     def _completion_file(self, name: str) -> Path:
-        return self.root / "completed" / f"{name}.json"
+        return self.root / "completed" / f"{self.known_as(name)}.json"
+
+    def _folder(self, name: str) -> str:
+        return folder_of(self.generation(name))
 
     @contextmanager
     def lock(self, *names: str, log: Callable[[str], None]) -> Generator[None]:
         """Be the one writer of `names`; wait for whoever is, and say so through `log`."""
+        for name in names:
+            self._catalog.register(name)
         with ExitStack() as held:
-            for name in sorted(names):
+            for name in sorted({self.known_as(name) for name in names}):
                 held.enter_context(_locked(self.root / "locks" / f"{name}.lock", log=log))
             yield
 

@@ -159,11 +159,13 @@ def refresh(
     """
     started = time.monotonic()
     with store.lock(target.name, log=log):
+        target = replace(target, name=store.known_as(target.name))
         asked = made_from()
         finished = store.completion(target.name)
         failures = quarantined(store, target.name) if finished and finished.failed else []
         is_known = finished is not None and len(failures) == finished.failed
         if finished and finished.made_from == asked and is_known and not (retry and failures):
+            store.check_as_left(target.name, finished)
             return Report(
                 target=target.name,
                 data_version=finished.data_version,
@@ -203,7 +205,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     store.reopen(target.name)
     if store.exists(target.name) and not store.widen(target.name, target.schema):
         log(f"{target.name} was written with other columns: building it again")
-        store.drop(target.name)
+        store.retire(target.name)
     if not store.exists(target.name):
         record(store, target=target.name, failures=[])  # what failed in part is to be had again
         store.append(target.name, target.schema.empty_table(), schema=target.schema)
@@ -259,11 +261,11 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     remaining = quarantined(store, target.name)
     content = _content(finished, before=replace(before, key=target.key))
     is_tried_again = any(failure.kind == "environment" for failure in remaining)
-    if is_settled and pending.is_done and not is_tried_again:
+    if pending.is_done:
         store.complete(
             target.name,
             Completion(
-                made_from=asked,
+                made_from=asked if is_settled else "",
                 data_version=content.data_version,
                 inputs=count,
                 rows=content.rows,
@@ -271,6 +273,8 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
                 bits=content.bits,
                 files=store.files(target.name),
                 read_at=read_at,
+                sizes=store.sizes(target.name),
+                is_settled=is_settled and not is_tried_again,
             ),
         )
     return Report(
@@ -311,9 +315,9 @@ def current_version(store: Store, name: str, *, key: str) -> str:
     """Data version of a derived table as it stands, complete or not; of an absent one, `absent`."""
     if not store.exists(name):
         return "absent"
-    finished = store.completion(name)
-    if finished:
-        return finished.data_version
+    ended = store.ended(name)
+    if ended:
+        return ended.data_version
     return Content.of(iter(Identities.of(store, name, key=key))).data_version
 
 
@@ -377,21 +381,40 @@ def _commit(
     )
     if silent:
         raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
-    lacking = {
-        failure.key: failure.reason for failure in batch.failed if failure.kind == "environment"
-    }
-    marks = {
-        key: fingerprint(mark, "partial", lacking[key]) if key in lacking else mark
-        for key, mark in pending.fingerprints(batch.done).items()
-    }
-    rows = _with_system_columns(batch.rows, target, marks)
+    rows = _with_row_fingerprints(batch.rows, target)
+    marks = pending.fingerprints(batch.done)
+    for key in {failure.key for failure in batch.failed}.intersection(marks):
+        marks[key] = _partial(marks[key], rows.filter(pc.equal(rows[target.group], key)))
+    made_from = pa.array([marks[key] for key in rows[target.group].to_pylist()], pa.string())
+    rows = rows.append_column(schemas.FINGERPRINT, made_from)
+    rows = rows.select(target.schema.names).cast(target.schema)
     if replaced := sorted(known.intersection(batch.done)):
         store.replace(target.name, rows, group=target.group, groups=replaced)
     else:
         store.append(target.name, rows, schema=target.schema)
 
 
-def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) -> pa.Table:
+def is_partial(mark: str, *, of: str) -> bool:
+    """Whether rows with this `mark` are a part of what an input with the fingerprint `of` gives."""
+    return mark.startswith(_partial_half(of))
+
+
+def _partial(mark: str, rows: pa.Table) -> str:
+    """What stands in `rows` that are not all that their input gives, instead of its own `mark`.
+
+    So nobody takes the input for done, whoever was killed before its failure was written down. The
+    mark follows the content too: the next attempt may lack another part.
+    """
+    content = fingerprint(rows[schemas.ROW_FINGERPRINT.name].to_pylist())
+    return _partial_half(mark) + content[len(_partial_half(mark)) :]
+
+
+def _partial_half(mark: str) -> str:
+    return fingerprint(mark, "partial")[:32]
+
+
+def _with_row_fingerprints(rows: pa.Table, target: Target) -> pa.Table:
+    """The content columns of `rows`, and a hash over those of each row."""
     content = [name for name in target.schema.names if name not in schemas.SYSTEM_COLUMNS]
     rows = rows.select(content)
     left_out = {"vector", "text"} if "text_hash" in content else {"vector"}  # its hash tells a text
@@ -401,10 +424,7 @@ def _with_system_columns(rows: pa.Table, target: Target, marks: dict[str, str]) 
         f"SELECT sha256(to_json({{{members}}})::VARCHAR) AS row_fingerprint FROM content",
         content=_in_pieces(rows.select(hashed)),
     )
-    made_from = pa.array([marks[key] for key in rows[target.group].to_pylist()], pa.string())
-    table = rows.append_column(schemas.FINGERPRINT, made_from)
-    table = table.append_column(schemas.ROW_FINGERPRINT, hashes["row_fingerprint"])
-    return table.cast(target.schema)
+    return rows.append_column(schemas.ROW_FINGERPRINT, hashes["row_fingerprint"])
 
 
 def _in_pieces(rows: pa.Table) -> pa.Table:

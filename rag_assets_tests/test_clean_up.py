@@ -12,8 +12,9 @@ import pytest
 
 from rag_assets import clean_up as cleaning
 from rag_assets.clean_up import clean_up, clean_up_all
+from rag_assets.damage import DamagedTablesError
 from rag_assets.index.indexes import FTS_INDEX
-from rag_assets.store import DamagedTablesError, MissingTableError, Store
+from rag_assets.store import MissingTableError, Store
 
 SCHEMA = pa.schema(
     [

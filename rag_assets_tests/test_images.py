@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import images, schemas
-from rag_assets.store import DamagedTablesError, Store
+from rag_assets.damage import DamagedTablesError
+from rag_assets.store import Store
 
 ELEMENTS = pa.schema([pa.field("document_id", pa.string()), pa.field("image", pa.string())])
 

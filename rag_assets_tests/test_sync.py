@@ -186,6 +186,24 @@ def test_partial_output_is_kept_and_completed_when_the_environment_recovers(stor
     assert asked == ["a"]
 
 
+@pytest.mark.parametrize("kind", ["input", "environment"])
+def test_who_is_killed_before_the_quarantine_is_written_forgets_nothing(store, monkeypatch, kind):
+    documents = {"a": "one BROKEN", "b": "two"}
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sync, "record_failures", killed)
+        with pytest.raises(KeyboardInterrupt):
+            refresh(store, documents, kind=kind)
+    assert sync.quarantined(store) == []
+
+    again, asked = refresh(store, documents, kind=kind)
+
+    assert (asked, [failure.key for failure in again.failures]) == (["a"], ["a"])
+
+
 def test_what_lacks_another_part_than_before_has_another_version(store):
     """A table made from it would take it for the same, and keep the part that is now lacking."""
     inputs = pa.table({"key": ["a"], "fingerprint": ["1"]})

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from rag_assets.config import addresses
 from rag_assets.config.base import Section, Slug, over_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents
@@ -22,7 +23,7 @@ from rag_assets.config.figures import Figures
 from rag_assets.config.parsers import Parser
 from rag_assets.config.recipes import Variant
 from rag_assets.config.retrieval import Retrieval, RetrieverName
-from rag_assets.schemas import VariantTables, variant_tables
+from rag_assets.schemas import VariantTables
 
 MOST_DAYS = 36_500
 """Of what is kept: a hundred years, which every calendar knows."""
@@ -400,13 +401,7 @@ class Config(Section):
 
     def tables_of(self, variant: str) -> VariantTables:
         """Names of the tables of the variant called `variant`."""
-        parts = self.variant(variant)
-        return variant_tables(
-            parser=parts.parser,
-            chunking=parts.chunking,
-            serializer=parts.serializer,
-            model=parts.model,
-        )
+        return addresses.tables_of(self, self.variant(variant))
 
     @property
     def table_sources(self) -> frozenset[str]:

@@ -46,10 +46,10 @@ class Copy:
 class Accounts:
     """The accounts of the documents under one parser."""
 
-    def __init__(self, store: Store, *, parser: str) -> None:
-        """`parser` is its name in the config; nothing is read or written yet."""
+    def __init__(self, store: Store, table: str) -> None:
+        """They lie in `table`; nothing is read or written yet."""
         self._store = store
-        self.table = schemas.accounts_table(parser)
+        self.table = table
 
     def keep(self, entries: Sequence[Entry]) -> None:
         """Let these be the accounts of their documents."""
@@ -65,13 +65,13 @@ class Accounts:
         """Those of `fingerprints` of which `version` holds an account."""
         return set(self._made_from(list(fingerprints), version=version))
 
-    def copy(self, copies: Sequence[Copy], *, version: int | None) -> None:
-        """Take over accounts as they stood at `version`.
+    def copy(self, copies: Sequence[Copy], *, of: "Accounts", version: int | None) -> None:
+        """Take over accounts `of` these or another parser, as they stood at `version`.
 
         What counts is what they were made from, not whose they were: a killed pass may have given
         them to other documents already.
         """
-        held = self._made_from([copy.before for copy in copies], version=version)
+        held = of._made_from([copy.before for copy in copies], version=version)
         rows = [
             held[copy.before] | {"document_id": copy.document_id, "fingerprint": copy.fingerprint}
             for copy in copies

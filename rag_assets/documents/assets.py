@@ -7,6 +7,7 @@ import dagster as dg
 
 from rag_assets import lineage, schemas
 from rag_assets.config import Config, VisionModel
+from rag_assets.config.addresses import accounts_table
 from rag_assets.documents import chunk, describe, parse
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.chunk import ChunkReport
@@ -60,7 +61,7 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
                 "parser": dg.MetadataValue.text(f"{parser} ({settings.parsers[parser].engine})"),
                 **_throughput(report),
                 **_types(store, report),
-                **_completeness(store, report, parser=parser),
+                **_completeness(store, report, accounts=accounts_table(settings, parser)),
             },
         )
 
@@ -85,8 +86,8 @@ def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefin
         with lineage.tried_twice():
             report = describe.refresh_descriptions(
                 store,
+                settings,
                 parser=settings.variant(context.partition_key).parser,
-                figures=settings.figures,
                 model=model,
                 log=lineage.logger_of(context),
                 retry=config.retry_failed,
@@ -178,14 +179,14 @@ def _edits(report: ChunkReport) -> Mapping[str, dg.MetadataValue]:
     }
 
 
-def _completeness(store: Store, report: Report, *, parser: str) -> Mapping[str, dg.MetadataValue]:
+def _completeness(store: Store, report: Report, *, accounts: str) -> Mapping[str, dg.MetadataValue]:
     """Pages of all documents, in and out, and who was needed for which."""
     if not report.touched:
         return {}
     names = {row["document_id"]: row["uri"] for row in _files(store)}
     pages = parsed = empty = 0
     helped: list[Mapping[str, str]] = []
-    for row in Accounts(store, parser=parser).rows():
+    for row in Accounts(store, accounts).rows():
         pages += row["pages"] or 0
         parsed += row["parsed"]
         empty += row["empty_pages"]

@@ -33,8 +33,8 @@ def _parsed_documents(config: Config) -> Subject:
         return config.tables_of(str(variant)).elements
 
     def measure(store: Store, variant: str | None) -> Measures:
-        parser = config.variant(str(variant)).parser
-        return _measured_elements(store, table(variant), accounts=Accounts(store, parser=parser))
+        accounts = Accounts(store, config.tables_of(str(variant)).accounts)
+        return _measured_elements(store, table(variant), accounts=accounts)
 
     return quality.of_table(
         "parsed_documents",

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
-from rag_assets.config import Chunking, Config, HeaderRules
+from rag_assets.config import Chunking, Config, HeaderRules, addresses
+from rag_assets.config.sections import DEFAULT_CHUNKINGS
 from rag_assets.difference import gathered
 from rag_assets.documents.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.header_fields import fields_of, rules_of
@@ -30,7 +31,7 @@ from rag_assets.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.overlap import ahead
 from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
 
-REVISION = 8
+REVISION = 9
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 512
@@ -62,10 +63,10 @@ class ChunkReport(sync.Report):
         return self.texts_new / texts if texts else None
 
 
-def chunks_target(parser: str, chunking: str) -> sync.Target:
+def chunks_target(config: Config, parser: str, chunking: str) -> sync.Target:
     """The table of chunks of a parser and a chunking, both by their name in the config."""
     return sync.Target(
-        name=schemas.chunks_table(parser, chunking),
+        name=addresses.chunks_table(config, parser, chunking),
         schema=schemas.CHUNKS,
         key="chunk_id",
         group="document_id",
@@ -96,16 +97,25 @@ def refresh_chunks(
     """
     settings = config.chunkings[chunking]
     tokenizer = tokenizer_file(settings.tokenizer)
+    counted_by = hashlib.sha256(tokenizer.read_bytes()).hexdigest()
     rules = config.documents.header_fields
-    described = schemas.descriptions_table(parser) if config.figures.vision_model else None
+    target = chunks_target(config, parser, chunking)
+    has_words = config.figures.vision_model is not None
     work = _Pass(
-        store, parser=parser, name=chunking, settings=settings, rules=rules, described=described
+        store,
+        elements=addresses.elements_table(config, parser),
+        target=target.name,
+        seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
+        settings=settings,
+        rules=rules,
+        described=addresses.descriptions_table(config, parser) if has_words else None,
     )
-    recipe = _recipe(settings, tokenizer=tokenizer.read_bytes(), rules=rules)
+    recipe = work.recipe(counted_by)
 
     def made_from() -> str:
         elements = sync.current_version(store, work.elements, key="element_id")
         manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
+        described = work.described
         descriptions = sync.current_version(store, described, key="image") if described else ""
         return fingerprint(elements, manifest, recipe, descriptions)
 
@@ -114,7 +124,7 @@ def refresh_chunks(
 
     report = sync.refresh(
         store,
-        target=chunks_target(parser, chunking),
+        target=target,
         made_from=made_from,
         inputs=lambda: work.inputs(recipe),
         transform=transform,
@@ -123,20 +133,6 @@ def refresh_chunks(
     )
     held = {item.name: getattr(report, item.name) for item in fields(report)}
     return ChunkReport(**held, texts_kept=work.texts_kept, texts_new=work.texts_new)
-
-
-def _recipe(settings: Chunking, *, tokenizer: bytes, rules: HeaderRules) -> str:
-    of_fields = rules_of(rules)
-    return fingerprint(
-        "chunks",
-        REVISION,
-        settings.strategy,
-        settings.size,
-        settings.overlap,
-        hashlib.sha256(tokenizer).hexdigest(),
-        *([] if settings.header == "none" else [settings.header]),
-        *([json.dumps([of_fields, rules.elements])] if of_fields else []),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,24 +164,28 @@ class _Pass:
         self,
         store: Store,
         *,
-        parser: str,
-        name: str,
+        elements: str,
+        target: str,
+        seed: str,
         settings: Chunking,
         rules: HeaderRules,
         described: str | None,
     ) -> None:
-        self.elements = schemas.elements_table(parser)
+        self.elements = elements
+        self.described = described
+        """The table of descriptions, if figures have any."""
         self.texts_kept = 0
         self.texts_new = 0
-        self._target = schemas.chunks_table(parser, name)
+        self._target = target
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
-        self._described = described
         self._descriptions: dict[str, str] = {}
         """By picture."""
         self._store = store
-        self._name = name
+        self._seed = seed
         self._settings = settings
+        self._held = ""
+        """Generation of the elements that are read."""
         self._version = 0
         self._files = pa.table([[]] * len(_FILE_COLUMNS), names=_FILE_COLUMNS)
         """Documents of the manifest."""
@@ -194,12 +194,28 @@ class _Pass:
         """For each element its document's position in the manifest."""
         self._row_ids = np.empty(0, np.uint64)
 
+    def recipe(self, tokenizer: str) -> str:
+        """What chunks are made by; `tokenizer` is the hash of its file."""
+        settings = self._settings
+        return fingerprint(
+            "chunks",
+            REVISION,
+            self._seed,
+            settings.strategy,
+            settings.size,
+            settings.overlap,
+            tokenizer,
+            *([] if settings.header == "none" else [settings.header]),
+            *([json.dumps([self._rules, self._elements_looked_at])] if self._rules else []),
+        )
+
     def inputs(self, recipe: str) -> pa.Table:
         """One input for each document of the manifest that has elements: what they say."""
         self._files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
-        self._version = self._store.version(self.elements)
-        if self._described and self._store.exists(self._described):
-            held = self._store.read(self._described, columns=["image", "description"])
+        self._held = self._store.generation(self.elements)
+        self._version = self._store.version(self._held)
+        if self.described and self._store.exists(self.described):
+            held = self._store.read(self.described, columns=["image", "description"])
             pairs = (held[name].to_pylist() for name in ("image", "description"))
             self._descriptions = dict(zip(*pairs, strict=True))
         self._index = KeyIndex(self._files["document_id"])
@@ -289,7 +305,7 @@ class _Pass:
         sums = np.zeros((len(documents), OCTETS // 8), "<u8")
         owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
         batches = self._store.batches(
-            self.elements,
+            self._held,
             columns=["document_id", "row_fingerprint", *(["image"] if self._descriptions else [])],
             version=self._version,
             rows=ELEMENTS_AT_ONCE,
@@ -322,7 +338,7 @@ class _Pass:
 
     def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
         table = self._store.take(
-            self.elements,
+            self._held,
             row_ids,
             columns=["document_id", *_BLOCK_COLUMNS],
             version=self._version,
@@ -366,7 +382,7 @@ class _Pass:
         repeats = occurrences(zip(owners, hashes, strict=True))
         columns = {
             **{name: said.get(name, ()) for name in Chunk._fields},
-            "chunk_id": chunk_ids(owners, self._name, hashes, repeats),
+            "chunk_id": chunk_ids(owners, self._seed, hashes, repeats),
             "document_id": owners,
             "source": [place.source for place in places],
             "uri": [place.uri for place in places],

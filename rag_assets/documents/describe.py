@@ -19,7 +19,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 
 from rag_assets import images, schemas, sync
-from rag_assets.config import Figures, VisionModel
+from rag_assets.config import Config, Figures, VisionModel, addresses
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 
@@ -62,10 +62,10 @@ class _Figure:
     words: str
 
 
-def descriptions_target(parser: str) -> sync.Target:
+def descriptions_target(config: Config, parser: str) -> sync.Target:
     """The table of descriptions of the figures that the parser called `parser` found."""
     return sync.Target(
-        name=schemas.descriptions_table(parser),
+        name=addresses.descriptions_table(config, parser),
         schema=schemas.DESCRIPTIONS,
         key="image",
         group="image",
@@ -74,9 +74,9 @@ def descriptions_target(parser: str) -> sync.Target:
 
 def refresh_descriptions(
     store: Store,
+    config: Config,
     *,
     parser: str,
-    figures: Figures,
     model: VisionModel,
     log: Callable[[str], None],
     retry: bool = False,
@@ -85,13 +85,14 @@ def refresh_descriptions(
 
     Args:
         store: Holds the elements and their pictures.
+        config: Says which pictures are worth it.
         parser: Name of the parser in the config.
-        figures: Which pictures are worth it.
         model: Who describes them.
         log: Receives progress, one line at a time.
         retry: Also try again the figures that the model refused.
     """
-    elements = schemas.elements_table(parser)
+    elements = addresses.elements_table(config, parser)
+    figures = config.figures
     recipe = fingerprint("descriptions", REVISION, model.model, model.prompt, model.max_tokens)
     held: dict[str, _Figure] = {}
 
@@ -109,7 +110,7 @@ def refresh_descriptions(
 
     return sync.refresh(
         store,
-        target=descriptions_target(parser),
+        target=descriptions_target(config, parser),
         made_from=lambda: fingerprint(
             sync.current_version(store, elements, key="element_id"), recipe, figures.min_pixels
         ),

@@ -22,14 +22,14 @@ _AS_THEY_ARE = ("type", "page", "level", "section_path", "box", "text", "confide
 def to_arrow(
     documents: Mapping[str, Sequence[Element]],
     *,
-    parser: str,
+    engine: str,
     engines: Iterable[str],
 ) -> pa.Table:
     """The content columns of `schemas.ELEMENTS` for some documents; languages are not told yet.
 
     Args:
         documents: For the id of each document its elements in reading order.
-        parser: Name of the parser in the config; with the position it gives the element's id.
+        engine: The parser's engine; with the position it gives the element's id.
         engines: Who read each of the elements.
     """
     counts = [len(held) for held in documents.values()]
@@ -37,7 +37,7 @@ def to_arrow(
     held = list(chain.from_iterable(documents.values()))
     said = dict(zip(Element._fields, zip(*held, strict=True), strict=True)) if held else {}
     columns = {
-        "element_id": element_ids(list(documents), parser, counts=counts),
+        "element_id": element_ids(list(documents), engine, counts=counts),
         "document_id": pa.array(list(documents), pa.string()).take(owners),
         "index": list(chain.from_iterable(map(range, counts))),
         **{name: said.get(name, ()) for name in _AS_THEY_ARE},
@@ -67,9 +67,9 @@ def pictures(elements: Iterable[Element]) -> pa.Table:
     return pa.table(columns, schema=schemas.IMAGES)
 
 
-def renamed(rows: pa.Table, *, document: str, parser: str) -> pa.Table:
+def renamed(rows: pa.Table, *, document: str, engine: str) -> pa.Table:
     """Elements of one document as those of another."""
-    ids = element_ids([document], parser, counts=[rows.num_rows])
+    ids = element_ids([document], engine, counts=[rows.num_rows])
     columns = {
         **{name: rows[name] for name in rows.column_names},
         "element_id": ids.take(rows["index"]),

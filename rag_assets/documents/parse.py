@@ -10,7 +10,7 @@ it changes. What became of each page stands in the document's account, beside it
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import images, schemas, sync
+from rag_assets.catalog import name_of
 from rag_assets.config import Config
+from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents import linked_pictures
 from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
@@ -35,6 +37,7 @@ from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.keys import KeyIndex
 from rag_assets.media_types import HTML, MARKDOWN, PDF
 from rag_assets.places import remove_folder
+from rag_assets.quarantine import entries
 from rag_assets.store import Store, is_one_of, parts_of
 
 REVISION = 3
@@ -64,10 +67,10 @@ class ParseReport(sync.Report):
         return self.pages / self.seconds if self.seconds else 0.0
 
 
-def elements_target(parser: str) -> sync.Target:
+def elements_target(config: Config, parser: str) -> sync.Target:
     """The table of elements of the parser called `parser` in the config."""
     return sync.Target(
-        name=schemas.elements_table(parser),
+        name=elements_table(config, parser),
         schema=schemas.ELEMENTS,
         key="element_id",
         group="document_id",
@@ -96,11 +99,19 @@ def refresh_elements(
     """
     settings = config.parsers[parser]
     parsers = parsers_of(settings, name=parser)
-    target = elements_target(parser)
+    target = elements_target(config, parser)
     sources = {source.name: source for source in config.sources.documents}
-    scratch = store.root / "scratch" / target.name
+    scratch = store.root / "scratch" / store.known_as(target.name)
     chain = chain_of(settings, name=parser)
-    work = _Pass(store, target, parser=parser, parsers=parsers, chain=chain, log=log)
+    work = _Pass(
+        store,
+        target,
+        accounts=accounts_table(config, parser),
+        engine=settings.engine,
+        parsers=parsers,
+        chain=chain,
+        log=log,
+    )
 
     readers = [*parsers.values(), *chain.fallback, *([chain.ocr] if chain.ocr else [])]
     packages = sorted({name for each in readers for name in each.packages})
@@ -144,7 +155,8 @@ class _Pass:
         store: Store,
         target: sync.Target,
         *,
-        parser: str,
+        accounts: str,
+        engine: str,
         parsers: Mapping[str, Parser],
         chain: Chain,
         log: Callable[[str], None],
@@ -153,22 +165,22 @@ class _Pass:
         self.pages = 0
         self._store = store
         self._target = target
-        self._parser = parser
+        self._engine = engine
         self._parsers = parsers
         self._chain = chain
         self._log = log
-        self._accounts = Accounts(store, parser=parser)
+        self._accounts = Accounts(store, accounts)
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
 
     def begin(self) -> None:
-        """Drop elements that have lost what lies beside them: it is had again with them."""
+        """Begin elements anew that have lost what lies beside them: it is had again with them."""
         images.begin(self._store, log=self._log)
         if self._is_without_accounts():
             with self._store.lock(self._target.name, log=self._log):
                 if self._is_without_accounts():
                     gone, elements = self._accounts.table, self._target.name
                     self._log(f"{gone} is gone: {elements} is built again")
-                    self._store.drop(elements)
+                    self._store.retire(elements)
 
     def _is_without_accounts(self) -> bool:
         """Whether some elements count as up to date and have no account.
@@ -219,16 +231,14 @@ class _Pass:
             self._accounts.drop([failure.key for failure in refused])
             yield sync.Batch(CONTENT.empty_table(), done=(), failed=refused)
 
-        version = self._store.version(self._target.name)
-        held = self._held(list(by_content), version=version)
-        copies = [
-            _Copied(file, key, origin, key)
-            for key, origin in held.items()
-            if origin not in {file.document_id for file in by_content[key]}  # asked for again
-            for file in by_content.pop(key)
-        ]
-        copies += self._unaffected(by_content, version=version)
-        yield from self._copied(copies, version=version)
+        own = _Stock.of(self._store, self._target.name, self._accounts, is_own=True)
+        copies = self._taken(by_content, own, held=self._held_in_part(by_content, own))
+        copies += self._taken(by_content, own, held=self._held(by_content, own))
+        copies += self._unaffected(by_content, own)
+        yield from self._copied(copies, own)
+        for stock in self._others():
+            copies = self._taken(by_content, stock, held=self._held(by_content, stock))
+            yield from self._copied(copies, stock)
         yield from self._parsed(by_content, parsing)
 
     def settle(self) -> None:
@@ -259,8 +269,32 @@ class _Pass:
                 found[place] = content
         return pa.array(found, pa.string())
 
+    def _others(self) -> Iterator["_Stock"]:
+        """Elements under other settings: what these do not touch was read in the same way."""
+        own = self._store.generation(self._target.name)
+        for held in self._store.generations():
+            if held.startswith(schemas.ELEMENTS_PREFIX) and held != own:
+                beside = name_of(held).removeprefix(schemas.ELEMENTS_PREFIX)
+                accounts = Accounts(self._store, f"accounts__{beside}")
+                yield _Stock.of(self._store, held, accounts, is_own=False)
+
+    def _taken(
+        self,
+        by_content: dict[str, list[SourceFile]],
+        stock: "_Stock",
+        *,
+        held: Mapping[str, str],
+    ) -> list["_Copied"]:
+        """What documents of the `stock` have already (content: document): taken out, as copies."""
+        return [
+            _Copied(file, key, origin, key)
+            for key, origin in held.items()
+            if origin not in {file.document_id for file in by_content[key]} or not stock.is_own
+            for file in by_content.pop(key)
+        ]
+
     def _unaffected(
-        self, by_content: dict[str, list[SourceFile]], *, version: int
+        self, by_content: dict[str, list[SourceFile]], own: "_Stock"
     ) -> list["_Copied"]:
         """Documents for which only what they did not need has changed: taken out, as copies."""
         files = {
@@ -272,7 +306,7 @@ class _Pass:
         plain = self._accounts.plain(
             {document: self._content_alone(file) for document, (_, file) in files.items()}
         )
-        stored = dict(self._stored("document_id", list(plain), version=version))
+        stored = dict(self._stored("document_id", list(plain), own))
         unaffected = []
         for document, fingerprint_then in plain.items():
             if stored.get(document) == fingerprint_then:
@@ -296,57 +330,74 @@ class _Pass:
             return f"no parser takes {file.media_type}: save it as PDF to index it"
         return None
 
-    def _held(self, contents: Sequence[str], *, version: int) -> dict[str, str]:
+    def _held(self, contents: Collection[str], stock: "_Stock") -> dict[str, str]:
         """For each content that some document holds already, with its account, one document."""
-        if not self._store.count(self._target.name):
+        if not self._store.count(stock.elements):
             return {}
-        accounted = self._accounts.known(contents, version=self._accounts.version)
-        held = self._stored("fingerprint", sorted(accounted), version=version)
-        return {content: document for document, content in held}
+        accounted = stock.accounts.known(contents, version=stock.of_accounts)
+        return {
+            content: document
+            for document, content in self._stored("fingerprint", sorted(accounted), stock)
+        }
+
+    def _held_in_part(self, contents: Collection[str], own: "_Stock") -> dict[str, str]:
+        """For each content of which some document lacks a part, for good, that document."""
+        failed = entries(self._store, self._target.name).to_pylist()
+        waiting = {each["key"]: each["fingerprint"] for each in failed if each["kind"] == "input"}
+        accounted = own.accounts.known(
+            set(waiting.values()).intersection(contents), version=own.of_accounts
+        )
+        lacking = {document: mark for document, mark in waiting.items() if mark in accounted}
+        return {
+            lacking[document]: document
+            for document, mark in self._stored("document_id", list(lacking), own)
+            if sync.is_partial(mark, of=lacking[document])
+        }
 
     def _stored(
-        self, column: str, values: Sequence[str], *, version: int
+        self, column: str, values: Sequence[str], stock: "_Stock"
     ) -> Iterator[tuple[str, str]]:
         """Each document with elements, and what these were made from, where `column` says so."""
         for part in parts_of(values):
             rows = self._store.read(
-                self._target.name,
+                stock.elements,
                 columns=["document_id", "fingerprint"],
                 where=is_one_of(column, part),
-                version=version,
+                version=stock.version,
             )
             yield from zip(
                 rows["document_id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True
             )
 
-    def _copied(self, copies: Sequence["_Copied"], *, version: int) -> Iterator[sync.Batch]:
+    def _copied(self, copies: Sequence["_Copied"], stock: "_Stock") -> Iterator[sync.Batch]:
         """The elements of documents whose content another document has already.
 
-        They are read from the `version` at the start of the pass: files that have swapped their
+        They are read from the version at the start of the pass: files that have swapped their
         contents replace each other's rows while it runs.
         """
         if not copies:
             return
-        failures = {item.key: item for item in sync.quarantined(self._store, self._target.name)}
-        of_accounts = self._accounts.version
+        of_own = sync.quarantined(self._store, self._target.name) if stock.is_own else []
+        failures = {item.key: item for item in of_own}
         for start in range(0, len(copies), DOCUMENTS_A_BATCH):
             part = copies[start : start + DOCUMENTS_A_BATCH]
             rows = self._store.read(
-                self._target.name,
+                stock.elements,
                 columns=CONTENT.names,
                 where=is_one_of("document_id", sorted({each.origin for each in part})),
-                version=version,
+                version=stock.version,
             )
             self._accounts.copy(
                 [Copy(each.file.document_id, each.content, each.before) for each in part],
-                version=of_accounts,
+                of=stock.accounts,
+                version=stock.of_accounts,
             )
             yield sync.Batch(
                 pa.concat_tables(
                     renamed(
                         rows.filter(pc.equal(rows["document_id"], each.origin)),
                         document=each.file.document_id,
-                        parser=self._parser,
+                        engine=self._engine,
                     )
                     for each in part
                 ),
@@ -387,7 +438,7 @@ class _Pass:
         found = (element for elements in rows.elements.values() for element in elements)
         images.keep(self._store, pictures(found), log=self._log)
         engines = (engine for item, _ in kept for engine in item.engines)
-        table = with_languages(to_arrow(rows.elements, parser=self._parser, engines=engines))
+        table = with_languages(to_arrow(rows.elements, engine=self._engine, engines=engines))
         languages = language_of_documents(table)
         self._accounts.keep(
             [
@@ -403,6 +454,25 @@ class _Pass:
             ]
         )
         return sync.Batch(table, list(rows.elements), rows.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """Elements that were found before, at one version, and what became of their documents."""
+
+    elements: str
+    version: int
+    accounts: Accounts
+    of_accounts: int | None
+    """Version of the accounts; None where there are none."""
+    is_own: bool
+    """Whether they are those of the pass itself."""
+
+    @classmethod
+    def of(cls, store: Store, elements: str, accounts: Accounts, *, is_own: bool) -> "_Stock":
+        """As they stand."""
+        held = store.generation(elements)
+        return cls(held, store.version(held), accounts, accounts.version, is_own)
 
 
 @dataclass(frozen=True, slots=True)

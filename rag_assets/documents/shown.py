@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from rag_assets.config import Config
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
+from rag_assets.index.complete_sets import set_of
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import Store, quoted
 
@@ -36,7 +37,7 @@ def shown(store: Store, config: Config, *, variant: str, unit_id: str) -> Shown:
         NotShownError: There is no such chunk, or its document is gone.
         MissingTableError: The variant was never built.
     """
-    names = config.tables_of(variant)
+    names = set_of(store, config, variant)
     held = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
     if not held.num_rows:
         raise NotShownError(

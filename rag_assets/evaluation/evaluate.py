@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets import identity, schemas, sync
+from rag_assets.catalog import folder_of
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
@@ -24,8 +25,9 @@ from rag_assets.evaluation.held import held_of, told_of
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationResult, Record, Settings
 from rag_assets.evaluation.scores import evaluate
-from rag_assets.identity import Canonical
-from rag_assets.store import MissingTableError, Store
+from rag_assets.index.complete_sets import CompleteSet, set_of_recipe
+from rag_assets.pins import Pin
+from rag_assets.store import Store
 from rag_assets.sync import Failure
 
 REVISION = 3
@@ -110,22 +112,20 @@ def _made_from(
     config: Config,
     *,
     variant: str,
+    held: CompleteSet,
     questions: str,
     retrievers: Sequence[str],
 ) -> str:
     from rag_assets.models.rerankers import local_weights
 
-    tables = config.tables_of(variant)
-    if not store.exists(tables.joint):
-        raise MissingTableError(tables.joint)
     used = [one for name in retrievers for one in config.retrieval.retrievers[name].rerankers]
     rerankers = {name: config.retrieval.rerankers[name] for name in used}
     local = local_weights(rerankers, home=store.encoders)
     return identity.fingerprint(
         REVISION,
         questions,
-        [_searched(store, name) for name in (tables.joint, tables.documents, tables.rows)],
-        told_of(store, tables),
+        [[pin.data_version, pin.files] for pin in held.pins],
+        told_of(store, config.tables_of(variant)),
         list(retrievers),
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
@@ -136,18 +136,6 @@ def _made_from(
         {source.name: source.url for source in config.sources.documents},
         *([local] if local else []),
     )
-
-
-def _searched(store: Store, table: str) -> Sequence[Canonical]:
-    """What rankings depend on in a table: its content, and where that lies.
-
-    BM25 counts what was deleted since its index was built, so equal units elsewhere rank otherwise.
-    """
-    finished = store.completion(table)
-    return [
-        sync.current_version(store, table, key="unit_id"),
-        finished.files if finished else store.files(table),
-    ]
 
 
 def _rewrites(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
@@ -179,15 +167,17 @@ def _evaluated(
     started = time.monotonic()
     with store.lock(f"evaluation__{variant}", log=log):
         # only now: index and questions may have moved while another evaluation was waited for
+        held = set_of_recipe(store, config, variant)
         made_from = _made_from(
-            store, config, variant=variant, questions=asked(), retrievers=retrievers
+            store, config, variant=variant, held=held, questions=asked(), retrievers=retrievers
         )
-        held = results.load(folder, made_from=made_from)
-        if held is None:
+        known = results.load(folder, made_from=made_from)
+        if known is None:
             return _measure(
                 store,
                 config,
                 variant=variant,
+                held=held,
                 retrievers=retrievers,
                 made_from=made_from,
                 folder=folder,
@@ -197,8 +187,8 @@ def _evaluated(
             )
         return EvaluationResult(
             folder,
-            held.record,
-            held.scores,
+            known.record,
+            known.scores,
             seconds=time.monotonic() - started,
             failures=failures,
         )
@@ -209,6 +199,7 @@ def _measure(
     config: Config,
     *,
     variant: str,
+    held: CompleteSet,
     retrievers: Sequence[RetrieverName],
     made_from: str,
     folder: Path,
@@ -224,24 +215,19 @@ def _measure(
     cutoffs = sorted({*config.evaluation.cutoffs})
     retrievers = list(dict.fromkeys(retrievers))
     depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
-    index = open_index(store, config, variant)
+    index = open_index(store, config, variant, held=held)
     rankings: dict[str, pa.Table] = {}
     for retriever in retrievers:
         log(f"{variant}: {retriever} answers {len(questions):,} questions")
         rankings[retriever] = index.search_many(
             [question.text for question in questions], retriever=retriever, top_k=depth
         )
-    held = held_of(
-        store,
-        config,
-        variant=variant,
-        version=index.version,
-        gold=[piece for question in questions for piece in question.gold],
-    )
+    gold = [piece for question in questions for piece in question.gold]
+    of_gold = held_of(store, config, variant=variant, joint=held.joint, gold=gold)
     scores = evaluate(
         rankings,
         questions,
-        held=held,
+        held=of_gold,
         cutoffs=cutoffs,
         depth=depth,
         samples=config.evaluation.bootstrap_samples,
@@ -261,7 +247,7 @@ def _measure(
             }
             for name, table in rankings.items()
         },
-        settings=_settings(store, config, variant=variant, version=index.version, depth=depth),
+        settings=_settings(store, config, variant=variant, joint=held.joint, depth=depth),
         margin=config.evaluation.margin,
     )
     result = EvaluationResult(
@@ -293,9 +279,9 @@ def _joined(rankings: Mapping[str, pa.Table], questions: Sequence[Question]) -> 
     return pa.concat_tables(parts)
 
 
-def _settings(store: Store, config: Config, *, variant: str, version: int, depth: int) -> Settings:
-    joint = config.tables_of(variant).joint
-    encoders = store.read(joint, columns=["encoder_id"], version=version)["encoder_id"]
+def _settings(store: Store, config: Config, *, variant: str, joint: Pin, depth: int) -> Settings:
+    found = store.read(joint.table, columns=["encoder_id"], version=joint.version)
+    encoders = found["encoder_id"]
     parts = config.variant(variant)
     return {
         "parser": parts.parser,
@@ -303,8 +289,8 @@ def _settings(store: Store, config: Config, *, variant: str, version: int, depth
         "serializer": parts.serializer,
         "model": parts.model,
         "encoder": ", ".join(encoders.unique().to_pylist()),
-        "index": f"{joint}, version {version}",
-        "index data version": sync.current_version(store, joint, key="unit_id"),
+        "index": f"{folder_of(joint.table)}, version {joint.version}",
+        "index data version": joint.data_version,
         "units": len(encoders),
         "depth of a ranking (units)": depth,
         "depth of an arm (units)": config.retrieval.depth,

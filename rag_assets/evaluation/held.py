@@ -12,6 +12,7 @@ from rag_assets.evaluation.gold import Document, DocumentGold, Gold, Places, Row
 from rag_assets.evaluation.projection import Held
 from rag_assets.evaluation.quotes import ChunkText, DocumentText
 from rag_assets.identity import Canonical
+from rag_assets.pins import Pin
 from rag_assets.schemas import VariantTables
 from rag_assets.store import Store, is_one_of, parts_of
 from rag_assets.sync import Failure
@@ -20,21 +21,21 @@ IN_NO_TABLE = "its text is not in the index: run `rag-assets refresh`"
 
 
 def held_of(
-    store: Store, config: Config, *, variant: str, version: int, gold: Iterable[Gold]
+    store: Store, config: Config, *, variant: str, joint: Pin, gold: Iterable[Gold]
 ) -> Held:
-    """What the index of `variant`, at `version` of its joint table, holds of `gold`."""
+    """What the index of `variant`, whose joint table is pinned, holds of `gold`."""
     tables = config.tables_of(variant)
     pieces = list(gold)
     in_documents = [piece for piece in pieces if isinstance(piece, DocumentGold)]
     reasons = _manifest(store)
-    indexed = _documents(store, tables.joint, version=version) if in_documents else []
+    indexed = _documents(store, joint) if in_documents else []
     roots = {source.name: source.url for source in config.sources.documents}
     places = Places(dict.fromkeys([*reasons, *indexed]), roots=roots)
     documents = {uri: places.find(uri) for uri in {piece.uri for piece in in_documents}}
 
     named = {document for found in documents.values() for document in found}
     quotes = [piece for piece in in_documents if piece.quote]
-    chunks = _chunks(store, tables.joint, version=version, documents=named)
+    chunks = _chunks(store, joint, documents=named)
     pages = {
         document: {chunk["unit_id"]: chunk["pages"] for chunk in found}
         for document, found in chunks.items()
@@ -45,8 +46,7 @@ def held_of(
         quotes=_quotes(chunks, quotes=quotes, documents=documents),
         rows=_rows(
             store,
-            tables.joint,
-            version=version,
+            joint,
             gold=[piece for piece in pieces if isinstance(piece, RowGold)],
         ),
         reasons=_reasons(store, tables, lost=named - pages.keys(), manifest=reasons),
@@ -75,22 +75,20 @@ def _manifest(store: Store) -> dict[Document, str]:
     return {(file["source"], file["uri"]): file["reason"] or "" for file in files}
 
 
-def _documents(store: Store, joint: str, *, version: int) -> list[Document]:
-    found = store.read(
-        joint, columns=["source", "uri"], where="domain = 'document'", version=version
-    )
+def _documents(store: Store, joint: Pin) -> list[Document]:
+    columns, where = ["source", "uri"], "domain = 'document'"
+    found = store.read(joint.table, columns=columns, where=where, version=joint.version)
     documents = found.group_by(["source", "uri"]).aggregate([]).to_pylist()
     return [(document["source"], document["uri"]) for document in documents]
 
 
-def _chunks(
-    store: Store, joint: str, *, version: int, documents: set[Document]
-) -> Mapping[Document, list[dict]]:
+def _chunks(store: Store, joint: Pin, *, documents: set[Document]) -> Mapping[Document, list[dict]]:
     columns = ["unit_id", "source", "uri", "pages", "char_start", "char_end", "text"]
     found: defaultdict[Document, list[dict]] = defaultdict(list)
     for part in parts_of(sorted({uri for _, uri in documents})):
         where = f"domain = 'document' AND {is_one_of('uri', part)}"
-        for chunk in store.read(joint, columns=columns, where=where, version=version).to_pylist():
+        held = store.read(joint.table, columns=columns, where=where, version=joint.version)
+        for chunk in held.to_pylist():
             document = (chunk["source"], chunk["uri"])
             if document in documents:
                 found[document].append(chunk)
@@ -124,14 +122,15 @@ def _chunk_text(chunk: Mapping) -> ChunkText:
 
 
 def _rows(
-    store: Store, joint: str, *, version: int, gold: Sequence[RowGold]
+    store: Store, joint: Pin, *, gold: Sequence[RowGold]
 ) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
     wanted = {(piece.table, piece.row_key) for piece in gold}
     found: defaultdict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
     columns = ["unit_id", "source", "table", "row_key"]
     for part in parts_of(sorted({key for _, key in wanted})):
         where = f"domain = 'table' AND {is_one_of('row_key', part)}"
-        for row in store.read(joint, columns=columns, where=where, version=version).to_pylist():
+        held = store.read(joint.table, columns=columns, where=where, version=joint.version)
+        for row in held.to_pylist():
             for name in (row["table"], f"{row['source']}/{row['table']}"):
                 if (name, row["row_key"]) in wanted:
                     found[name, row["row_key"]][row["unit_id"]] = (row["source"], row["table"])

@@ -6,6 +6,7 @@ import dagster as dg
 
 from rag_assets import lineage, schemas
 from rag_assets.config import Config
+from rag_assets.index import complete_sets
 from rag_assets.index.embed import EmbeddingReport, refresh_documents, refresh_rows
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.indexes import IndexReport, maintain
@@ -101,6 +102,8 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
             store, project, variant=context.partition_key, log=log, retry=config.retry_failed
         )
         index = _maintained(store, project, report, log=log)
+        if complete_sets.record(store, project, variant=context.partition_key) is None:
+            log(f"variant {context.partition_key} is answered by its last complete set meanwhile")
         model = project.variant(context.partition_key).model
         return _materialized(store, project, report, index, model=model, extra={})
 

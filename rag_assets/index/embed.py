@@ -166,17 +166,23 @@ class _Pass:
         self._encoder = encoder
         self._execution = execution
         self._log = log
-        self._version: int | None = None
+        self._texts_at: tuple[str, int] | None = None
         self._units = self._embedded = self._windowed = self._tokens = self._lost = 0
         self._seconds = 0.0
         self._norms: list[float] = []
 
     def inputs(self) -> RowInputs:
         """The rows of the source, which is read at this version from now on."""
-        name = self._source.name
-        rows = RowInputs.of(self._store, name, key=self._source.key, recipe=self.recipe)
-        self._version = rows.tables[name]
+        name, key = self._source.name, self._source.key
+        rows = RowInputs.of(self._store, name, key=key, recipe=self.recipe)
+        [self._texts_at] = rows.tables.items()
         return rows
+
+    @property
+    def _pinned(self) -> tuple[str, int]:
+        """The generation and version of the source that is read."""
+        assert self._texts_at is not None, "the inputs are read first"
+        return self._texts_at
 
     def transform(self, changed: pa.Table) -> Iterator[Batch]:
         """Rows whose text is held somewhere first, then new texts, the longest first."""
@@ -225,10 +231,11 @@ class _Pass:
         index = KeyIndex(keys)
         key = self._source.key
         parts = []
+        name, version = self._pinned
         for batch in self._store.batches(
-            self._source.name,
+            name,
             columns={key: key, **SIZES},
-            version=self._version,
+            version=version,
             rows=TEXTS_AT_ONCE,
             with_row_ids=True,
         ):
@@ -238,8 +245,7 @@ class _Pass:
 
     def _looked_up(self, keys: pa.ChunkedArray) -> pa.Table:
         """What `_plan` is made of, from the rows of `keys` alone."""
-        assert self._version is not None, "the inputs are read first"
-        name, version = self._source.name, self._version
+        name, version = self._pinned
         row_ids = self._store.row_ids(name, column=self._source.key, keys=keys, version=version)
         parts = [
             _planned(
@@ -268,18 +274,16 @@ class _Pass:
         return found[index.places(texts)]
 
     def _stock(self) -> list[str]:
-        """Tables that may hold vectors of this encoder, the target first."""
-        tables = [name for name in self._store.names() if name.startswith(OWNERS)]
-        tables.sort(key=lambda name: name != self._target)
-        return [name for name in tables if "encoder_id" in self._store.schema(name).names]
+        """Tables that may hold vectors of this encoder, retired ones too, the target first."""
+        store, target = self._store, self._store.generation(self._target)
+        tables = [name for name in store.generations() if name.startswith(OWNERS)]
+        tables.sort(key=lambda name: name != target)
+        return [name for name in tables if "encoder_id" in store.schema(name).names]
 
     def _rows(self, part: pa.Table) -> pa.Table:
-        assert self._version is not None, "the inputs are read first"
+        name, version = self._pinned
         return self._store.take(
-            self._source.name,
-            part[ROW_ID].to_numpy(),
-            columns=self._source.columns,
-            version=self._version,
+            name, part[ROW_ID].to_numpy(), columns=self._source.columns, version=version
         )
 
     def _copied(self, part: pa.Table, *, table: str, version: int) -> Batch:

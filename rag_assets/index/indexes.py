@@ -123,7 +123,7 @@ def maintain(
         work = _Maintenance(store, table, settings=settings, log=log)
         work.run(recall=known.recall if known else None)
         report = work.report(made_for=made_for(), seconds=time.monotonic() - started)
-        write_atomically(_record_file(store, table), json.dumps(asdict(report), indent=1))
+        write_atomically(record_file(store, table), json.dumps(asdict(report), indent=1))
     return report
 
 
@@ -309,12 +309,13 @@ def _filter_index(column: str) -> str:
     return f"{column}_filter"
 
 
-def _record_file(store: Store, table: str) -> Path:
-    return store.root / "indexes" / f"{table}.json"
+def record_file(store: Store, table: str) -> Path:
+    """Where it is written down how the indexes of a table stand."""
+    return store.root / "indexes" / f"{store.known_as(table)}.json"
 
 
 def _recorded(store: Store, table: str) -> IndexReport | None:
     try:
-        return IndexReport(**json.loads(_record_file(store, table).read_text("utf-8")))
+        return IndexReport(**json.loads(record_file(store, table).read_text("utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None

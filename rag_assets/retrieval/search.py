@@ -5,13 +5,13 @@
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 
-An index is opened at one version of its tables and keeps answering from it, whatever a refresh
-writes meanwhile, for as long as `clean_up.keep_days` keeps that version. Models are loaded at the
-first query that needs them.
+An index is opened at the last set of tables that a refresh completed: see `index.complete_sets`.
+It keeps answering from that set, whatever is written meanwhile, for as long as
+`clean_up.keep_days` keeps those versions. Models are loaded at the first query that needs them.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -19,10 +19,14 @@ from typing import TYPE_CHECKING, Self, overload
 
 import pyarrow as pa
 
+from rag_assets.catalog import folder_of, name_of
 from rag_assets.config import Config, Expansion, Retrieval, Retriever, RetrieverName
+from rag_assets.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.identity import Canonical
+from rag_assets.index.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
+from rag_assets.pins import holds, opened
 from rag_assets.retrieval import context
 from rag_assets.retrieval.arms import JOINT, Arms, Work
 from rag_assets.retrieval.cache import Cache
@@ -33,7 +37,7 @@ from rag_assets.retrieval.rankings import UNIT_COLUMNS, Place, Ranking, rankings
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.schemas import DOMAINS
-from rag_assets.store import Store
+from rag_assets.store import MissingTableError, Store
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -53,11 +57,11 @@ class EmptyQueryError(ValueError):
 
 
 class OutdatedIndexError(LookupError):
-    """An index was open for so long that its version was cleaned up."""
+    """An index was open for so long that its tables were cleaned up, or they were built anew."""
 
     def __init__(self, variant: str) -> None:
         super().__init__(
-            f"the index of variant {variant} was cleaned up at the version that is open here: "
+            f"the index of variant {variant} is gone at the version that is open here: "
             "open it again, or set clean_up.keep_days to longer than it stays open"
         )
 
@@ -129,32 +133,37 @@ def open_index(
     config: Config,
     variant: str,
     *,
-    version: int | None = None,
+    held: CompleteSet | None = None,
     encoder: QueryEncoder | None = None,
 ) -> "Index":
-    """The index of `variant` at `version` of its joint table, the newest unless given.
+    """The index of `variant` at its last complete set, or at the set `held`.
 
-    `encoder` embeds queries; the variant's own model, loaded when first needed, unless given.
+    `encoder` embeds queries; the model of the set, loaded when first needed, unless given.
 
     Raises:
         ConfigError: The config has no such variant.
         MissingTableError: No refresh has built the index yet.
+        OutdatedIndexError: The tables of `held` were cleaned up or built anew.
+        DamagedTablesError: Files of its tables cannot be read.
     """
     names = config.tables_of(variant)
-    versions = {
-        name: store.version(name) for name in (names.documents, names.rows) if store.exists(name)
-    }
-    domains = {
-        domain: partial(store.open, name, version=versions[name])
-        for domain, name in (("document", names.documents), ("table", names.rows))
-        if name in versions
-    }
-    versions[names.joint] = store.version(names.joint) if version is None else version
-    joint = store.open(names.joint, version=versions[names.joint])
-    model = config.variant(variant).model
-    load = partial(load_for_queries, config.models[model], name=model, home=store.encoders)
+    held = held or _there(store, set_of(store, config, variant))
+    with _naming(store, held, variant=variant):
+        domains = {
+            domain: partial(opened, store, pin)
+            for domain, pin in (("document", held.documents), ("table", held.rows))
+            if pin is not None
+        }
+        joint = opened(store, held.joint)
+        for pin in held.pins:
+            store.check(pin.table, version=pin.version)
+    is_current = held.is_of(store, names)
+    model = config.variant(variant).model if is_current else held.model
+    settings = config.models[model] if is_current else held.embedding
+    load = partial(load_for_queries, settings, name=model, home=store.encoders)
     return Index(
         joint,
+        held=held,
         domains=domains,
         settings=config.retrieval,
         variant=variant,
@@ -164,8 +173,30 @@ def open_index(
         ),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
-        is_kept=lambda: all(held in store.versions(name) for name, held in versions.items()),
+        naming=lambda: _naming(store, held, variant=variant),
     )
+
+
+def _there(store: Store, found: CompleteSet) -> CompleteSet:
+    for pin in found.pins:
+        if not holds(store, pin):
+            raise MissingTableError(name_of(pin.table))
+    return found
+
+
+@contextmanager
+def _naming(store: Store, held: CompleteSet, *, variant: str) -> Generator[None]:
+    """What fails because of the tables says so: Lance names a file, if anything."""
+    try:
+        yield
+    except (MissingTableError, *DAMAGE) as error:
+        if not is_kept(store, held):
+            raise OutdatedIndexError(variant) from error
+        if not is_of_files(error):
+            raise
+        for pin in held.pins:
+            store.check(pin.table, version=pin.version)
+        raise DamagedTablesError({folder_of(held.joint.table): error}) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +224,7 @@ class Index:
         self,
         joint: "LanceTable",
         *,
+        held: CompleteSet,
         domains: "Mapping[str, Callable[[], LanceTable]]",
         settings: Retrieval,
         variant: str,
@@ -200,11 +232,12 @@ class Index:
         load_reranker: Callable[[str], Reranker],
         cache: Cache,
         ann_from_rows: int | None,
-        is_kept: Callable[[], bool],
+        naming: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
-        self.version = joint.version
+        self.held = held
+        """The tables that answer."""
         self.settings = settings
         self._units_of = partial(UnitTable, ann_from_rows=ann_from_rows)
         self._tables = {JOINT: self._units_of(joint)}
@@ -212,7 +245,7 @@ class Index:
         self._load_encoder = load_encoder
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
         self._cache = cache
-        self._is_kept = is_kept
+        self._open = naming
 
     def search(
         self,
@@ -233,7 +266,8 @@ class Index:
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: Words are to be looked up and there is no full-text index.
             RerankerError: A reranker's weights or package are missing.
-            OutdatedIndexError: Its version was cleaned up while it was open.
+            OutdatedIndexError: Its tables were cleaned up or built anew while it was open.
+            DamagedTablesError: Files of its tables cannot be read.
         """
         name, chosen = self._chosen(retriever)
         arms = self._arms(filters, rankings=Cache(None))
@@ -350,16 +384,6 @@ class Index:
                 raise EmptyQueryError(position)
         texts = [encodable(query) for query in queries]
         return retrieve(arms, texts, retriever=retriever, top_k=wanted)
-
-    @contextmanager
-    def _open(self) -> Generator[None]:
-        """What fails because the version is gone says so: Lance names a file."""
-        try:
-            yield
-        except (OSError, ValueError) as error:
-            if self._is_kept():
-                raise
-            raise OutdatedIndexError(self.variant) from error
 
     def _table(self, name: str) -> UnitTable | None:
         if name not in self._tables and name in self._domains:

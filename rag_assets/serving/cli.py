@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rag_assets.config import ConfigError
+from rag_assets.damage import DamagedTablesError
 from rag_assets.interrupts import stoppable
 from rag_assets.places import UnreachableTablesError
 from rag_assets.serving import (
@@ -27,7 +28,7 @@ from rag_assets.serving import (
     ui,
 )
 from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError
-from rag_assets.store import DamagedTablesError, MissingTableError
+from rag_assets.store import MissingTableError
 
 COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, ui)
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from rag_assets import schemas, sync
+from rag_assets.config import Config
+from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.serving.command import Answer, table
 from rag_assets.store import Store
@@ -57,20 +59,22 @@ class Document:
         return {**asdict(self), "read_by": self.read_by, **kept}
 
 
-def answer(store: Store, *, parsers: Sequence[str]) -> Answer:
+def answer(store: Store, config: Config, *, parsers: Sequence[str]) -> Answer:
     """The documents under each of `parsers` (names in the config), those with a fault first."""
-    found = {parser: _documents(store, parser=parser) for parser in parsers}
+    found = {parser: _documents(store, config, parser=parser) for parser in parsers}
     parts = [part for parser, documents in found.items() for part in _text(parser, documents)]
     record = {parser: [asdict(each) for each in documents] for parser, documents in found.items()}
     return Answer(record={"parsers": record}, text="\n\n".join(parts))
 
 
-def _documents(store: Store, *, parser: str) -> list[Document]:
+def _documents(store: Store, config: Config, *, parser: str) -> list[Document]:
     if not store.exists(schemas.DOCUMENT_FILES_TABLE):
         return []
-    failures = sync.quarantined(store, schemas.elements_table(parser))
+    failures = sync.quarantined(store, elements_table(config, parser))
     reasons = {failure.key: failure for failure in failures}
-    accounts = {row["document_id"]: row for row in Accounts(store, parser=parser).rows()}
+    accounts = {
+        row["document_id"]: row for row in Accounts(store, accounts_table(config, parser)).rows()
+    }
     if not accounts and not failures:
         return []
     files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> Answer:
     store = Store.of(config)
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
-        return documents.answer(store, parsers=list(parsers))
+        return documents.answer(store, config, parsers=list(parsers))
     failed = _failed(store, sources=config.table_sources)
     shared = {
         "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import Config, SerializerName
+from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.identity import fingerprint, text_hash
 from rag_assets.row_inputs import RowInputs
 from rag_assets.schemas import TABLE_ROWS_TABLE
@@ -29,10 +30,10 @@ EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
 
 
-def target_of(serializer: SerializerName) -> Target:
+def target_of(config: Config, serializer: SerializerName) -> Target:
     """The table that holds the rows as `serializer` writes them."""
     return Target(
-        name=schemas.serialized_rows_table(serializer),
+        name=serialized_rows_table(config, serializer),
         schema=schemas.SERIALIZED_ROWS,
         key="row_id",
         group="row_id",
@@ -59,12 +60,13 @@ def refresh_serialized_rows(
         return rows
 
     def transform(changed: pa.Table, /) -> Iterator[Batch]:
-        for rows in _rows_of(store, changed["key"], version=pinned[TABLE_ROWS_TABLE]):
+        [(table, version)] = pinned.items()
+        for rows in _rows_of(store, table, changed["key"], version=version):
             yield serialized(rows, serializer=serializer, empty_cells=empty_cells)
 
     return sync.refresh(
         store,
-        target=target_of(serializer),
+        target=target_of(config, serializer),
         made_from=lambda: fingerprint(
             sync.current_version(store, TABLE_ROWS_TABLE, key="row_id"), recipe
         ),
@@ -104,17 +106,17 @@ def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: Empty
     )
 
 
-def _rows_of(store: Store, keys: pa.ChunkedArray, *, version: int) -> Iterator[pa.Table]:
+def _rows_of(
+    store: Store, table: str, keys: pa.ChunkedArray, *, version: int
+) -> Iterator[pa.Table]:
     """The rows named by `keys` in bounded batches, in one pass over the table if there are many."""
     columns = [*NAMES, "pairs"]
     if len(keys) <= KEYS_PER_STATEMENT:
         where = is_one_of("row_id", keys.to_pylist())
-        yield store.read(TABLE_ROWS_TABLE, columns=columns, where=where, version=version)
+        yield store.read(table, columns=columns, where=where, version=version)
         return
     wanted = set(keys.to_pylist())
-    for batch in store.batches(
-        TABLE_ROWS_TABLE, columns=columns, version=version, rows=ROWS_PER_BATCH
-    ):
+    for batch in store.batches(table, columns=columns, version=version, rows=ROWS_PER_BATCH):
         is_wanted = [row in wanted for row in batch["row_id"].to_pylist()]
         if any(is_wanted):
             yield pa.Table.from_batches([batch.filter(pa.array(is_wanted))])

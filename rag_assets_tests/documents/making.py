@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.config import Config, Parser
+from rag_assets.config import Config, Parser, addresses
+from rag_assets.documents.account_rows import Accounts
 from rag_assets.identity import document_id, fingerprint
 from rag_assets.media_types import SUFFIXES
 from rag_assets.store import Store
@@ -136,6 +137,20 @@ class Project:
             parsers={"plain": Parser(**self.settings)},
         )
 
+    @property
+    def elements_table(self):
+        """Name of the table of elements under the settings as they are."""
+        return addresses.elements_table(self.config, "plain")
+
+    @property
+    def accounts(self):
+        """What became of each document under the settings as they are."""
+        return Accounts(self.store, addresses.accounts_table(self.config, "plain"))
+
+    def chunks_table(self, chunking="fixed_256"):
+        """The same for the table of chunks."""
+        return addresses.chunks_table(self.config, "plain", chunking)
+
     def write(self, uri, content):
         path = self.folder / uri
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,10 +191,10 @@ class Project:
         return document_id("documents", uri)
 
     def elements(self, uri=None):
-        return self._rows("elements__plain", uri, order="index")
+        return self._rows(self.elements_table, uri, order="index")
 
     def chunks(self, uri=None, *, chunking="fixed_256"):
-        return self._rows(f"chunks__plain__{chunking}", uri, order="index")
+        return self._rows(self.chunks_table(chunking), uri, order="index")
 
     def _rows(self, table, uri, *, order):
         where = f"document_id = '{self.id_of(uri)}'" if uri else None

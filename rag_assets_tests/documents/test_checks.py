@@ -52,7 +52,7 @@ def test_a_sound_build_holds_and_failed_documents_are_named(built):
 
 
 def test_a_document_that_got_lost_is_named(built):
-    table = "elements__plain"
+    table = built.elements_table
     held = rows_of(built, table)
     tamper(built.store, table, held.filter(pc.not_equal(held["document_id"], built.id_of("b.md"))))
 
@@ -63,7 +63,7 @@ def test_a_document_that_got_lost_is_named(built):
 
 
 def test_an_unknown_type_of_element_is_named(built):
-    table = "elements__plain"
+    table = built.elements_table
     held = rows_of(built, table)
     tamper(built.store, table, edited(held, "type", ["poem"] * held.num_rows))
 
@@ -84,7 +84,7 @@ def test_an_unknown_type_of_element_is_named(built):
     ],
 )
 def test_a_broken_chunk_is_found_and_shown(built, column, value, check):
-    table = "chunks__plain__fixed_256"
+    table = built.chunks_table()
     held = rows_of(built, table)
     assert held.num_rows > 2
     tamper(built.store, table, edited(held, column, [value] * held.num_rows))
@@ -99,7 +99,7 @@ def test_a_broken_chunk_is_found_and_shown(built, column, value, check):
 
 
 def test_a_parsed_document_without_chunks_is_named(built):
-    table = "chunks__plain__fixed_256"
+    table = built.chunks_table()
     held = rows_of(built, table)
     tamper(built.store, table, held.filter(pc.equal(held["uri"], "b.md")))
 
@@ -123,7 +123,7 @@ def test_what_another_run_has_moved_since_is_not_lost(built):
 
 
 def test_a_document_that_a_complete_pass_covered_and_the_table_lacks_is_lost(built):
-    table = "chunks__plain__fixed_256"
+    table = built.chunks_table()
     built.store.delete(table, column="document_id", keys=[built.id_of("a.md")])
 
     outcome = failures(judge(built, "chunks"))["documents_complete"]

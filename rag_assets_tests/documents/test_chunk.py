@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import schemas
-from rag_assets.config import Chunking, Documents, Figures, HeaderRules, VisionModel
+from rag_assets.config import Chunking, Documents, Figures, HeaderRules, VisionModel, addresses
 from rag_assets.documents import chunk
 from rag_assets.documents.tokens import TokenCounter
 from rag_assets.identity import chunk_id, fingerprint, text_hash
@@ -193,7 +193,7 @@ def test_a_description_cuts_the_documents_that_show_its_picture_again(project, c
         project.write(f"{name}.md", f"Figure {name}. Grip.")
     project.list_files()
     project.parse()
-    table = project.store.open(schemas.elements_table("plain"))
+    table = project.store.open(project.elements_table)
     project_id = project.id_of("a.md")
     table.update(
         where=f"document_id = '{project_id}'", values={"type": "figure", "image": "aa" * 32}
@@ -204,7 +204,7 @@ def test_a_description_cuts_the_documents_that_show_its_picture_again(project, c
     described = {"image": ["aa" * 32], "model": ["none"], "description": ["Two wedges."]}
     marks = {"fingerprint": ["1"], "row_fingerprint": ["1"]}
     project.store.append(
-        schemas.descriptions_table("plain"),
+        addresses.descriptions_table(project.config, "plain"),
         pa.table(described | marks, schema=schemas.DESCRIPTIONS),
         schema=schemas.DESCRIPTIONS,
     )
@@ -247,7 +247,7 @@ def test_a_document_with_nothing_but_page_headers_is_quarantined(project):
     project.write("a.md", "One.")
     project.list_files()
     project.parse()
-    table = project.store.open(schemas.elements_table("plain"))
+    table = project.store.open(project.elements_table)
     table.update(values={"type": "page_header", "row_fingerprint": "ed" * 32})
     (failure,) = project.chunk().failures
     assert failure.kind == "input"
@@ -268,4 +268,4 @@ def test_documents_come_in_bounded_batches(project, monkeypatch):
         project.write(f"{number}.md", f"Text {number}.")
     report = refresh(project)
     assert report.added == 5
-    assert sum("chunks__plain__fixed_256" in line for line in project.lines) == 3
+    assert sum(project.chunks_table() in line for line in project.lines) == 3

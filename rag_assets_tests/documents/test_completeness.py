@@ -30,7 +30,7 @@ def chained(project, monkeypatch):
 
 
 def account(project, uri):
-    rows = {row["document_id"]: row for row in Accounts(project.store, parser="plain").rows()}
+    rows = {row["document_id"]: row for row in project.accounts.rows()}
     return rows[project.id_of(uri)]
 
 
@@ -110,7 +110,7 @@ def test_a_renamed_file_is_quarantined_under_its_new_name(chained):
     (chained.folder / "a.pdf").rename(chained.folder / "b.pdf")
     chained.list_files()
     assert chained.parse().contents == 0
-    (failure,) = sync.quarantined(chained.store, "elements__plain")
+    (failure,) = sync.quarantined(chained.store, chained.elements_table)
     assert (failure.label, failure.reason) == ("b.pdf", "b.pdf: page 2: is refused")
 
 
@@ -141,7 +141,7 @@ def test_a_document_that_needed_no_help_is_not_parsed_again_for_a_helper(chained
     chained.list_files()
     assert chained.parse().contents == 0
     assert account(chained, "c.pdf")["parsed"] == 1
-    assert len(list(Accounts(chained.store, parser="plain").rows())) == 2
+    assert len(list(chained.accounts.rows())) == 2
 
 
 def test_a_parser_gets_no_network(chained):
@@ -266,12 +266,12 @@ def test_status_lists_each_document_with_its_pages(chained):
 
 def fingerprints(project: Project) -> dict[str, str]:
     """What each document's account says that its elements were made from."""
-    rows = Accounts(project.store, parser="plain").rows()
+    rows = project.accounts.rows()
     return {row["document_id"]: row["fingerprint"] for row in rows}
 
 
 def of_elements(project: Project) -> dict[str, str]:
-    rows = project.store.read("elements__plain", columns=["document_id", "fingerprint"])
+    rows = project.store.read(project.elements_table, columns=["document_id", "fingerprint"])
     return {row["document_id"]: row["fingerprint"] for row in rows.to_pylist()}
 
 

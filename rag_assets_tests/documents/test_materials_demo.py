@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.documents.account_rows import Accounts
 from rag_assets_tests.documents.making import Project
 
 DATA = Path(
@@ -59,7 +58,7 @@ def evidence():
 def test_nothing_is_lost_and_the_scan_is_read(demo):
     assert demo.parse().failures == []
     assert demo.parse().contents == 0
-    accounts = {row["document_id"]: row for row in Accounts(demo.store, parser="plain").rows()}
+    accounts = {row["document_id"]: row for row in demo.accounts.rows()}
     assert sum(row["pages"] or 0 for row in accounts.values()) == sum(
         row["parsed"] for row in accounts.values() if row["pages"]
     )

@@ -83,7 +83,7 @@ def test_a_figure_of_a_file_without_pages_to_draw_is_shown_itself(project):
 
     image = Picture.of(red.getvalue(), media_type="image/jpeg", width=4, height=3)
     keep(project.store, pictures([Element(type="figure", text="", image=image)]), log=print)
-    project.store.open("chunks__plain__fixed_256").update(values={"image": image.key})
+    project.store.open(project.chunks_table()).update(values={"image": image.key})
 
     picture = shown(project, chunk["chunk_id"])
     assert (picture.kind, picture.page) == ("figure", None)

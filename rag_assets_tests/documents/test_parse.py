@@ -11,7 +11,6 @@ from PIL import Image as Picture
 
 from rag_assets import images, sync
 from rag_assets.documents import parse, parsers
-from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.store import Store
@@ -71,7 +70,7 @@ def test_documents_become_elements_in_order(project):
     ]
     assert [row["index"] for row in project.elements("a.md")] == [0, 1, 2]
     assert project.elements("a.md")[2]["section_path"] == ["Title"]
-    assert not any((project.store.root / "scratch" / "elements__plain").iterdir())
+    assert not any((project.store.root / "scratch" / project.elements_table).iterdir())
 
 
 def test_small_texts_start_no_process_and_large_ones_do(project, monkeypatch):
@@ -408,7 +407,7 @@ def test_small_files_do_not_wait_for_large_ones(project, monkeypatch):
         project.write(f"{name}.md", name * length)
     project.list_files()
     project.parse()
-    committed = project.store.read("elements__plain", columns=["text"])["text"].to_pylist()
+    committed = project.store.read(project.elements_table, columns=["text"])["text"].to_pylist()
     assert [text[0] for text in committed] == ["b", "d", "c", "a"]
 
 
@@ -483,7 +482,7 @@ def test_pictures_beside_markdown_are_stored(project):
     assert media_type == "image/png"
     assert Picture.open(BytesIO(data)).size == (40, 30)
     assert texts(project, "guide/a.md")[0] == "See ![A crack](../figures/a.png) here."
-    assert not any((project.store.root / "scratch" / "elements__plain").iterdir())
+    assert not any((project.store.root / "scratch" / project.elements_table).iterdir())
 
 
 def test_a_picture_inside_markdown_is_stored(project):
@@ -521,7 +520,7 @@ def test_accounts_whose_table_was_lost_are_had_again(project):
     project.write("a.md", "One.")
     project.list_files()
     built = project.parse()
-    accounts = Accounts(project.store, parser="plain")
+    accounts = project.accounts
     held = list(accounts.rows())
     lost(project, accounts.table)
 
@@ -552,7 +551,7 @@ def test_pictures_beside_a_web_page_are_stored(project):
     assert (caption, problem) == ("A crack", None)
     assert same == key
     assert Picture.open(BytesIO(images.picture(project.store, key)[1])).size == (40, 30)
-    assert not any((project.store.root / "scratch" / "elements__plain").iterdir())
+    assert not any((project.store.root / "scratch" / project.elements_table).iterdir())
 
 
 @pytest.mark.parametrize("form", ["base64,{}", "BASE64, {}", "{}"])
@@ -630,14 +629,14 @@ def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, uri, f
 
 
 def accounts(project):
-    return list(Accounts(project.store, parser="plain").rows())
+    return list(project.accounts.rows())
 
 
 def test_accounts_wait_for_whoever_cleans_their_table_up(project):
     project.write("a.md", "Words.")
     project.list_files()
     project.parse()
-    kept = Accounts(project.store, parser="plain")
+    kept = project.accounts
     with ThreadPoolExecutor(1) as parsing:
         with project.store.lock(kept.table, log=print):
             dropped = parsing.submit(kept.drop, [project.id_of("a.md")])

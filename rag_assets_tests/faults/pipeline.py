@@ -25,8 +25,9 @@ from rag_assets import config as configuration
 from rag_assets import sync
 from rag_assets.config import Config
 from rag_assets.documents import chunk, parse
-from rag_assets.index import embed, joint, parts
+from rag_assets.index import complete_sets, embed, joint, parts
 from rag_assets.index.indexes import maintain
+from rag_assets.lineage import store_of
 from rag_assets.serving import cli
 from rag_assets.serving.command import say
 from rag_assets.sources.exports import refresh_exports
@@ -52,7 +53,7 @@ def refresh(
     config: Config, *, variant: str = "default", log: Log = lambda _: None, **wishes: bool
 ) -> list[sync.Report]:
     """Every step of the nightly job for `variant`, checks and evaluation apart."""
-    store = Store.of(config)
+    store = store_of(config)
     recipe = config.variant(variant)
     retry = wishes.get("retry", False)
     done: list[sync.Report] = []
@@ -103,6 +104,7 @@ def build_index(
             store, report.target, settings=config.index, data_version=report.data_version, log=log
         )
         done.append(report)
+    complete_sets.record(store, config, variant=variant)
     return done
 
 

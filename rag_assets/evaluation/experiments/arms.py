@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rag_assets import sync
 from rag_assets.atomic import write_atomically
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
@@ -28,7 +27,9 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
+from rag_assets.index.complete_sets import set_of_recipe
 from rag_assets.models.rerankers import local_weights
+from rag_assets.pins import Pin
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.rankings import Ranking
@@ -134,20 +135,16 @@ class Bench:
         return self._keys[arm.name]
 
     def _key_of(self, arm: Arm) -> str:
-        config, tables = self.config, self.config.tables_of(arm.variant)
+        config, index = self.config, self.index_of(arm.variant)
         fusion = arm.retriever.query_fusion
         rewrites = fusion.path if fusion else None
         rerankers = {name: config.retrieval.rerankers[name] for name in arm.retriever.rerankers}
         local = local_weights(rerankers, home=self.store.encoders)
         return fingerprint(
             REVISION,
-            [
-                sync.current_version(self.store, name, key="unit_id")
-                for name in (tables.joint, tables.documents, tables.rows)
-                if self.store.exists(name)
-            ],
+            [pin.data_version for pin in index.held.pins],
             config.models[config.variant(arm.variant).model].model_dump(mode="json"),
-            self.index_of(arm.variant).state(arm.retriever),
+            index.state(arm.retriever),
             _settings_of(arm.retriever),
             {name: one.model_dump(mode="json") for name, one in rerankers.items()},
             rewriters.text_of(rewrites) if rewrites else None,
@@ -178,7 +175,12 @@ class Bench:
             MissingTableError: No refresh has built it yet.
         """
         if variant not in self._indexes:
-            self._indexes[variant] = open_index(self.store, self.config, variant)
+            self._indexes[variant] = open_index(
+                self.store,
+                self.config,
+                variant,
+                held=set_of_recipe(self.store, self.config, variant),
+            )
         return self._indexes[variant]
 
     def measure(self, arm: Arm, *, index: Index) -> ArmResult:
@@ -195,7 +197,7 @@ class Bench:
         scores = scored(
             units_of(ranked.table(), count=count),
             self.questions,
-            self._wanted_of(arm.variant, version=index.version),
+            self._wanted_of(arm.variant, joint=index.held.joint),
             retriever=arm.name,
             cutoffs=CUTOFFS,
             depth=DEPTH,
@@ -214,10 +216,10 @@ class Bench:
         extras = _extras(ranked, self.questions, retriever=arm.retriever)
         return ArmResult(arm, record, scores, extras, is_new=True)
 
-    def _wanted_of(self, variant: str, *, version: int) -> WantedAt:
+    def _wanted_of(self, variant: str, *, joint: Pin) -> WantedAt:
         if variant not in self._wanted:
             gold = [piece for question in self.questions for piece in question.gold]
-            held = held_of(self.store, self.config, variant=variant, version=version, gold=gold)
+            held = held_of(self.store, self.config, variant=variant, joint=joint, gold=gold)
             self._wanted[variant] = wanted_of(self.questions, held=held, levels=LEVELS)
         return self._wanted[variant]
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas, sync
 from rag_assets.config import Config, ParserComparisonExperiment
+from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents import outlines
 from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
 from rag_assets.documents.outlines import Entry
@@ -127,7 +128,7 @@ def parser_comparison(
         ],
         appendices=comparison.appendices,
         made_from=[
-            sync.current_version(store, schemas.elements_table(name), key="element_id")
+            sync.current_version(store, elements_table(config, name), key="element_id")
             for name in compared
         ],
     )
@@ -193,7 +194,7 @@ class _Comparison:
 
     def _elements(self, parser: str, documents: Sequence[str]) -> pa.Table:
         return self.store.read(
-            schemas.elements_table(parser),
+            elements_table(self.config, parser),
             columns=["document_id", "index", "type", "page", "level", "text", "problem", "cells"],
             where=is_one_of("document_id", documents),
         ).sort_by([("document_id", "ascending"), ("index", "ascending")])
@@ -225,7 +226,7 @@ class _Comparison:
 
     def _account(self, parser: str, documents: Sequence[str]) -> Row:
         rows = self.store.read_keys(
-            schemas.accounts_table(parser), column="document_id", keys=documents
+            accounts_table(self.config, parser), column="document_id", keys=documents
         )
         total = {
             name: pc.sum(rows[name]).as_py() or 0
@@ -284,7 +285,7 @@ class _Comparison:
         pages = dict.fromkeys(documents, 1)
         for name in self.parsers:
             accounts = self.store.read_keys(
-                schemas.accounts_table(name),
+                accounts_table(self.config, name),
                 column="document_id",
                 keys=documents,
                 columns=["document_id", "pages"],

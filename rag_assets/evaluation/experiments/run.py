@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import sync
+from rag_assets.catalog import folder_of
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, Bench
@@ -281,14 +281,15 @@ def _ordered(scores: pa.Table, names: Sequence[str]) -> pa.Table:
 
 def _variant(bench: Bench, config: Config, variant: str) -> Mapping[str, str | int]:
     index = bench.index_of(variant)
-    joint = config.tables_of(variant).joint
-    encoders = bench.store.read(joint, columns=["encoder_id"], version=index.version)["encoder_id"]
+    joint = index.held.joint
+    found = bench.store.read(joint.table, columns=["encoder_id"], version=joint.version)
+    encoders = found["encoder_id"]
     return {
         **config.variant(variant).model_dump(mode="json"),
         "encoder": ", ".join(encoders.unique().to_pylist()),
-        "table": joint,
-        "version": index.version,
-        "data_version": sync.current_version(bench.store, joint, key="unit_id"),
+        "table": folder_of(joint.table),
+        "version": joint.version,
+        "data_version": joint.data_version,
         "units": len(encoders),
     }
 

@@ -1,0 +1,59 @@
+"""Files of tables that are damaged: told by their sizes, and named with what to do about it.
+
+Lance writes into a table's manifest how long each file of its data is, and never checks it: a file
+that was cut short on a full disk or by a bad copy is met by whoever reads it, as an error that
+names neither table nor remedy.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lance import LanceDataset
+
+DAMAGE = (OSError, RuntimeError, ValueError)
+"""What LanceDB, Lance and Arrow raise where files of a table are damaged or gone."""
+MISTAKES = ("Invalid user input", "not found:")
+"""How Lance tells that a filter is wrong, or that there is no such version."""
+
+
+class DamagedTablesError(Exception):
+    """Files of some tables cannot be read."""
+
+    def __init__(self, errors: Mapping[str, Exception | str]) -> None:
+        """Name the tables, by their folders, and what is wrong with each."""
+        self.errors = dict(errors)
+        told = "; ".join(f"{name} ({_first_line(error)})" for name, error in errors.items())
+        super().__init__(
+            f"tables that cannot be read: {told}. If their files are damaged, delete the folder "
+            "of each (NAME.lance, below lance/), and run `rag-assets refresh`"
+        )
+
+
+def is_of_files(error: Exception) -> bool:
+    """Whether what Lance raised is about files rather than about what it was asked."""
+    return not any(mistake in str(error) for mistake in MISTAKES)
+
+
+def data_files(dataset: "LanceDataset") -> Iterator[tuple[str, int]]:
+    """The files that hold the rows of a version, below its folder, and how long each has to be."""
+    for fragment in dataset.get_fragments():
+        for file in fragment.data_files():
+            if file.file_size_bytes is not None:
+                yield f"data/{file.path}", file.file_size_bytes
+
+
+def difference(wanted: Mapping[str, int], found: Mapping[str, int | None]) -> str | None:
+    """What is wrong with the first file that is not as long as `wanted`; None if none is."""
+    for path, size in wanted.items():
+        held = found[path]
+        if held is None:
+            return f"{path} is gone"
+        if held != size:
+            return f"{path} has {held:,} of {size:,} bytes"
+    return None
+
+
+def _first_line(error: Exception | str) -> str:
+    said = str(error) or type(error).__name__
+    return said.splitlines()[0]
