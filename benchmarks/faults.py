@@ -142,7 +142,10 @@ def bad_inputs(home: Path, *, count: int, seed: int) -> list[Bound]:
     store = Store(made.state_dir)
     tables = made.tables_of("default")
     chunked = set(store.read(tables.chunks, columns=["uri"])["uri"].to_pylist())
-    named = {label for _, label, _ in comparing.quarantine(made.state_dir)}
+    named = {
+        label
+        for _, label, _ in comparing.quarantine(made.state_dir, tables=comparing.tables_of(made))
+    }
     files = {path.name for path in (home / "documents").iterdir()}
     say(
         f"{count} damaged files: {len(chunked)} read, {len(named)} named, "

@@ -18,9 +18,9 @@ from importlib import import_module
 import dagster as dg
 
 from rag_assets import images
-from rag_assets.clean_up import clean_up_all
 from rag_assets.config import Config, ConfigError
 from rag_assets.evaluation.experiments.retention import forget_unused
+from rag_assets.index.reclaim import clean_up_tables
 from rag_assets.interrupts import stoppable
 from rag_assets.lineage import records_of
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
@@ -223,17 +223,18 @@ def _nightly_schedule(
 def _clean_up_job(config: Config) -> dg.JobDefinition:
     @dg.op(description="Cleans up table by table; one that is being written is waited for.")
     @stoppable()
-    def clean_up_tables(context: dg.OpExecutionContext) -> None:
+    def clean_up_state(context: dg.OpExecutionContext) -> None:
         store, log = Store.of(config), context.log.info
-        cleaned = list(clean_up_all(store, keep_days=config.clean_up.keep_days, log=log))
+        done = clean_up_tables(store, config, keep_days=config.clean_up.keep_days, log=log)
         forgotten = forget_unused(store, config, log=log)
         context.add_output_metadata(
             {
-                "bytes_freed": sum(one.bytes_freed for one in (*cleaned, forgotten)),
+                "bytes_freed": done.bytes_freed + forgotten.bytes_freed,
+                "tables_removed": dg.MetadataValue.json(list(done.removed)),
                 "runs_removed": forgotten.runs,
                 "arms_removed": forgotten.arms,
                 "pictures_removed": images.forget_unnamed(store, log=log),
-                "tables": records_of(asdict(one) for one in cleaned),
+                "tables": records_of(asdict(one) for one in done.cleaned),
             }
         )
 
@@ -243,7 +244,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         executor_def=dg.in_process_executor,
     )
     def clean_up() -> None:
-        clean_up_tables()
+        clean_up_state()
 
     return clean_up
 

@@ -1,11 +1,12 @@
 """Old versions of tables are removed, and small parts merged, on a schedule of their own.
 
 Each commit of a refresh makes a version; whoever opened an older one keeps reading it. The newest
-version always stays, and so does one that a Lance tag names; nothing here sets a tag, an operator
-may. Any other stays for a while after a newer one took its place, however long ago it was written,
-since a search or a refresh that began before may still read it. Whoever cleans a table up is its
-one writer meanwhile: a file that no version names is what a killed writer left, and goes too. If a
-clean-up is killed, versions that are still listed but needed by nobody go with the next one.
+version always stays, and so does one that a complete set pins (see `index.complete_sets`) or that
+a Lance tag names; nothing here sets a tag, an operator may. Any other stays for a while after a
+newer one took its place, however long ago it was written, since a search or a refresh that began
+before may still read it. Whoever cleans a table up is its one writer meanwhile: a file that no
+version names is what a killed writer left, and goes too. If a clean-up is killed, versions that
+are still listed but needed by nobody go with the next one.
 
 Merging pays when there are many small fragments (parts of a table that one commit wrote), since
 each is opened by every read. It writes the rows anew, and the old files stay until the versions
@@ -13,12 +14,14 @@ that need them are removed.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rag_assets.catalog import folder_of
 from rag_assets.damage import DAMAGE, DamagedTablesError
 from rag_assets.interrupts import stoppable
 from rag_assets.places import UnreachableTablesError
@@ -59,40 +62,56 @@ class Cleaned:
 
 
 def clean_up_all(
-    store: Store, *, keep_days: float, log: Callable[[str], None]
+    store: Store,
+    *,
+    keep_days: float,
+    pinned: Mapping[str, Collection[int]] = MappingProxyType({}),
+    log: Callable[[str], None],
 ) -> Iterator[Cleaned]:
     """Clean up every table; versions replaced less than `keep_days` ago stay.
+
+    So do those that are `pinned`, by the generation of their table, and the newest of a table
+    that is retired.
 
     Raises:
         DamagedTablesError: Some could not be read; the others have been cleaned up.
     """
     older_than = max(timedelta(days=keep_days), RUNNING)
-    damaged: dict[str, Exception] = {}
-    for table in store.names():
+    damaged: dict[str, Exception | str] = {}
+    for table in store.generations():
         try:
             with stoppable():  # or Lance's name for an interrupt would be taken for damage
-                done = clean_up(store, table, older_than=older_than, log=log)
+                kept = pinned.get(table, ())
+                done = clean_up(store, table, older_than=older_than, pinned=kept, log=log)
         except MissingTableError:  # a refresh is building it again
             continue
         except UnreachableTablesError:
             raise
+        except DamagedTablesError as error:
+            damaged |= error.errors
         except DAMAGE as error:
-            damaged[table] = error
+            damaged[folder_of(table)] = error
         else:
             yield done
     if damaged:
-        raise DamagedTablesError(damaged) from next(iter(damaged.values()))
+        raise DamagedTablesError(damaged)
 
 
 def clean_up(
-    store: Store, table: str, *, older_than: timedelta, log: Callable[[str], None]
+    store: Store,
+    table: str,
+    *,
+    older_than: timedelta,
+    pinned: Collection[int] = (),
+    log: Callable[[str], None],
 ) -> Cleaned:
     """Merge the fragments of a table if that is due, and remove versions that nobody needs.
 
     Args:
         store: Where the table lies.
-        table: Its name.
+        table: Its name, or one of its generations.
         older_than: A version without a tag is removed when a newer one took its place longer ago.
+        pinned: Versions that stay too.
         log: Receives a line if another process writes the table and must be waited for.
 
     Raises:
@@ -105,12 +124,13 @@ def clean_up(
         tagged = _tagged(dataset)
         replaced = _replaced(dataset)
         oldest = datetime.now(UTC) - older_than
+        kept = tagged.union(pinned)
         unneeded = [
-            version for version, at in replaced.items() if at < oldest and version not in tagged
+            version for version, at in replaced.items() if at < oldest and version not in kept
         ]
         freed = _remove(dataset, unneeded)
     return Cleaned(
-        table=table,
+        table=folder_of(store.generation(table)),
         removed=len(unneeded),
         kept=len(replaced) + 1 - len(unneeded),
         tagged=len(tagged),
@@ -130,11 +150,12 @@ def merge(store: Store, table: str) -> int:
 
     The caller is the table's one writer. The rows are the same: what was finished stays finished.
     """
-    finished = store.completion(table)
-    is_as_left = finished is not None and finished.files == store.files(table)
+    left = store.ended(table)
+    is_as_left = left is not None and left.files == store.files(table)
     done = store.open(table).to_lance().optimize.compact_files(target_rows_per_fragment=MERGED_ROWS)
-    if finished and is_as_left:
-        store.complete(table, replace(finished, files=store.files(table)))
+    if left and is_as_left:
+        files, sizes = store.files(table), store.sizes(table)
+        store.complete(table, replace(left, files=files, sizes=sizes))
     return done.fragments_removed
 
 

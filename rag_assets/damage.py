@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 DAMAGE = (OSError, RuntimeError, ValueError)
 """What LanceDB, Lance and Arrow raise where files of a table are damaged or gone."""
-MISTAKES = ("Invalid user input", "not found:")
-"""How Lance tells that a filter is wrong, or that there is no such version."""
+OF_LANCE = ("lance error", "LanceError", "External error", "Invalid input, ", ".rs:")
+"""What tells an error of Lance from one of ours."""
+MISTAKES = ("Schema error", "was not found:")
+"""How Lance tells that a filter is wrong, or that there is no such version: a file that holds
+something else is called "invalid user input" too."""
 
 
 class DamagedTablesError(Exception):
@@ -31,8 +34,10 @@ class DamagedTablesError(Exception):
 
 
 def is_of_files(error: Exception) -> bool:
-    """Whether what Lance raised is about files rather than about what it was asked."""
-    return not any(mistake in str(error) for mistake in MISTAKES)
+    """Whether Lance raised it, and about files rather than about what it was asked."""
+    told = str(error)
+    is_of_lance = isinstance(error, OSError) or any(mark in told for mark in OF_LANCE)
+    return is_of_lance and not any(mistake in told for mistake in MISTAKES)
 
 
 def data_files(dataset: "LanceDataset") -> Iterator[tuple[str, int]]:

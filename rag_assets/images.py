@@ -46,7 +46,7 @@ def keep(store: Store, pictures: pa.Table, *, log: Callable[[str], None]) -> int
     if not pictures.num_rows:
         return 0
     with store.lock(IMAGES_TABLE, log=log):
-        new = pictures.filter(pc.invert(pc.is_in(pictures[KEY], _held(store, pictures[KEY]))))
+        new = pictures.filter(pc.invert(pc.is_in(pictures[KEY], held(store, pictures))))
         firsts = new.append_column("place", pa.array(range(new.num_rows))).group_by(KEY)
         new = new.take(firsts.aggregate([("place", "min")])["place_min"])
         store.append(IMAGES_TABLE, new, schema=IMAGES)
@@ -74,8 +74,8 @@ def large_ones(store: Store, keys: Sequence[str], *, min_pixels: int) -> list[st
     columns = [KEY, "width", "height"]
     rows = store.read_keys(IMAGES_TABLE, column=KEY, keys=keys, columns=columns)
     large = rows.filter(pc.greater_equal(pc.multiply(rows["width"], rows["height"]), min_pixels))
-    held = set(large[KEY].to_pylist())
-    return [key for key in keys if key in held]
+    chosen = set(large[KEY].to_pylist())
+    return [key for key in keys if key in chosen]
 
 
 def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
@@ -93,7 +93,7 @@ def forget_unnamed(store: Store, *, log: Callable[[str], None]) -> int:
         stored = _stored(store)
         if not stored:
             return 0
-        named = {image for held in store.generations() for image in _named(store, held)}
+        named = {image for name in store.generations() for image in _named(store, name)}
         unnamed = sorted(stored - named)
         store.delete(IMAGES_TABLE, column=KEY, keys=unnamed)
         return len(unnamed)
@@ -114,10 +114,11 @@ def _parsed(store: Store) -> list[str]:
     return [name for name in store.names() if name.startswith(ELEMENTS_PREFIX)]
 
 
-def _held(store: Store, keys: pa.ChunkedArray) -> pa.Array:
+def held(store: Store, named: pa.Table) -> pa.Array:
+    """Those pictures that are stored, of the ones that the rows of a table name."""
     if not store.exists(IMAGES_TABLE):
         return pa.array([], pa.string())
-    wanted = pc.unique(keys).to_pylist()
+    wanted = pc.unique(named[KEY]).to_pylist()
     rows = store.read_keys(IMAGES_TABLE, column=KEY, keys=wanted, columns=[KEY])
     return rows[KEY].combine_chunks()
 

@@ -147,6 +147,22 @@ class Store:
         """All generations of all tables that lie here, those that are retired included, sorted."""
         return sorted(map(generation_in, self._tables.names()))
 
+    def stock(self, *prefixes: str, log: Callable[[str], None]) -> list[str]:
+        """Generations whose names begin so and that can be read: what they hold may be had again.
+
+        One that is damaged is named through `log` and left out: nobody may need it.
+        """
+        found = []
+        for held in self.generations():
+            if held.startswith(prefixes):
+                try:
+                    self._dataset(held)
+                except DamagedTablesError as error:
+                    log(f"nothing is taken from a damaged table: {error}")
+                else:
+                    found.append(held)
+        return found
+
     def generation(self, name: str) -> str:
         """The generation that a table's name means now: what stays the same is to be read there."""
         return self._catalog.generation(name)
@@ -182,6 +198,8 @@ class Store:
             dataset = lance.dataset(
                 self._tables.uri(folder_of(generation)), version=version, session=self._session
             )
+        if not dataset.schema.names:  # how Lance reads a manifest that a power cut left as zeros
+            raise DamagedTablesError({folder_of(generation): "its manifest is empty"})
         if self._is_local and generation not in self._looked_at:
             self._check(generation, dict(data_files(dataset)))
             self._looked_at.add(generation)
@@ -247,7 +265,7 @@ class Store:
         """
         try:
             fragments = self._dataset(name, version=version).get_fragments()
-        except (MissingTableError, DamagedTablesError, ValueError):
+        except (MissingTableError, ValueError):
             if version is None and self.exists(name):
                 raise
             return None

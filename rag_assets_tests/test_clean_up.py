@@ -246,7 +246,7 @@ def test_a_clean_up_that_is_stopped_ends_with_the_table_that_it_was_at(store, mo
     monkeypatch.setattr(cleaning, "clean_up", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(clean_up_all(store, keep_days=0, log=print))
-    assert begun == ["a"]
+    assert begun == ["a.1"]
 
 
 def test_an_error_without_words_is_named_by_its_kind():

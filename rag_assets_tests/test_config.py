@@ -65,7 +65,7 @@ def test_three_lines_are_a_whole_config(write):
     assert [table.name for table in tables.tables] == ["*"]
     assert config.state_dir == path.parent / "data" / ".state"
     assert config.serving_variant == "default"
-    assert config.tables_of("default").serialized_rows == "serialized_rows__full_semantic"
+    assert config.tables_of("default").serialized_rows.startswith("serialized_rows__full_semantic-")
 
 
 def test_an_empty_file_is_a_config_without_sources(write):

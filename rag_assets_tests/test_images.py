@@ -16,6 +16,10 @@ from rag_assets.store import Store
 ELEMENTS = pa.schema([pa.field("document_id", pa.string()), pa.field("image", pa.string())])
 
 
+def elements(parser: str) -> str:
+    return f"{schemas.ELEMENTS_PREFIX}{parser}"
+
+
 def key(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -52,7 +56,7 @@ def test_a_picture_that_is_not_there_is_an_error_that_names_it(store):
 
 def test_a_clean_up_keeps_what_any_version_of_any_table_names(store):
     images.keep(store, pictures(b"old", b"new", b"unnamed"), log=print)
-    name = schemas.elements_table("parser")
+    name = elements("parser")
     rows = {"document_id": ["d"], "image": [key(b"old")]}
     store.append(name, pa.table(rows, schema=ELEMENTS), schema=ELEMENTS)
     named = pa.table({"document_id": ["d"], "image": [key(b"new")]}, schema=ELEMENTS)
@@ -68,7 +72,7 @@ def test_a_clean_up_keeps_what_any_version_of_any_table_names(store):
 
 def test_a_table_that_cannot_be_read_may_name_any_picture(store):
     images.keep(store, pictures(b"perhaps named"), log=print)
-    name = schemas.elements_table("parser")
+    name = elements("parser")
     rows = {"document_id": ["d"], "image": [key(b"perhaps named")]}
     store.append(name, pa.table(rows, schema=ELEMENTS), schema=ELEMENTS)
     shutil.rmtree(store.root / "lance" / f"{name}.lance" / "data")
@@ -88,7 +92,7 @@ def test_pictures_that_cannot_be_read_are_named_with_the_remedy(store):
 
 
 def test_every_table_that_names_lost_pictures_is_built_again_and_no_other(store):
-    with_picture, without = map(schemas.elements_table, ("first", "second"))
+    with_picture, without = map(elements, ("first", "second"))
     images.keep(store, pictures(b"shown"), log=print)
     for name, image in ((with_picture, key(b"shown")), (without, None)):
         row = pa.table({"document_id": ["d"], "image": [image]}, schema=ELEMENTS)
@@ -105,7 +109,7 @@ def test_every_table_that_names_lost_pictures_is_built_again_and_no_other(store)
 
 
 def test_a_clean_up_that_had_to_wait_knows_who_began_to_parse_meanwhile(store):
-    first, second = map(schemas.elements_table, ("first", "second"))
+    first, second = map(elements, ("first", "second"))
     images.keep(store, pictures(b"unnamed"), log=print)
     store.append(first, ELEMENTS.empty_table(), schema=ELEMENTS)
     waited_for: list[str] = []

@@ -243,7 +243,11 @@ class CleanUp(Section):
     """When old versions of tables and old runs of experiments are removed, and which of them."""
 
     keep_days: int = Field(
-        7, ge=1, le=MOST_DAYS, description="versions replaced less than so many days ago stay"
+        7,
+        ge=1,
+        le=MOST_DAYS,
+        description="versions replaced less than so many days ago stay, and so do tables that a "
+        "variant named less than so many days ago",
     )
     keep_runs_days: int = Field(
         90,

@@ -196,18 +196,9 @@ class _Pass:
 
     def recipe(self, tokenizer: str) -> str:
         """What chunks are made by; `tokenizer` is the hash of its file."""
-        settings = self._settings
-        return fingerprint(
-            "chunks",
-            REVISION,
-            self._seed,
-            settings.strategy,
-            settings.size,
-            settings.overlap,
-            tokenizer,
-            *([] if settings.header == "none" else [settings.header]),
-            *([json.dumps([self._rules, self._elements_looked_at])] if self._rules else []),
-        )
+        settings = self._settings.model_dump(mode="json", exclude={"tokenizer"})
+        rules = json.dumps([self._rules, self._elements_looked_at])
+        return fingerprint("chunks", REVISION, self._seed, settings, tokenizer, rules)
 
     def inputs(self, recipe: str) -> pa.Table:
         """One input for each document of the manifest that has elements: what they say."""

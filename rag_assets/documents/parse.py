@@ -236,9 +236,14 @@ class _Pass:
         copies += self._taken(by_content, own, held=self._held(by_content, own))
         copies += self._unaffected(by_content, own)
         yield from self._copied(copies, own)
-        for stock in self._others():
+        for stock in self._others() if by_content else ():
             copies = self._taken(by_content, stock, held=self._held(by_content, stock))
-            yield from self._copied(copies, stock)
+            copies += self._unaffected(by_content, stock)
+            gone = self._without_pictures(copies, stock)
+            for copy in copies:
+                if copy.origin in gone:
+                    by_content.setdefault(copy.content, []).append(copy.file)
+            yield from self._copied([copy for copy in copies if copy.origin not in gone], stock)
         yield from self._parsed(by_content, parsing)
 
     def settle(self) -> None:
@@ -272,11 +277,25 @@ class _Pass:
     def _others(self) -> Iterator["_Stock"]:
         """Elements under other settings: what these do not touch was read in the same way."""
         own = self._store.generation(self._target.name)
-        for held in self._store.generations():
-            if held.startswith(schemas.ELEMENTS_PREFIX) and held != own:
+        for held in self._store.stock(schemas.ELEMENTS_PREFIX, log=self._log):
+            if held != own and {*CONTENT.names} <= {*self._store.schema(held).names}:
                 beside = name_of(held).removeprefix(schemas.ELEMENTS_PREFIX)
                 accounts = Accounts(self._store, f"accounts__{beside}")
                 yield _Stock.of(self._store, held, accounts, is_own=False)
+
+    def _without_pictures(self, copies: Sequence["_Copied"], stock: "_Stock") -> set[str]:
+        """Documents of the `stock` that show pictures which are gone."""
+        gone: set[str] = set()
+        for part in parts_of(sorted({copy.origin for copy in copies})):
+            shown = self._store.read(
+                stock.elements,
+                columns=["document_id", images.KEY],
+                where=f"{images.KEY} IS NOT NULL AND {is_one_of('document_id', part)}",
+                version=stock.version,
+            )
+            is_gone = pc.invert(pc.is_in(shown[images.KEY], images.held(self._store, shown)))
+            gone.update(shown.filter(is_gone)["document_id"].to_pylist())
+        return gone
 
     def _taken(
         self,
@@ -294,7 +313,7 @@ class _Pass:
         ]
 
     def _unaffected(
-        self, by_content: dict[str, list[SourceFile]], own: "_Stock"
+        self, by_content: dict[str, list[SourceFile]], stock: "_Stock"
     ) -> list["_Copied"]:
         """Documents for which only what they did not need has changed: taken out, as copies."""
         files = {
@@ -303,10 +322,10 @@ class _Pass:
             for file in held
             if file.media_type == PDF or file.media_type in SHOWING
         }
-        plain = self._accounts.plain(
+        plain = stock.accounts.plain(
             {document: self._content_alone(file) for document, (_, file) in files.items()}
         )
-        stored = dict(self._stored("document_id", list(plain), own))
+        stored = dict(self._stored("document_id", list(plain), stock))
         unaffected = []
         for document, fingerprint_then in plain.items():
             if stored.get(document) == fingerprint_then:

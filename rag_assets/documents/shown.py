@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from rag_assets.config import Config
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
-from rag_assets.index.complete_sets import set_of
-from rag_assets.schemas import DOCUMENT_FILES_TABLE
-from rag_assets.store import Store, quoted
+from rag_assets.index.complete_sets import CompleteSet, set_of
+from rag_assets.schemas import DOCUMENT_FILES_TABLE, VariantTables
+from rag_assets.store import MissingTableError, Store, quoted
 
 _PLACE = ["document_id", "pages", "element_start", "element_end", "image"]
 
@@ -37,7 +37,7 @@ def shown(store: Store, config: Config, *, variant: str, unit_id: str) -> Shown:
         NotShownError: There is no such chunk, or its document is gone.
         MissingTableError: The variant was never built.
     """
-    names = set_of(store, config, variant)
+    names = _tables(store, config, variant)
     held = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
     if not held.num_rows:
         raise NotShownError(
@@ -61,3 +61,11 @@ def shown(store: Store, config: Config, *, variant: str, unit_id: str) -> Shown:
         within=f"document_id = {quoted(chunk['document_id'])} "
         f"AND `index` BETWEEN {chunk['element_start']} AND {chunk['element_end']}",
     )
+
+
+def _tables(store: Store, config: Config, variant: str) -> CompleteSet | VariantTables:
+    """What the units that a search finds were cut from; before there is an index, all there is."""
+    try:
+        return set_of(store, config, variant)
+    except MissingTableError:
+        return config.tables_of(variant)

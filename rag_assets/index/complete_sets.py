@@ -11,6 +11,7 @@ variant under another name finds the set of its recipe.
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Self
 from rag_assets.atomic import write_atomically
 from rag_assets.catalog import name_of
 from rag_assets.config import Config, EmbeddingModel
+from rag_assets.damage import DamagedTablesError
 from rag_assets.identity import fingerprint
 from rag_assets.index.indexes import record_file
 from rag_assets.index.joint import joint_made_from
@@ -106,16 +108,21 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
     )
     if not _is_as_left(store, found) or _seen(store, tables) != seen:
         return None
-    write_atomically(_file(store, variant), json.dumps(asdict(found), indent=1))
+    _write(store, found, variant=variant)
     return found
 
 
 def take_over(store: Store, config: Config) -> None:
-    """Record the sets of a state that an earlier release left behind, before it is written to."""
+    """Record the sets of a state that an earlier release left behind, before it is written to.
+
+    One that was left incomplete answers as it did then, until a refresh completes it.
+    """
     if (store.root / FOLDER).exists() or not store.root.exists():
         return
     for variant in config.variants:
-        record(store, config, variant=variant)
+        if record(store, config, variant=variant) or not _is_there(store, config, variant):
+            continue
+        _write(store, _as_it_stands(store, config, variant), variant=variant)
     (store.root / FOLDER).mkdir(exist_ok=True)
 
 
@@ -130,7 +137,10 @@ def set_of(store: Store, config: Config, variant: str) -> CompleteSet:
     last = CompleteSet.read(_file(store, variant))
     if last and last.is_of(store, tables):
         return last
-    return _of_recipe(store, tables) or last or _as_it_stands(store, config, variant)
+    found = _of_recipe(store, tables) or last
+    if found is None and (store.root / FOLDER).exists():
+        raise MissingTableError(tables.joint)
+    return found or _as_it_stands(store, config, variant)
 
 
 def set_of_recipe(store: Store, config: Config, variant: str) -> CompleteSet:
@@ -154,6 +164,24 @@ def all_sets(store: Store) -> Iterator[CompleteSet]:
             yield found
 
 
+def answering(store: Store, config: Config) -> list[CompleteSet]:
+    """The sets that answer for the variants of `config`: see `set_of`."""
+    found: list[CompleteSet] = []
+    for variant in config.variants:
+        with suppress(MissingTableError):
+            found.append(set_of(store, config, variant))
+    return found
+
+
+def forget_gone(store: Store) -> None:
+    """Forget the sets of variants that are no longer there, once their tables are gone."""
+    for file in (store.root / FOLDER).glob("*.json"):
+        held = CompleteSet.read(file)
+        with suppress(DamagedTablesError):
+            if held is None or not is_kept(store, held):
+                file.unlink()
+
+
 def is_kept(store: Store, held: CompleteSet) -> bool:
     """Whether all tables of a set can still be read as they were."""
     return all(holds(store, pin) for pin in held.pins)
@@ -161,6 +189,14 @@ def is_kept(store: Store, held: CompleteSet) -> bool:
 
 def _file(store: Store, variant: str) -> Path:
     return store.root / FOLDER / f"{variant}.json"
+
+
+def _write(store: Store, held: CompleteSet, *, variant: str) -> None:
+    write_atomically(_file(store, variant), json.dumps(asdict(held), indent=1))
+
+
+def _is_there(store: Store, config: Config, variant: str) -> bool:
+    return store.exists(config.tables_of(variant).joint)
 
 
 def _seen(store: Store, tables: VariantTables) -> str | None:
@@ -189,7 +225,7 @@ def _of_recipe(store: Store, tables: VariantTables) -> CompleteSet | None:
 def _as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:
     """The newest tables, of a state that no refresh of this release has written to."""
     tables = config.tables_of(variant)
-    if (store.root / FOLDER).exists() or not store.exists(tables.joint):
+    if not store.exists(tables.joint):
         raise MissingTableError(tables.joint)
     model = config.variant(variant).model
 

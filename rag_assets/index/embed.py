@@ -276,7 +276,7 @@ class _Pass:
     def _stock(self) -> list[str]:
         """Tables that may hold vectors of this encoder, retired ones too, the target first."""
         store, target = self._store, self._store.generation(self._target)
-        tables = [name for name in store.generations() if name.startswith(OWNERS)]
+        tables = store.stock(*OWNERS, log=self._log)
         tables.sort(key=lambda name: name != target)
         return [name for name in tables if "encoder_id" in store.schema(name).names]
 

@@ -1,4 +1,4 @@
-"""`rag-assets clean-up`: remove old versions of tables and runs of experiments, merge parts."""
+"""`rag-assets clean-up`: remove old versions, tables and runs of experiments, merge parts."""
 
 import argparse
 from dataclasses import asdict
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets import images
-from rag_assets.clean_up import Cleaned, clean_up_all
 from rag_assets.config.sections import MOST_DAYS
+from rag_assets.index.reclaim import CleanedTables, clean_up_tables
 from rag_assets.serving import disk, refresh
 from rag_assets.serving.command import Answer, CommandError, say, table
 from rag_assets.store import Store
@@ -15,7 +15,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.retention import Forgotten
 
-SUMMARY = "remove old versions of tables and runs of experiments; what was in use lately stays"
+SUMMARY = "remove old versions, tables and runs of experiments; what was in use lately stays"
 EXAMPLES = """\
   rag-assets clean-up
   rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""
@@ -28,7 +28,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep-days",
         type=float,
-        help="versions replaced less than so many days ago stay; clean_up.keep_days unless given",
+        help="versions replaced, and tables named, less than so many days ago stay; "
+        "clean_up.keep_days unless given",
     )
 
 
@@ -42,28 +43,30 @@ def run(options: argparse.Namespace) -> Answer:
         raise CommandError(f"--keep-days is {keep_days:g}: give 0 to {MOST_DAYS}")
     store = Store.of(config)
     with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
-        cleaned = list(clean_up_all(store, keep_days=keep_days, log=say))
+        done = clean_up_tables(store, config, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
         forgotten = forget_unused(store, config, log=say)
     return Answer(
         record={
-            "tables": [asdict(one) for one in cleaned],
-            "bytes_freed": sum(one.bytes_freed for one in (*cleaned, forgotten)),
+            "tables": [asdict(one) for one in done.cleaned],
+            "tables_removed": done.removed,
+            "bytes_freed": done.bytes_freed + forgotten.bytes_freed,
             "pictures_removed": pictures,
             "runs_removed": forgotten.runs,
             "arms_removed": forgotten.arms,
         },
-        text=_text(cleaned, pictures=pictures, forgotten=forgotten),
+        text=_text(done, pictures=pictures, forgotten=forgotten),
     )
 
 
-def _text(cleaned: list[Cleaned], *, pictures: int, forgotten: "Forgotten") -> str:
-    if not cleaned:
+def _text(done: CleanedTables, *, pictures: int, forgotten: "Forgotten") -> str:
+    if not done.cleaned:
         return "There is no table yet: nothing to clean up."
-    rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in cleaned]
-    removed = sum(one.removed for one in cleaned)
-    freed = sum(one.bytes_freed for one in cleaned) / 1_000_000
-    total = f"{removed:,} versions removed, {freed:,.1f} MB freed."
+    rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
+    removed = sum(one.removed for one in done.cleaned)
+    total = f"{removed:,} versions removed, {done.bytes_freed / 1_000_000:,.1f} MB freed."
+    if done.removed:
+        total += f" Tables that nothing named any more removed: {', '.join(done.removed)}."
     if pictures:
         total += f" {pictures:,} pictures that nothing shows any more removed."
     if forgotten.runs or forgotten.arms:

@@ -147,9 +147,9 @@ class Project:
         """What became of each document under the settings as they are."""
         return Accounts(self.store, addresses.accounts_table(self.config, "plain"))
 
-    def chunks_table(self, chunking="fixed_256"):
+    def chunks_table(self, chunking="fixed_256", *, config=None):
         """The same for the table of chunks."""
-        return addresses.chunks_table(self.config, "plain", chunking)
+        return addresses.chunks_table(config or self.config, "plain", chunking)
 
     def write(self, uri, content):
         path = self.folder / uri
@@ -193,8 +193,8 @@ class Project:
     def elements(self, uri=None):
         return self._rows(self.elements_table, uri, order="index")
 
-    def chunks(self, uri=None, *, chunking="fixed_256"):
-        return self._rows(self.chunks_table(chunking), uri, order="index")
+    def chunks(self, uri=None, *, chunking="fixed_256", config=None):
+        return self._rows(self.chunks_table(chunking, config=config), uri, order="index")
 
     def _rows(self, table, uri, *, order):
         where = f"document_id = '{self.id_of(uri)}'" if uri else None

@@ -1,7 +1,5 @@
 """Elements to chunks: what is cut again, and what the rows say."""
 
-import hashlib
-
 import pyarrow as pa
 import pytest
 
@@ -9,7 +7,7 @@ from rag_assets import schemas
 from rag_assets.config import Chunking, Documents, Figures, HeaderRules, VisionModel, addresses
 from rag_assets.documents import chunk
 from rag_assets.documents.tokens import TokenCounter
-from rag_assets.identity import chunk_id, fingerprint, text_hash
+from rag_assets.identity import chunk_id, text_hash
 from rag_assets_tests.documents.making import SENTENCE, pdf
 
 
@@ -79,7 +77,7 @@ def test_equal_texts_of_one_document_have_their_own_ids(project):
     )
     project.write("a.md", "# A\n\nSame.\n\n# A\n\nSame.\n")
     refresh(project, chunking="tiny", config=config)
-    rows = project.chunks("a.md", chunking="tiny")
+    rows = project.chunks("a.md", chunking="tiny", config=config)
     assert [row["text"] for row in rows] == ["A\n\nSame."] * 2
     assert len({row["chunk_id"] for row in rows}) == 2
 
@@ -138,13 +136,31 @@ def test_another_size_or_tokenizer_cuts_again(project, cut, tmp_path):
         chunking = Chunking(**settings)
         return project.config.model_copy(update={"chunkings": {"fixed_256": chunking}})
 
-    smaller = project.chunk(config=with_chunking(size=128))
-    assert (smaller.changed, max(row["tokens"] for row in project.chunks("a.md"))) == (1, 128)
+    config = with_chunking(size=128)
+    smaller = project.chunk(config=config)
+    assert max(row["tokens"] for row in project.chunks("a.md", config=config)) == 128
+    assert max(row["tokens"] for row in project.chunks("a.md")) == 256
     tokenizer = chunk.tokenizer_file(Chunking().tokenizer).read_text("utf-8")
     (tmp_path / "tokenizer.json").write_text(tokenizer + "\n", "utf-8")
     other = project.chunk(config=with_chunking(size=128, tokenizer=str(tmp_path)))
-    assert other.changed == 1
+    assert (smaller.added, other.added) == (1, 1)
     assert len(cut) == 3
+
+
+def test_a_chunking_under_another_name_is_the_same_one(project, cut):
+    project.write("a.md", SENTENCE * 30)
+    mine = {"mine": Chunking(size=100, overlap=5)}
+    renamed = {"ours": Chunking(size=100, overlap=5)}
+    first, second = (
+        project.config.model_copy(update={"chunkings": each}) for each in (mine, renamed)
+    )
+    refresh(project, chunking="mine", config=first)
+    ids = {row["chunk_id"] for row in project.chunks(chunking="mine", config=first)}
+
+    again = project.chunk(chunking="ours", config=second)
+
+    assert (again.unchanged, again.touched, len(cut)) == (1, False, 1)
+    assert {row["chunk_id"] for row in project.chunks(chunking="ours", config=second)} == ids
 
 
 def test_a_header_enters_the_model_and_moves_no_slice(project, cut):
@@ -166,7 +182,7 @@ def test_a_header_enters_the_model_and_moves_no_slice(project, cut):
 
     other = Chunking(header="title")
     config = project.config.model_copy(update={"chunkings": {"fixed_256": other}})
-    assert project.chunk(config=config).changed == 1
+    assert project.chunk(config=config).added == 1
 
 
 def test_header_fields_are_a_column_and_may_stand_before_each_chunk(project, cut):
@@ -179,13 +195,16 @@ def test_header_fields_are_a_column_and_may_stand_before_each_chunk(project, cut
     project.write("b.md", "Nothing.")
     refresh(project, config=config)
     expected = ["number: ISO 527-2:2012", "client: Steel Works"]
-    assert {tuple(row["fields"]) for row in project.chunks("a.md")} == {tuple(expected)}
-    assert [row["fields"] for row in project.chunks("b.md")] == [None]
+    assert {tuple(row["fields"]) for row in project.chunks("a.md", config=config)} == {
+        tuple(expected)
+    }
+    assert [row["fields"] for row in project.chunks("b.md", config=config)] == [None]
     refresh(project, chunking="fields", config=config)
-    for row in project.chunks("a.md", chunking="fields"):
+    for row in project.chunks("a.md", chunking="fields", config=config):
         assert row["text"].startswith("number: ISO 527-2:2012; client: Steel Works\n")
-    assert project.chunks("b.md", chunking="fields")[0]["text"] == "b\nNothing."
-    assert project.chunk().changed == 2
+    (nothing,) = project.chunks("b.md", chunking="fields", config=config)
+    assert nothing["text"] == "b\nNothing."
+    assert project.chunk().added == 2
 
 
 def test_a_description_cuts_the_documents_that_show_its_picture_again(project, cut):
@@ -204,13 +223,13 @@ def test_a_description_cuts_the_documents_that_show_its_picture_again(project, c
     described = {"image": ["aa" * 32], "model": ["none"], "description": ["Two wedges."]}
     marks = {"fingerprint": ["1"], "row_fingerprint": ["1"]}
     project.store.append(
-        addresses.descriptions_table(project.config, "plain"),
+        addresses.descriptions_table(config, "plain"),
         pa.table(described | marks, schema=schemas.DESCRIPTIONS),
         schema=schemas.DESCRIPTIONS,
     )
     cut.clear()
     assert project.chunk(config=config).changed == 1
-    (row,) = project.chunks("a.md")
+    (row,) = project.chunks("a.md", config=config)
     assert (row["type"], row["image"]) == ("figure", "aa" * 32)
     assert row["text"] == "Two wedges.\nFigure a. Grip."
 
@@ -224,12 +243,6 @@ def test_a_report_says_how_many_texts_of_edited_documents_are_new(project):
     project.write("c.md", "New.")
     second = refresh(project, chunking="headers_800")
     assert (second.texts_new, second.texts_kept, second.share_new) == (1, 1, 0.5)
-
-
-def test_without_a_header_fingerprints_are_those_of_a_chunking_that_knew_none():
-    recipe = chunk._recipe(Chunking(), tokenizer=b"{}", rules=HeaderRules())
-    sha256 = hashlib.sha256(b"{}").hexdigest()
-    assert recipe == fingerprint("chunks", chunk.REVISION, "fixed", 256, 20, sha256)
 
 
 def test_elements_that_were_parsed_again_but_say_the_same_leave_the_chunks(

@@ -250,7 +250,7 @@ def test_status_lists_each_document_with_its_pages(chained):
     scan(chained.folder / "c.pdf")
     chained.list_files()
     chained.parse()
-    answer = documents.answer(chained.store, parsers=["plain"])
+    answer = documents.answer(chained.store, chained.config, parsers=["plain"])
     first, second, third = answer.record["parsers"]["plain"]
     assert [each["document"] for each in (first, second, third)] == ["a.pdf", "c.pdf", "b.md"]
     assert (first["pages"], first["parsed"]) == (2, 2)

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from rag_assets import images, schemas
-from rag_assets.config import Config, Figures, VisionModel
+from rag_assets.config import Config, Figures, Parser, VisionModel, addresses
 from rag_assets.documents import assets
 from rag_assets.documents.describe import KEY_VARIABLE, refresh_descriptions
 from rag_assets.documents.element_rows import pictures, to_arrow
@@ -16,6 +16,7 @@ from rag_assets_tests.documents.making import SENTENCE, Project
 from rag_assets_tests.documents.stand_in_vision import serving
 
 PARSER = "layout"
+CONFIG = Config(parsers={PARSER: Parser(engine="pymupdf")})
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def parsed(store: Store, *figures: Element) -> None:
     import pyarrow as pa
 
     target = Target(
-        name=schemas.elements_table(PARSER),
+        name=addresses.elements_table(CONFIG, PARSER),
         schema=schemas.ELEMENTS,
         key="element_id",
         group="document_id",
@@ -51,7 +52,7 @@ def parsed(store: Store, *figures: Element) -> None:
     def transform(_):
         images.keep(store, pictures(figures), log=print)
         yield Batch(
-            to_arrow({"document": list(figures)}, parser=PARSER, engines=["e"] * len(figures)),
+            to_arrow({"document": list(figures)}, engine="pymupdf", engines=["e"] * len(figures)),
             ["document"],
         )
 
@@ -66,17 +67,16 @@ def parsed(store: Store, *figures: Element) -> None:
 
 
 def described(store: Store, url: str, *, model: str = "vision-1", **settings) -> Report:
-    return refresh_descriptions(
-        store,
-        parser=PARSER,
-        figures=Figures(),
-        model=VisionModel.model_validate({"url": url, "model": model, **settings}),
-        log=print,
-    )
+    vision = VisionModel.model_validate({"url": url, "model": model, **settings})
+    config = CONFIG.model_copy(update={"figures": Figures(vision_model=vision)})
+    return refresh_descriptions(store, config, parser=PARSER, model=vision, log=print)
 
 
-def texts(store: Store) -> list[str]:
-    return sorted(store.read(schemas.descriptions_table(PARSER))["description"].to_pylist())
+def texts(store: Store, *, model: str = "vision-1") -> list[str]:
+    figures = Figures(vision_model=VisionModel(url="http://localhost:1", model=model))
+    config = CONFIG.model_copy(update={"figures": figures})
+    held = store.read(addresses.descriptions_table(config, PARSER))
+    return sorted(held["description"].to_pylist())
 
 
 def test_each_figure_is_described_once_and_small_ones_are_left_out(store, vision):
@@ -110,7 +110,9 @@ def test_a_figure_that_is_new_is_described_and_one_that_is_gone_is_forgotten(sto
 def test_another_model_describes_everything_anew(store, vision):
     parsed(store, figure(b"one"))
     described(store, vision.url)
-    assert described(store, vision.url, model="vision-2").changed == 1
+    assert described(store, vision.url, model="vision-2").added == 1
+    assert len(vision.asked) == 2
+    assert texts(store, model="vision-2") == texts(store) == ["A picture of 3 bytes."]
 
 
 def test_what_the_model_refuses_waits_and_what_fails_is_tried_again(store, vision):
@@ -168,16 +170,12 @@ def test_a_described_figure_is_cut_anew_and_found_by_its_description(
     assert project.chunk(config=config).added == 2
 
     refresh_descriptions(
-        project.store,
-        parser="plain",
-        figures=config.figures,
-        model=config.figures.vision_model,
-        log=print,
+        project.store, config, parser="plain", model=config.figures.vision_model, log=print
     )
     report = project.chunk(config=config)
 
     assert (report.changed, report.unchanged) == (1, 1)
-    unit = project.chunks("rotor.md")[-1]
+    unit = project.chunks("rotor.md", config=config)[-1]
     assert (unit["type"], unit["image"]) == ("figure", shown.image.key)
     assert "A picture of 3 bytes." in unit["text"]
     assert unit["text"].endswith(words or "A picture of 3 bytes.")

@@ -69,7 +69,7 @@ def test_elements_survive_the_way_through_json():
 
 
 def test_arrow_rows_have_ids_positions_and_the_columns_of_the_schema():
-    table = to_arrow({"d": [TABLE, TABLE]}, parser="p", engines=["e", "e"])
+    table = to_arrow({"d": [TABLE, TABLE]}, engine="p", engines=["e", "e"])
     assert table.column_names == [
         name for name in schemas.ELEMENTS.names if name not in schemas.SYSTEM_COLUMNS
     ]

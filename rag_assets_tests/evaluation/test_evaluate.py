@@ -115,14 +115,16 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     return config
 
 
-def build(config: Config) -> None:
+def build(config: Config) -> Store:
     store = lineage.store_of(config)
     encoder = load_encoder(config.models["minilm"], path="cpu/torch/fp32")
     vectors = encoder.embed_passages([unit["text"] for unit in UNITS]).vectors
     units = [unit | {"encoder_id": encoder.encoder_id} for unit in UNITS]
     corpus.write(store, config, units, vectors)
     corpus.index_text(store, config)
+    corpus.left_together(store)
     refresh_questions(store, config, log=lambda _: None)
+    return store
 
 
 @pytest.fixture(scope="module")
@@ -253,8 +255,7 @@ def test_the_reason_is_that_of_the_quarantine_or_the_manifest(
     config: Config, tmp_path: Path
 ) -> None:
     elsewhere = config.model_copy(update={"state_dir": tmp_path})
-    build(elsewhere)
-    store = lineage.store_of(elsewhere)
+    store = build(elsewhere)
     manifest_of(store, "dogs.md", reason="dogs.md is encrypted: remove its password")
     (missing,) = evaluated(store, elsewhere).missing()
     assert missing["gold"] == "docs/dogs.md: dogs.md is encrypted: remove its password"
@@ -264,8 +265,7 @@ def test_a_document_that_came_without_text_is_told_of_though_the_index_is_the_sa
     config: Config, tmp_path: Path
 ) -> None:
     elsewhere = config.model_copy(update={"state_dir": tmp_path})
-    build(elsewhere)
-    store = lineage.store_of(elsewhere)
+    store = build(elsewhere)
     (missing,) = evaluated(store, elsewhere).missing()
     assert "no such document" in missing["gold"]
 
@@ -279,13 +279,13 @@ def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
     config: Config, tmp_path: Path
 ) -> None:
     elsewhere = config.model_copy(update={"state_dir": tmp_path / "state"})
-    build(elsewhere)
-    store = lineage.store_of(elsewhere)
+    store = build(elsewhere)
     units = [corpus.chunk("Nickel bears heat.", uri="metals/nickel.md", pages=[])]
     encoder = load_encoder(config.models["minilm"], path="cpu/torch/fp32")
     vectors = encoder.embed_passages([unit["text"] for unit in units]).vectors
     named = [unit | {"encoder_id": encoder.encoder_id} for unit in units]
     corpus.write(store, elsewhere, named, vectors)
+    corpus.left_together(store)
     line = {"id": "nickel", "question": "What bears heat?", "gold": ["doc:nickel.md"]}
     path = write_lines(tmp_path / "nickel.jsonl", [line])
 
@@ -344,8 +344,7 @@ def test_an_evaluation_that_waited_is_of_what_there_was_when_it_began(
     sets = config.evaluation.model_copy(update={"questions": [QuestionSet(path=path)]})
     elsewhere = config.model_copy(update={"state_dir": tmp_path, "evaluation": sets})
     write_lines(path, QUESTIONS)
-    build(elsewhere)
-    store = lineage.store_of(elsewhere)
+    store = build(elsewhere)
     waits = Event()
 
     def evaluate() -> EvaluationResult | None:
@@ -384,8 +383,7 @@ def test_an_index_that_was_rewritten_is_searched_anew_though_it_holds_the_same(
     config: Config, tmp_path: Path
 ) -> None:
     elsewhere = config.model_copy(update={"state_dir": tmp_path})
-    build(elsewhere)
-    store = lineage.store_of(elsewhere)
+    store = build(elsewhere)
     names = elsewhere.tables_of("default")
     before = evaluated(store, elsewhere)
 

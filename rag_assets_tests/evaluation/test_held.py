@@ -3,6 +3,7 @@ from pathlib import Path
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.held import held_of
+from rag_assets.pins import pin_of
 from rag_assets.store import Store
 from rag_assets_tests.retrieval import corpus
 
@@ -24,8 +25,8 @@ def held_quotes(folder: Path, quotes: list[str], *, header: str) -> list[set[str
     ]
     corpus.write(store, config, units, corpus.random_vectors(len(units)))
     gold = [DocumentGold("steel.md", quote=quote) for quote in quotes]
-    version = store.version(config.tables_of(corpus.VARIANT).joint)
-    held = held_of(store, config, variant=corpus.VARIANT, version=version, gold=gold)
+    joint = pin_of(store, config.tables_of(corpus.VARIANT).joint, key="unit_id")
+    held = held_of(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
     [document] = held.documents["steel.md"]
     return [held.quotes[document, quote] for quote in quotes]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from rag_assets.catalog import folder_of
 from rag_assets.places import remove_folder
 from rag_assets.store import Store
 from rag_assets_tests.faults import comparing, project
@@ -110,11 +111,13 @@ class Chaos:
         remove_folder(fresh)
         with hashing():
             refresh(self.project.config_with(fresh), allow_shrink=True)
-        ours, theirs = comparing.contents(self._state), comparing.contents(fresh)
+        tables = comparing.tables_of(self.project.config)
+        ours, theirs = (comparing.contents(each, tables=tables) for each in (self._state, fresh))
         self.tally.looks += 1
         self.tally.lost += comparing.lost(ours, theirs)
         self.tally.doubled += comparing.doubled(ours, theirs)
-        blamed = set(comparing.quarantine(self._state)) ^ set(comparing.quarantine(fresh))
+        ours, theirs = (comparing.quarantine(each, tables=tables) for each in (self._state, fresh))
+        blamed = {*ours} ^ {*theirs}
         self.tally.unequal_quarantine += map(str, sorted(blamed))
 
     def new_document(self) -> None:
@@ -263,8 +266,9 @@ class Chaos:
         if names:
             name = self._random.choice(names)
             store.reopen(name)
-            shutil.rmtree(store.root / "lance" / f"{name}.lance")
-            (store.root / "lance" / f"{name}.lance" / "_versions").mkdir(parents=True)
+            folder = store.root / "lance" / f"{folder_of(store.generation(name))}.lance"
+            shutil.rmtree(folder)
+            (folder / "_versions").mkdir(parents=True)
 
     def _do(self, deed: Callable[[], None]) -> None:
         self.tally.done[deed.__name__] += 1

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from rag_assets import snapshots, sync
+from rag_assets import schemas, snapshots, sync
+from rag_assets.config import Config
 from rag_assets.store import Store
 
 KEYS = {
@@ -29,16 +31,22 @@ TIMES = {"document_files": ("modified", "row_fingerprint")}
 Rows = Mapping[str, Sequence[tuple[str, str]]]
 
 
-def contents(
-    state: Path | Store, *, without: Sequence[str] = ()
-) -> dict[str, list[tuple[str, str]]]:
-    """For each table and snapshot, the key and all that is said of each row, sorted.
+def tables_of(config: Config, variant: str = "default") -> list[str]:
+    """What a refresh of `variant` brings up to date: tables of other settings are only stock."""
+    shared = (schemas.DOCUMENT_FILES_TABLE, schemas.TABLE_ROWS_TABLE, schemas.IMAGES_TABLE)
+    return [*shared, *astuple(config.tables_of(variant))]
 
-    Columns that are named in `without` are left out.
+
+def contents(
+    state: Path | Store, *, tables: Sequence[str] | None = None, without: Sequence[str] = ()
+) -> dict[str, list[tuple[str, str]]]:
+    """For each of `tables` (all unless given) and each snapshot what it says of each row, sorted.
+
+    A row is told by its key and its columns, but for those named in `without`.
     """
     store = state if isinstance(state, Store) else Store(state)
     held: dict[str, list[tuple[str, str]]] = {}
-    for name in store.names():
+    for name in store.names() if tables is None else filter(store.exists, tables):
         if name == sync.QUARANTINE:
             continue
         kind = name.partition("__")[0]
@@ -57,13 +65,18 @@ def contents(
     return held
 
 
-def quarantine(state: Path) -> list[tuple[str, str, str]]:
-    """What stands in quarantine: table, file or row, and whose fault it was."""
+def quarantine(state: Path, *, tables: Sequence[str]) -> list[tuple[str, str, str]]:
+    """What is in quarantine for `tables` and exports: table, file or row, and whose fault."""
     store = Store(state)
     if not store.exists(sync.QUARANTINE):
         return []
+    known = {store.known_as(name): name for name in tables}
     rows = store.read(sync.QUARANTINE, columns=["target", "label", "kind"]).to_pylist()
-    return sorted((row["target"], row["label"], row["kind"]) for row in rows)
+    return sorted(
+        (known.get(row["target"], row["target"]), row["label"], row["kind"])
+        for row in rows
+        if row["target"] in known or "/" in row["target"]
+    )
 
 
 def lost(ours: Rows, fresh: Rows) -> list[str]:

@@ -97,7 +97,7 @@ def test_killed_workers_are_named_and_their_documents_are_parsed_by_the_next_ref
         with monkeypatch.context() as fire:
             fire.setattr(pool._Worker, "give", give_and_kill)
             reports = {report.target: report for report in refresh(made.config)}
-        report = reports["elements__pdfium"]
+        report = reports[made.config.tables_of("default").elements]
         failures = report.failures
         assert (len(failures), report.added) == (1, report.contents - 1), "the others are parsed"
         assert {failure.kind for failure in failures} == {"environment"}

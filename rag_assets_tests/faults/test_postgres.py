@@ -209,7 +209,8 @@ def test_hostile_values_are_taken_or_named(made, postgres: Postgres):
         assert reports["exports/plant/wide"].rows == 5
         assert reports["exports/plant/odd"].rows == 3
         assert not any(report.touched for report in refresh(made.config))
-    texts = made.store.read("serialized_rows__full_semantic", columns=["text"])["text"].to_pylist()
+    table = made.config.tables_of("default").serialized_rows
+    texts = made.store.read(table, columns=["text"])["text"].to_pylist()
     assert len(texts) == 8
     for words in ("\ufffd alone", "\u05e2", "\U0001f469\u200d\U0001f469", "c498 is 498"):
         assert any(words in text for text in texts), words

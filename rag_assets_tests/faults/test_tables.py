@@ -63,7 +63,7 @@ def is_like_fresh(made: Project) -> bool:
 
 
 def texts(made: Project, containing: str) -> list[str]:
-    rows = made.store.read("serialized_rows__full_semantic", columns=["text"])
+    rows = made.store.read(made.config.tables_of("default").serialized_rows, columns=["text"])
     return sorted(text for text in rows["text"].to_pylist() if containing in text)
 
 

@@ -208,8 +208,8 @@ def test_another_model_under_the_same_name_embeds_everything_again(store, config
     swapped = config.model_copy(update={"models": {"minilm": model}})
     outcome = refresh(store, swapped)
     assert (outcome.embedded, outcome.reused) == (5, 0)
-    assert {row["encoder_id"] for row in units(store, config).values()} == {outcome.encoder_id}
-    assert {len(row["vector"]) for row in units(store, config).values()} == {32}
+    assert {row["encoder_id"] for row in units(store, swapped).values()} == {outcome.encoder_id}
+    assert {len(row["vector"]) for row in units(store, swapped).values()} == {32}
     assert first.encoder_id.split("/")[0] != outcome.encoder_id.split("/")[0] == model_id(model)
 
 

@@ -66,5 +66,5 @@ def test_a_second_pass_writes_nothing(store, config):
 
 def test_a_part_that_was_never_built_is_named(tmp_path):
     config = config_at(tmp_path)
-    with pytest.raises(MissingTableError, match="documents__pymupdf__fixed_256__minilm"):
+    with pytest.raises(MissingTableError, match=config.tables_of(VARIANT).documents):
         refresh_joint(Store(config.state_dir), config, variant=VARIANT, log=quiet)

@@ -8,6 +8,8 @@ import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
 from rag_assets.config import Config
+from rag_assets.index import complete_sets
+from rag_assets.places import remove_folder
 from rag_assets.store import Store
 
 VARIANT = "default"
@@ -72,6 +74,11 @@ def write(store: Store, config: Config, units: Sequence[dict], vectors: np.ndarr
     store.append(names.joint, table, schema=schema)
     for domain, name in (("document", names.documents), ("table", names.rows)):
         store.append(name, table.filter(pc.field("domain") == domain), schema=schema)
+
+
+def left_together(store: Store) -> None:
+    """Let readers open the tables as they stand, as they do a state of an earlier release."""
+    remove_folder(store.root / complete_sets.FOLDER)
 
 
 def index_text(store: Store, config: Config) -> None:

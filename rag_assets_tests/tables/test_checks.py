@@ -2,12 +2,13 @@ import pyarrow as pa
 import pytest
 
 from rag_assets.config import Config
+from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.store import Store
 from rag_assets.tables import checks, rows, serialize
 from rag_assets_tests.quality.judging import failures, judged, tamper
 from rag_assets_tests.tables.snapshot_files import STEEL, write_snapshot
 
-TEXTS = "serialized_rows__full_semantic"
+TEXTS = serialized_rows_table(Config(), "full_semantic")
 
 
 @pytest.fixture

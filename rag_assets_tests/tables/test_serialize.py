@@ -3,6 +3,7 @@ import pytest
 
 from rag_assets.config import SERIALIZERS as NAMES
 from rag_assets.config import Config, Tables
+from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.identity import text_hash
 from rag_assets.store import Store
 from rag_assets.tables import serialize
@@ -27,8 +28,8 @@ def refresh(store, config=DROP, *, serializer="full_semantic", **options):
     )
 
 
-def texts(store, serializer="full_semantic"):
-    rows = store.read(f"serialized_rows__{serializer}", columns=["row_key", "text"])
+def texts(store, config=DROP, *, serializer="full_semantic"):
+    rows = store.read(serialized_rows_table(config, serializer), columns=["row_key", "text"])
     return rows.sort_by("row_key")["text"].to_pylist()
 
 
@@ -43,13 +44,13 @@ def test_the_table_of_the_appendix_becomes_its_texts(store, name):
     report = refresh(store, KEEP, serializer=name)
 
     assert counts(report) == (2, 0, 0, 0, 0)
-    assert texts(store, name) == list(APPENDIX[name])
+    assert texts(store, KEEP, serializer=name) == list(APPENDIX[name])
 
 
 def test_the_target_is_the_table_that_variants_read():
     for name in NAMES:
         config = Config(variants={"v": {"serializer": name}})
-        assert target_of(name).name == config.tables_of("v").serialized_rows
+        assert target_of(config, name).name == config.tables_of("v").serialized_rows
 
 
 def test_empty_cells_are_dropped_unless_they_are_kept(store):
@@ -61,8 +62,8 @@ def test_empty_cells_are_dropped_unless_they_are_kept(store):
         "Item in Metal properties where Melting point is 1400.",
     ]
 
-    assert counts(refresh(store, KEEP)) == (0, 2, 0, 0, 0)
-    assert texts(store)[0] == (
+    assert counts(refresh(store, KEEP)) == (2, 0, 0, 0, 0)
+    assert texts(store, KEEP)[0] == (
         "Item in Metal properties where Material is Steel B and Melting point is Null "
         "and Yield strength is Null."
     )
@@ -81,7 +82,9 @@ def test_a_text_knows_its_row_and_its_hash(store):
 
     refresh(store)
 
-    written = store.read("serialized_rows__full_semantic").sort_by("row_key").to_pylist()
+    written = (
+        store.read(serialized_rows_table(DROP, "full_semantic")).sort_by("row_key").to_pylist()
+    )
     rows = store.read("table_rows").sort_by("row_key").to_pylist()
     for text, row in zip(written, rows, strict=True):
         for name in ("row_id", "source", "table", "title", "row_key"):
@@ -138,7 +141,7 @@ def test_ids_are_the_same_whatever_the_serializer(store):
     refresh(store, serializer="json")
 
     ids = [
-        set(store.read(f"serialized_rows__{name}", columns=["row_id"])["row_id"].to_pylist())
+        set(store.read(serialized_rows_table(DROP, name))["row_id"].to_pylist())
         for name in ("full_semantic", "json")
     ]
 
