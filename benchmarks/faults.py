@@ -65,7 +65,9 @@ def kills(home: Path, *, runs: Runs, count: int, seed: int) -> list[Bound]:
         f"{refreshes} refreshes and {tally.kills - refreshes} index builds killed, "
         f"{tally.finished} had ended before, in {time.monotonic() - started:.0f} s"
     )
-    return tally_bounds("kill -9", tally)
+    show("forgotten", tally.forgotten)
+    forgotten = equal("kill -9: failures that were forgotten", len(tally.forgotten), 0)
+    return [*tally_bounds("kill -9", tally), forgotten]
 
 
 def command_kills(home: Path, *, runs: Runs, count: int, seed: int) -> list[Bound]:

@@ -102,7 +102,8 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
             store, project, variant=context.partition_key, log=log, retry=config.retry_failed
         )
         index = _maintained(store, project, report, log=log)
-        if complete_sets.record(store, project, variant=context.partition_key) is None:
+        recorded = complete_sets.record_all(store, project)
+        if context.partition_key not in recorded:
             log(f"variant {context.partition_key} is answered by its last complete set meanwhile")
         model = project.variant(context.partition_key).model
         return _materialized(store, project, report, index, model=model, extra={})

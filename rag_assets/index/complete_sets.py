@@ -112,6 +112,11 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
     return found
 
 
+def record_all(store: Store, config: Config) -> list[str]:
+    """The same for all variants, since they share tables; returns those whose tables belong."""
+    return [variant for variant in config.variants if record(store, config, variant=variant)]
+
+
 def take_over(store: Store, config: Config) -> None:
     """Record the sets of a state that an earlier release left behind, before it is written to.
 

@@ -65,8 +65,7 @@ def clean_up_tables(
         folder_of(held): _removed(store, held, log=log)
         for held in _due(store, named=_named(store, config, answering), after=after)
     }
-    for variant in config.variants:  # fragments were merged: the sets follow, the old ones go next
-        complete_sets.record(store, config, variant=variant)
+    complete_sets.record_all(store, config)  # what was merged: the old fragments go the next time
     complete_sets.forget_gone(store)
     if damaged:
         raise damaged

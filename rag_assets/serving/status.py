@@ -3,15 +3,17 @@
 import argparse
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 
 from rag_assets import config as configuration
 from rag_assets import schemas, sync
+from rag_assets.catalog import ADDRESS
 from rag_assets.config import Config
+from rag_assets.damage import DamagedTablesError
 from rag_assets.documents.parsers import unavailable
 from rag_assets.serving import documents
 from rag_assets.serving.checks import standing
-from rag_assets.serving.command import Answer, Json, table
+from rag_assets.serving.command import FAILED, OK, Answer, Json, table
 from rag_assets.store import Store
 
 SUMMARY = "show tables, rows, data versions and quarantine of each variant"
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> Answer:
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
         return documents.answer(store, config, parsers=list(parsers))
-    failed = _failed(store, sources=config.table_sources)
+    failed = _failed(store, config, variants=names)
     shared = {
         "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),
         "table_rows": _state(store, schemas.TABLE_ROWS_TABLE, "row_id", failed),
@@ -58,6 +60,8 @@ def run(options: argparse.Namespace) -> Answer:
     }
     missing = {name: reason for name in names if (reason := _missing(config, name))}
     judged = standing(store)
+    states = [state for each in (shared, *variants.values()) for state in each.values()]
+    damaged = {str(state["table"]): str(state["damage"]) for state in states if "damage" in state}
     record: dict[str, Json] = {
         "serving": config.serving_variant,
         "state_dir": str(config.state_dir),
@@ -65,11 +69,17 @@ def run(options: argparse.Namespace) -> Answer:
         "variants": variants,
         "unavailable": missing,
         "quarantine": dict(failed),
+        "damaged": damaged,
         "checks": judged.record,
     }
     text = _text(config, shared=shared, variants=variants, missing=missing)
-    said = [text, _exports(failed), judged.text]
-    return Answer(record=record, text="\n\n".join(part for part in said if part))
+    damage = str(DamagedTablesError(damaged)) if damaged else ""
+    said = [text, _exports(failed), judged.text, damage]
+    return Answer(
+        record=record,
+        text="\n\n".join(part for part in said if part),
+        code=FAILED if damaged else OK,
+    )
 
 
 def _missing(config: Config, variant: str) -> str | None:
@@ -92,28 +102,38 @@ def _tables(config: Config, variant: str) -> Mapping[str, tuple[str, str]]:
 
 
 def _state(store: Store, name: str, key: str, failed: Mapping[str, int]) -> dict[str, Json]:
-    finished = store.completion(name)
-    return {
-        "table": name,
-        "rows": finished.rows if finished else store.count(name),
-        "failed": failed.get(name, 0),
-        "complete": finished is not None,
-        "data_version": sync.current_version(store, name, key=key),
-    }
+    table = store.known_as(name)
+    state: dict[str, Json] = {"table": table, "failed": failed.get(table, 0)}
+    try:
+        if store.exists(name):
+            store.check(name)
+        return state | {
+            "rows": store.count(name),
+            "complete": store.completion(name) is not None,
+            "data_version": sync.current_version(store, name, key=key),
+        }
+    except DamagedTablesError as error:
+        [damage] = map(str, error.errors.values())
+        return state | {"complete": False, "damage": damage}
 
 
-def _failed(store: Store, *, sources: Collection[str]) -> Counter[str]:
+def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Counter[str]:
     """Units in quarantine by the table that lacks them.
 
-    Table sources that are not among `sources` do not count: no refresh looks at them any more.
+    Table sources and recipes that the config no longer names do not count: no refresh looks at
+    them any more.
     """
     if not store.exists(sync.QUARANTINE):
         return Counter()
+    held = [name for variant in variants for name in astuple(config.tables_of(variant))]
+    others = {store.known_as(name) for name in store.names() if ADDRESS.fullmatch(name)}
+    left_out = others.difference(map(store.known_as, held))
     targets = store.read(sync.QUARANTINE, columns=["target"])["target"].to_pylist()
     return Counter(
         target
         for target in targets
-        if not target.startswith(EXPORTS) or target.split("/")[1] in sources
+        if target not in left_out
+        and (not target.startswith(EXPORTS) or target.split("/")[1] in config.table_sources)
     )
 
 

@@ -104,6 +104,27 @@ def without_pages(path):
     return path
 
 
+def partly_readable(path, words):
+    """A PDF of two pages whose first says `words` and whose second is not there."""
+    content = b"BT /F1 12 Tf 20 200 Td (%s) Tj ET" % words.encode("ascii")
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R 9 0 R] /Count 2 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    written, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(b"%010d 00000 n \n" % len(written))
+        written += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+    table = b"xref\n0 6\n0000000000 65535 f \n" + b"".join(places)
+    end = b"trailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(written)
+    path.write_bytes(written + table + end)
+    return path
+
+
 def scan(path):
     """A PDF whose only page is a picture."""
     import pymupdf

@@ -16,7 +16,14 @@ from rag_assets.documents.parsers.description import Parser, ParserUnavailableEr
 from rag_assets.store import Store
 from rag_assets.workers import Pool, pool
 from rag_assets_tests.documents import stand_in_parser
-from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan, without_pages
+from rag_assets_tests.documents.making import (
+    SENTENCE,
+    Project,
+    partly_readable,
+    pdf,
+    scan,
+    without_pages,
+)
 
 
 @pytest.fixture
@@ -687,3 +694,18 @@ def test_equal_documents_in_two_folders_show_each_its_own_picture(project):
     project.list_files()
     project.parse()
     assert figures(project, "a/read.md") != figures(project, "b/read.md")
+
+
+@pytest.mark.parametrize("engine", ["pdfium", "pymupdf"])
+def test_a_page_that_is_not_there_costs_no_other_page(tmp_path, engine):
+    project = Project(tmp_path, engine=engine)
+    partly_readable(project.folder / "a.pdf", "The first page is whole.")
+    project.list_files()
+
+    report = project.parse()
+
+    assert texts(project, "a.pdf") == ["The first page is whole."]
+    (failure,) = report.failures
+    assert (failure.kind, failure.reason[:15]) == ("input", "a.pdf: page 2: ")
+    (account,) = accounts(project)
+    assert (account["pages"], account["parsed"]) == (2, 1)

@@ -13,6 +13,7 @@ from pathlib import Path
 from rag_assets.catalog import folder_of
 from rag_assets.places import remove_folder
 from rag_assets.store import Store
+from rag_assets_tests.documents import making
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.kills import kill, said_by
@@ -65,6 +66,7 @@ class Chaos:
             self.swapped_documents,
             self.touched_document,
             self.hostile_document,
+            self.partly_readable_document,
             self.link_out_of_the_root,
             self.new_rows,
             self.edited_rows,
@@ -158,6 +160,10 @@ class Chaos:
             ]
         )
         self.project.write(f"hostile{self._next() % 5}.md", content)
+
+    def partly_readable_document(self) -> None:
+        path = self.project.documents / f"partly{self._next() % 3}.pdf"
+        project.age(making.partly_readable(path, f"The page that is left, {self._next()}"))
 
     def link_out_of_the_root(self) -> None:
         link = self.project.documents / f"link{self._next()}.md"

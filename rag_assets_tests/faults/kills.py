@@ -9,13 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TypeAlias
 
+from rag_assets_tests.documents import making
 from rag_assets_tests.faults import comparing
 from rag_assets_tests.faults.comparing import Rows
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import Kind, Runs, refresh
-from rag_assets_tests.faults.project import Project, report
+from rag_assets_tests.faults.project import Project, age, report
 
+Failed: TypeAlias = set[tuple[str, str, str]]
 INDEX = ("documents__", "rows__", "joint__")
 
 
@@ -31,6 +34,8 @@ class Tally:
     doubled: list[str] = field(default_factory=list)
     embedded_again: list[str] = field(default_factory=list)
     """Texts that went through the model although their vector was committed."""
+    forgotten: list[str] = field(default_factory=list)
+    """What failed, or failed in part, and is not in quarantine."""
 
 
 class Killing:
@@ -43,6 +48,7 @@ class Killing:
         self._runs = runs
         self._ledger = project.home / "ledger"
         self._fresh: dict[int, Rows] = {}
+        self._failed: dict[int, Failed] = {}
         self._edition = 1
         self._seconds: dict[Kind, float] = {}
         """How long a run of each kind takes."""
@@ -79,7 +85,12 @@ class Killing:
         state = self.project.home / f"fresh{edition}"
         with hashing():
             refresh(self.project.config_with(state))
+        self._failed[edition] = self._quarantine(state)
         return comparing.contents(state)
+
+    def _quarantine(self, state: Path) -> Failed:
+        tables = comparing.tables_of(self.project.config)
+        return set(comparing.quarantine(state, tables=tables))
 
     @property
     def fresh(self) -> Rows:
@@ -117,6 +128,8 @@ class Killing:
         ours = comparing.contents(self.project.home / "state")
         self.tally.lost += comparing.lost(ours, self.fresh)
         self.tally.doubled += comparing.doubled(ours, self.fresh)
+        failed = self._quarantine(self.project.home / "state")
+        self.tally.forgotten += map(str, self._failed[self._edition] - failed)
 
     def _count_embedded_again(self, committed: set[str]) -> None:
         texts = comparing.written_down(self._ledger)
@@ -148,6 +161,8 @@ def without_index(state: Path) -> None:
 
 def write_edition(project: Project, edition: int) -> None:
     """Let the sources hold one of two editions: some items are in both, some are not."""
+    partly = making.partly_readable(project.documents / "partly.pdf", f"Edition {edition} of it")
+    age(partly)
     for number in range(8):
         path = f"series{number % 3}/report{number}.md"
         if number % 4 != edition:

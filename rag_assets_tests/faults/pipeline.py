@@ -104,7 +104,7 @@ def build_index(
             store, report.target, settings=config.index, data_version=report.data_version, log=log
         )
         done.append(report)
-    complete_sets.record(store, config, variant=variant)
+    complete_sets.record_all(store, config)
     return done
 
 

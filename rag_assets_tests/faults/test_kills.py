@@ -29,6 +29,7 @@ def test_killed_refreshes_and_index_builds_lose_and_double_nothing(killing):
 
     tally = killing.tally
     assert (tally.lost, tally.doubled, tally.embedded_again) == ([], [], [])
+    assert tally.forgotten == []
     assert tally.kills >= 2, said_by(killing.project)
 
 

@@ -17,7 +17,7 @@ from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-    from pypdfium2 import PdfPage
+    from pypdfium2 import PdfDocument, PdfPage
 
 FUNCTION = f"{__name__}:inspect"
 SECONDS = 120.0
@@ -119,8 +119,7 @@ def _pdf(path: str, most_pages: int) -> Inspection:
         count = len(document)
         if count > most_pages:
             return Inspection(count, count)
-        sizes = [document.get_page_size(index) for index in range(count)]
-        oversized = [number for number, size in enumerate(sizes, 1) if max(size) > LARGEST_PAGE]
+        oversized = [place + 1 for place in range(count) if _is_oversized(document, place)]
         letters, scanned = [0] * count, []
         for number in range(1, count + 1):
             if number in oversized:
@@ -134,6 +133,15 @@ def _pdf(path: str, most_pages: int) -> Inspection:
                 scanned.append(number)
             page.close()
     return Inspection(count, count, oversized, scanned, letters)
+
+
+def _is_oversized(document: "PdfDocument", place: int) -> bool:
+    import pypdfium2
+
+    try:
+        return max(document.get_page_size(place)) > LARGEST_PAGE
+    except pypdfium2.PdfiumError:
+        return False  # the parser says what is wrong with it
 
 
 def _letters(page: "PdfPage") -> int:
