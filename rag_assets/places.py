@@ -6,8 +6,9 @@ Credentials, region and endpoint of an object store come from the environment al
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from lancedb.db import DBConnection
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 MANIFESTS = "_versions"
 """Folder of a table with a file for each version: without one there is no table."""
+NEWEST_FIRST = 2**64 - 1
+"""Lance names a manifest by what is left of this number, so that a listing begins with the newest;
+releases before named it by the version itself."""
+
+Stamp: TypeAlias = tuple[int, int, int]
 
 
 class UnreachableTablesError(OSError):
@@ -52,6 +58,10 @@ class Place(Protocol):
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are, in bytes; None for one that is gone."""
+        ...
+
+    def stamp(self, name: str, version: int, /) -> Stamp | None:
+        """What the manifest of a version is told by, if it can be had at once."""
         ...
 
 
@@ -92,6 +102,15 @@ class Folder:
         if folder.exists():
             folder.replace(dropped)
             remove_folder(dropped)
+
+    def stamp(self, name: str, version: int, /) -> Stamp | None:
+        """Inode, time and size of the manifest; None where the version is gone."""
+        folder = self._path / f"{name}.lance" / MANIFESTS
+        for number in (NEWEST_FIRST - version, version):
+            with suppress(FileNotFoundError):
+                found = os.stat(folder / f"{number}.manifest")
+                return found.st_ino, found.st_mtime_ns, found.st_size
+        return None
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are."""
@@ -140,6 +159,10 @@ class Bucket:
         files, root = self._files()
         files.delete_dir_contents(f"{root}/{name}.lance/{MANIFESTS}", missing_dir_ok=True)
         files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
+
+    def stamp(self, _name: str, _version: int, /) -> Stamp | None:
+        """None: to ask would take each search a round trip."""
+        return None
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are: one question for all of a folder."""

@@ -28,7 +28,7 @@ from rag_assets.difference import ROWS_AT_ONCE, gathered
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.memory import share_arenas
-from rag_assets.places import Bucket, Folder, Place
+from rag_assets.places import Bucket, Folder, Place, Stamp
 
 if TYPE_CHECKING:
     from lance import LanceDataset, Session
@@ -271,6 +271,10 @@ class Store:
             return None
         told = [fragment.metadata.to_json() for fragment in fragments]
         return fingerprint([[each["id"], each["files"], each["deletion_file"]] for each in told])
+
+    def stamp(self, name: str, *, version: int) -> Stamp | None:
+        """What tells a version at a glance from another of the same number; None in a bucket."""
+        return self._tables.stamp(self._folder(name), version)
 
     def schema(self, name: str, *, version: int | None = None) -> pa.Schema:
         """The table's schema as it stands on disk."""

@@ -27,6 +27,7 @@ from rag_assets.index.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
 from rag_assets.pins import holds, opened
+from rag_assets.places import Stamp
 from rag_assets.retrieval import context
 from rag_assets.retrieval.arms import JOINT, Arms, Work
 from rag_assets.retrieval.cache import Cache
@@ -148,6 +149,7 @@ def open_index(
     """
     names = config.tables_of(variant)
     held = held or _there(store, set_of(store, config, variant))
+    stamps = [store.stamp(pin.table, version=pin.version) for pin in held.pins]
     with _naming(store, held, variant=variant):
         domains = {
             domain: partial(opened, store, pin)
@@ -173,7 +175,7 @@ def open_index(
         ),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
-        naming=lambda: _naming(store, held, variant=variant),
+        reading=lambda: _reading(store, held, variant=variant, stamps=stamps),
     )
 
 
@@ -182,6 +184,17 @@ def _there(store: Store, found: CompleteSet) -> CompleteSet:
         if not holds(store, pin):
             raise MissingTableError(name_of(pin.table))
     return found
+
+
+@contextmanager
+def _reading(
+    store: Store, held: CompleteSet, *, variant: str, stamps: Sequence[Stamp | None]
+) -> Generator[None]:
+    """As `_naming`, of tables that are as they were: Lance finds others by the same numbers."""
+    if [store.stamp(pin.table, version=pin.version) for pin in held.pins] != stamps:
+        raise OutdatedIndexError(variant)
+    with _naming(store, held, variant=variant):
+        yield
 
 
 @contextmanager
@@ -232,7 +245,7 @@ class Index:
         load_reranker: Callable[[str], Reranker],
         cache: Cache,
         ann_from_rows: int | None,
-        naming: Callable[[], AbstractContextManager[None]],
+        reading: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
@@ -245,7 +258,7 @@ class Index:
         self._load_encoder = load_encoder
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
         self._cache = cache
-        self._open = naming
+        self._open = reading
 
     def search(
         self,
