@@ -108,7 +108,7 @@ class Folder:
         folder = self._path / f"{name}.lance" / MANIFESTS
         for number in (NEWEST_FIRST - version, version):
             with suppress(FileNotFoundError):
-                found = os.stat(folder / f"{number}.manifest")
+                found = (folder / f"{number}.manifest").stat()
                 return found.st_ino, found.st_mtime_ns, found.st_size
         return None
 

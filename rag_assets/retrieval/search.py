@@ -182,6 +182,8 @@ def open_index(
 def _there(store: Store, found: CompleteSet) -> CompleteSet:
     for pin in found.pins:
         if not holds(store, pin):
+            if store.exists(pin.table):
+                store.check(pin.table)  # a damaged one is named as such
             raise MissingTableError(name_of(pin.table))
     return found
 

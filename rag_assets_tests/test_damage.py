@@ -1,0 +1,134 @@
+"""Files of tables that were cut, emptied, lost or overwritten: named, wherever they are met."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.damage import DamagedTablesError
+from rag_assets.retrieval.search import open_index
+from rag_assets.serving import cli
+from rag_assets.store import Store
+from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults.hashing import HashEncoder, hashing
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+from rag_assets_tests.faults.reading import QUERY, RETRIEVERS
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "empty": lambda path: path.write_bytes(b""),
+    "gone": lambda path: path.unlink(),
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "noise": lambda path: path.write_bytes(random.Random(1).randbytes(path.stat().st_size)),
+}
+SIZES_CHANGE = ("half", "empty", "gone")
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A project with an index that has seen an edit, so that rows are deleted in it."""
+    made = project.make(tmp_path, documents=3, rows=6)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
+    with hashing():
+        refresh(made.config)
+        made.write("series0/report0.md", project.report(0, edition=7))
+        refresh(made.config)
+        yield made
+
+
+def damaged(made: Project, table: str, *, files: str, damage: str) -> None:
+    found = sorted((made.store.root / "lance" / f"{table}.lance").glob(files))
+    assert found
+    for path in found:
+        DAMAGES[damage](path)
+
+
+def searched(made: Project) -> None:
+    index = open_index(Store.of(made.config), made.config, "default", encoder=HashEncoder(None))
+    for retriever in RETRIEVERS:
+        index.search(QUERY, retriever=retriever)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("files", ["data/*", "_versions/*.manifest", "_deletions/*"])
+def test_whoever_searches_a_damaged_table_is_told_which_it_is(made, files, damage):
+    joint = made.config.tables_of("default").joint
+    damaged(made, joint, files=files, damage=damage)
+    if (files, damage) == ("_versions/*.manifest", "gone"):
+        pytest.skip("a table without a manifest is none: it is built again")
+
+    with pytest.raises(DamagedTablesError) as raised:
+        searched(made)
+
+    assert f"{joint} (" in str(raised.value)
+    assert "delete the folder of each (NAME.lance, below lance/)" in str(raised.value)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_full_text_index_is_named(made, damage):
+    joint = made.config.tables_of("default").joint
+    damaged(made, joint, files="_indices/*/*", damage=damage)
+    with pytest.raises(DamagedTablesError, match=joint):
+        searched(made)
+
+
+TABLES = ("elements", "chunks", "documents", "rows", "joint")
+
+
+@pytest.mark.parametrize("damage", SIZES_CHANGE)
+@pytest.mark.parametrize("step", TABLES)
+def test_refresh_and_status_name_a_table_whose_files_are_not_whole(made, capsys, step, damage):
+    table = getattr(made.config.tables_of("default"), step)
+    damaged(made, table, files="data/*", damage=damage)
+
+    with pytest.raises(DamagedTablesError, match=f"{table} "):
+        refresh(made.config)
+    assert cli.main(["status", "--json"]) == 1
+    assert list(json.loads(capsys.readouterr().out)["damaged"]) == [table]
+    assert cli.main(["status"]) == 1
+    assert f"{table} (data/" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("step", TABLES)
+def test_the_remedy_helps(made, step):
+    """The folder that is named is deleted, and a refresh ends like a fresh build."""
+    tables = comparing.tables_of(made.config)
+    before = comparing.contents(made.store, tables=tables)
+    table = getattr(made.config.tables_of("default"), step)
+    damaged(made, table, files="data/*", damage="half")
+    with pytest.raises(DamagedTablesError):
+        refresh(made.config)
+
+    folder = made.store.root / "lance" / f"{table}.lance"
+    folder.rename(made.home / "aside")
+    refresh(made.config)
+
+    assert comparing.contents(made.store, tables=tables) == before
+    searched(made)
+
+
+def test_a_damaged_table_that_nobody_needs_stops_nothing(made):
+    refresh(made.config, variant="other")
+    stale = [made.config.tables_of("other").documents, made.config.tables_of("other").chunks]
+    made.file.write_text(made.file.read_text().replace("  other:", "  another:"))
+    text = made.file.read_text().replace("chunking: tiny, serializer: json", "chunking: small")
+    made.file.write_text(text)
+    for table in stale:
+        damaged(made, table, files="data/*", damage="half")
+    made.write("new.md", project.report(11))
+    lines: list[str] = []
+
+    refresh(made.config, log=lines.append)
+
+    assert any(stale[0] in line and "nothing is taken" in line for line in lines)
+    searched(made)
+
+
+def test_a_query_that_cannot_be_answered_is_no_damage(made):
+    store = made.store
+    with pytest.raises(ValueError, match="Schema error"):
+        store.read(made.config.tables_of("default").joint, where="no_such_column = 1")
