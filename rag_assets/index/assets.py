@@ -167,7 +167,7 @@ def _model_metadata(
 def _index_metadata(index: IndexReport) -> dict[str, dg.MetadataValue]:
     metadata: dict[str, dg.MetadataValue] = {
         "vector_search": dg.MetadataValue.text(index.vector_index or "exact"),
-        "unindexed_rows": dg.MetadataValue.int(max(index.text_unindexed, index.vector_unindexed)),
+        "unindexed_rows": dg.MetadataValue.int(index.vector_unindexed),
         "units_in_windows": dg.MetadataValue.int(index.windowed),
         "fragments": dg.MetadataValue.int(index.fragments),
         "index_maintenance": dg.MetadataValue.text("; ".join(index.done) or "nothing was due"),
