@@ -102,6 +102,7 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
             store, project, variant=context.partition_key, log=log, retry=config.retry_failed
         )
         index = _maintained(store, project, report, log=log)
+        _maintain_domains(store, project, context.partition_key, log=log)
         if complete_sets.record(store, project, variant=context.partition_key) is None:
             log(f"variant {context.partition_key} is answered by its last complete set meanwhile")
         model = project.variant(context.partition_key).model
@@ -120,6 +121,20 @@ def _maintained(
         data_version=report.data_version,
         log=log,
     )
+
+
+def _maintain_domains(
+    store: Store, project: Config, variant: str, *, log: Callable[[str], None]
+) -> None:
+    """Look after the tables of both domains, should what wrote them have been killed before.
+
+    A complete set is recorded next: BM25 has to count what its tables hold.
+    """
+    tables = project.tables_of(variant)
+    for name in (tables.documents, tables.rows):
+        if ended := store.ended(name):
+            version = ended.data_version
+            maintain(store, name, settings=project.index, data_version=version, log=log)
 
 
 def _materialized(
