@@ -268,7 +268,11 @@ class Index(Section):
         "whose vectors take more than 512 MiB unless given; a smaller one is searched exactly",
     )
     maintain_from_share: float = Field(
-        0.1, gt=0, le=1, description="indexes take in new rows once this share is unindexed"
+        0.1,
+        gt=0,
+        le=1,
+        description="the ANN index and those of filters take in new rows once this share of the "
+        "table is unindexed; the full-text index does at every refresh",
     )
 
 

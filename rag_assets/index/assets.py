@@ -102,6 +102,7 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
             store, project, variant=context.partition_key, log=log, retry=config.retry_failed
         )
         index = _maintained(store, project, report, log=log)
+        _maintain_domains(store, project, context.partition_key, log=log)
         recorded = complete_sets.record_all(store, project)
         if context.partition_key not in recorded:
             log(f"variant {context.partition_key} is answered by its last complete set meanwhile")
@@ -121,6 +122,20 @@ def _maintained(
         data_version=report.data_version,
         log=log,
     )
+
+
+def _maintain_domains(
+    store: Store, project: Config, variant: str, *, log: Callable[[str], None]
+) -> None:
+    """Look after the tables of both domains, should what wrote them have been killed before.
+
+    A complete set is recorded next: BM25 has to count what its tables hold.
+    """
+    tables = project.tables_of(variant)
+    for name in (tables.documents, tables.rows):
+        if ended := store.ended(name):
+            version = ended.data_version
+            maintain(store, name, settings=project.index, data_version=version, log=log)
 
 
 def _materialized(
@@ -168,7 +183,7 @@ def _model_metadata(
 def _index_metadata(index: IndexReport) -> dict[str, dg.MetadataValue]:
     metadata: dict[str, dg.MetadataValue] = {
         "vector_search": dg.MetadataValue.text(index.vector_index or "exact"),
-        "unindexed_rows": dg.MetadataValue.int(max(index.text_unindexed, index.vector_unindexed)),
+        "unindexed_rows": dg.MetadataValue.int(index.vector_unindexed),
         "units_in_windows": dg.MetadataValue.int(index.windowed),
         "fragments": dg.MetadataValue.int(index.fragments),
         "index_maintenance": dg.MetadataValue.text("; ".join(index.done) or "nothing was due"),

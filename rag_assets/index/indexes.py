@@ -1,9 +1,11 @@
 """Search indexes of a units table: full text, filters and, from some size on, vectors.
 
-Rows that an index has not taken in yet are still found, by a scan that each query pays for; so
-indexes are brought up to date when enough rows are waiting, not at every refresh. `maintain` proves
-by its record (`indexes/<table>.json`) that there is nothing to do, without opening the table; a
-table that was built anew, if only with the same content, has none of its indexes.
+The full-text index counts what the table holds after every refresh, since BM25 weighs words by what
+it counted: rankings do not tell in which order units came, changed or went (see `text_parts`). The
+others are brought up to date when enough rows are waiting: those are found all the same, by a scan
+that each query pays for. `maintain` proves by its record (`indexes/<table>.json`) that there is
+nothing to do, without opening the table; a table that was built anew, if only with the same
+content, has none of its indexes.
 
 The ANN index is IVF_FLAT: quantised ones lost recall and were no faster at these sizes. A bitmap
 pays in large tables only.
@@ -26,6 +28,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.index.units import matrix_of
 from rag_assets.previews import shortened
 from rag_assets.store import ANN_PROBES, ROW_ID, Store, is_searched_exactly, rows_of
+from rag_assets.text_parts import TEXT, TextIndex, text_index, to_be_counted
 
 if TYPE_CHECKING:
     from lance import LanceFragment
@@ -45,17 +48,13 @@ STOP_WORDS = (*ENGLISH_STOP_WORDS.split(), *SWEDISH_STOP_WORDS.split())
 language harms the other. hit@10 of documents/rows: ottqa .314/.601, materials .878/.585; bm25s with
 English stop words .308/.577 and .884/.577."""
 
-FTS_INDEX = f"text_unstemmed_{fingerprint(STOP_WORDS)[:8]}"
+FTS_REVISION = 2
+"""Raise it when an index that lies there may count other units than its table holds."""
+FTS_INDEX = f"text_unstemmed_{fingerprint(FTS_REVISION, STOP_WORDS)[:8]}"
 ANN_KIND = "IVF_FLAT"
 ANN_INDEX = "vector_ivf_flat"
 FILTERS = ("domain", "source", "table")
 FILTERS_FROM_ROWS = 50_000
-UNINDEXED_ROWS = 2_000
-"""Rows that may wait for the full-text index whatever their share."""
-MOST_TEXT_PARTS = 8
-"""The full-text index takes new rows in as a part of its own, and once there are so many parts they
-are written together: each part lengthens every query a little, writing all anew takes far longer
-than a part. Scores are the same either way."""
 SAMPLED = 100
 TOP = 20
 """Recall is measured at this depth."""
@@ -73,8 +72,6 @@ class IndexReport:
     """Fingerprint of the content and files of the table, and of the settings, that this record
     holds for."""
     rows: int = 0
-    text_unindexed: int = 0
-    """Rows that full-text search finds by a scan."""
     vector_index: str | None = None
     """Kind of the ANN index; None where search is exact."""
     vector_unindexed: int = 0
@@ -111,8 +108,8 @@ def maintain(
     """
 
     def made_for() -> str:
-        finished = store.completion(table)
-        files = finished.files if finished else None
+        ended = store.ended(table)
+        files = ended.files if ended else None
         return fingerprint(data_version, files, settings.model_dump(), FTS_INDEX, ANN_INDEX)
 
     known = _recorded(store, table)
@@ -192,8 +189,7 @@ class _Maintenance:
         if is_scattered(self._fragments()):
             self._do("fragments merged", self._compact)
         self._drop_superseded()
-        if self._index(FTS_INDEX) is None:
-            self._do("full-text index built", self._build_text)
+        self._keep_text()
         if self._rows >= FILTERS_FROM_ROWS:
             for column in FILTERS:
                 if self._index(_filter_index(column)) is None:
@@ -213,7 +209,6 @@ class _Maintenance:
             table=self._table.name,
             made_for=made_for,
             rows=self._rows,
-            text_unindexed=self._unindexed(FTS_INDEX),
             vector_index=ANN_KIND if vectors else None,
             vector_unindexed=self._unindexed(ANN_INDEX),
             recall=self._recall if vectors else None,
@@ -238,7 +233,7 @@ class _Maintenance:
 
     def _drop_superseded(self) -> None:
         for index in self._table.list_indices():
-            if index.columns == ["text"] and index.name != FTS_INDEX:
+            if index.columns == [TEXT] and index.name != FTS_INDEX:
                 self._do(
                     "full-text index of other settings dropped", partial(self._drop, index.name)
                 )
@@ -246,16 +241,36 @@ class _Maintenance:
     def _drop(self, name: str) -> None:
         self._table.drop_index(name)
 
-    def _build_text(self) -> None:
-        from lancedb.index import FTS
+    def _keep_text(self) -> None:
+        """Have the full-text index count what the table holds."""
+        dataset = self._table.to_lance()
+        rows = {one.fragment_id: one.metadata.num_rows for one in dataset.get_fragments()}
+        if self._index(FTS_INDEX) is None:
+            everything = TextIndex([], uncounted=frozenset(rows))
+            parts = to_be_counted(everything, rows=rows) or [[]]  # that of an empty table is empty
+            self._do("full-text index built", partial(self._build_text, parts))
+        elif parts := to_be_counted(text_index(dataset, name=FTS_INDEX), rows=rows):
+            self._do("full-text index brought up to date", partial(self._build_text, parts))
 
-        settings = FTS(
-            stem=False,
-            remove_stop_words=True,
-            custom_stop_words=list(STOP_WORDS),
-            ascii_folding=True,
-        )
-        self._table.create_index("text", config=settings, name=FTS_INDEX)
+    def _build_text(self, parts: Sequence[Sequence[int]]) -> None:
+        """Let each of `parts`, fragments of the table, be one of the index, all in one commit."""
+        dataset = self._table.to_lance()
+        built = [
+            dataset.create_index_uncommitted(
+                TEXT,
+                "INVERTED",
+                name=FTS_INDEX,
+                replace=True,
+                fragment_ids=[*part],
+                stem=False,
+                remove_stop_words=True,
+                custom_stop_words=[*STOP_WORDS],
+                ascii_folding=True,
+                with_position=False,
+            )
+            for part in parts
+        ]
+        dataset.commit_existing_index_segments(FTS_INDEX, TEXT, [*built])
 
     def _build_filter(self, column: str) -> None:
         from lancedb.index import Bitmap
@@ -270,22 +285,12 @@ class _Maintenance:
         self._recall = measured_recall(self._table)
 
     def _catch_up(self) -> None:
-        optimize = self._table.to_lance().optimize
         others = [index.name for index in self._indexes() if index.name != FTS_INDEX]
-        if others:
-            optimize.optimize_indices(index_names=others)
-        parts = self._text_parts()
-        merged = 0 if parts < MOST_TEXT_PARTS else parts
-        optimize.optimize_indices(index_names=[FTS_INDEX], num_indices_to_merge=merged)
-
-    def _text_parts(self) -> int:
-        stats = self._table.index_stats(FTS_INDEX)
-        return (stats.num_indices or 1) if stats else 0
+        self._table.to_lance().optimize.optimize_indices(index_names=others)
 
     def _is_behind(self) -> bool:
         waiting = max((index.num_unindexed_rows or 0 for index in self._indexes()), default=0)
-        is_large_share = waiting > self._rows * self._settings.maintain_from_share
-        return is_large_share or self._unindexed(FTS_INDEX) > UNINDEXED_ROWS
+        return waiting > self._rows * self._settings.maintain_from_share
 
     def _indexes(self) -> list["IndexConfig"]:
         return list(self._table.list_indices())

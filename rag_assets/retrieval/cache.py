@@ -3,9 +3,10 @@
 A key names all that a value depends on and nothing else: the units' content, the signal and the
 index that it searched, the filter, the query and what encoded it; or the query, the text's hash and
 the reranker. So the second arm of an experiment pays only for what differs from the first. An exact
-dense search has no index: where a table was built again with the same content, its results are
-found. No key names a table version. Values are never wrong, only missing: a cache that cannot be
-read or written is one that holds nothing, and a damaged file is filled anew.
+dense search has no index, and BM25 counts what its table holds: where a table was built again with
+the same content, their results are found. No key names a table version. Values are never wrong,
+only missing: a cache that cannot be read or written is one that holds nothing, and a damaged file
+is filled anew.
 """
 
 import logging

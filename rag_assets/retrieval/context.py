@@ -79,7 +79,8 @@ def _context(unit: Unit, held: Sequence[Unit], *, settings: Expansion) -> str:
         if not 0 < len(rows) <= settings.rows:
             return str(unit["text"])
         return "\n".join(
-            str(row["text"]) for row in sorted(rows, key=lambda row: str(row["row_key"]))
+            str(row["text"])
+            for row in sorted(rows, key=lambda row: (str(row["row_key"]), str(row["unit_id"])))
         )
     chunks = {
         int(other["index"] or 0): other

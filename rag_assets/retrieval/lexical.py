@@ -1,20 +1,23 @@
 """Lexical search: the units that share words with a query, by BM25.
 
 The words are those of the table's full-text index: its tokenizer, stemmer and stop words are
-applied to the query too. Units that came after the index was built are found as well.
+applied to the query too. How rare a word is and how long a text is among others is what the index
+counted: after a refresh, the units of the table, whatever their history (see `text_parts`). Units
+that came after the index was built are found as well, but weighed by themselves.
 """
 
 from typing import TYPE_CHECKING
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
+from rag_assets.text_parts import TEXT
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
     from rag_assets.retrieval.units import UnitTable
 
-COLUMN = "text"
+COLUMN = TEXT
 SCORE = "_score"
 
 

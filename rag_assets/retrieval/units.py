@@ -16,6 +16,7 @@ from rag_assets.identity import Canonical
 from rag_assets.retrieval import dense, lexical
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.store import ROW_ID, is_searched_exactly, rows_of
+from rag_assets.text_parts import text_index
 
 if TYPE_CHECKING:
     from lance import LanceDataset
@@ -91,19 +92,21 @@ class UnitTable:
     def state(self, signal: Signal) -> Sequence[Canonical]:
         """What a ranking by `signal` depends on beside the content.
 
-        An exact search depends on nothing else. An index may miss units, and BM25 weighs words by
-        what its index counted when it was built: equal units in another index rank otherwise, and
-        so do units that came after the index.
+        An exact search depends on nothing else, and BM25 on the settings of its index; the name
+        tells the stop words. An ANN index may miss units, and a full-text index that no refresh of
+        this release has looked after may have counted others: equal units rank otherwise.
         """
         if signal == "dense" and self.is_exact:
             return ["exact"]
         column = dense.COLUMN if signal == "dense" else lexical.COLUMN
-        segments = [
-            segment
-            for index in self.dataset.describe_indices()
-            if index.field_names == [column]
-            for segment in index.segments
+        indexes = [
+            index for index in self.dataset.describe_indices() if index.field_names == [column]
         ]
+        if signal == "bm25" and all(
+            text_index(self.dataset, name=index.name).is_exact for index in indexes
+        ):
+            return ["exact", [[index.name, index.details] for index in indexes]]
+        segments = [segment for index in indexes for segment in index.segments]
         indexed = set[int]().union(*(segment.fragment_ids for segment in segments))
         left = {fragment.fragment_id for fragment in self.dataset.get_fragments()} - indexed
         return [sorted(segment.uuid for segment in segments), sorted(left)]

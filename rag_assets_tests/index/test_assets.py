@@ -2,7 +2,12 @@ import dagster as dg
 import pytest
 
 from rag_assets.index.assets import definitions
+from rag_assets.index.complete_sets import set_of
+from rag_assets.index.embed import refresh_documents
+from rag_assets.index.indexes import FTS_INDEX
+from rag_assets.pins import opened
 from rag_assets.store import Store
+from rag_assets.text_parts import text_index
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 
 
@@ -63,3 +68,21 @@ def test_a_run_shows_what_was_embedded_and_a_second_one_that_nothing_was(config)
         assert metadata["data_version"] == shown[name]["data_version"]
         assert metadata["added"] == metadata["changed"] == metadata["removed"] == 0
         assert metadata["preview"] == shown[name]["preview"], "still there to be seen"
+
+
+def test_words_are_counted_in_all_tables_of_a_set_whatever_was_killed_before(config):
+    store, quiet = Store(config.state_dir), {"variant": VARIANT, "log": lambda _: None}
+    put_chunks(store, config, texts(6))
+    put_rows(store, config, texts(2))
+    materialize(config)
+    put_chunks(store, config, texts(4))
+    refresh_documents(store, config, **quiet)  # and what follows in its asset is killed
+
+    assets = list(definitions(config).assets)
+    dg.materialize(assets, partition_key=VARIANT, selection="joint_index")
+
+    held = set_of(store, config, VARIANT)
+    assert len(held.pins) == 3
+    for pin in held.pins:
+        dataset = opened(store, pin).to_lance()
+        assert text_index(dataset, name=FTS_INDEX).is_exact, pin.table

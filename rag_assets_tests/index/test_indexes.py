@@ -3,11 +3,12 @@ import pyarrow as pa
 import pytest
 from lancedb.query import MatchQuery
 
-from rag_assets import clean_up, schemas
+from rag_assets import clean_up, schemas, text_parts
 from rag_assets.config import Index
 from rag_assets.index import indexes
 from rag_assets.index.indexes import maintain, measured_recall
 from rag_assets.store import Completion, Store
+from rag_assets.text_parts import text_index
 
 TABLE = "documents__test"
 DIMENSION = 16
@@ -46,6 +47,13 @@ def care(store: Store, settings: Index = EXACT, *, version: str = "v1"):
     return maintain(store, TABLE, settings=settings, data_version=version, log=lambda _: None)
 
 
+def parts(store: Store) -> list[int]:
+    """Rows of each part of the full-text index."""
+    held = text_index(store.open(TABLE).to_lance(), name=indexes.FTS_INDEX)
+    assert held.is_exact
+    return sorted(part.rows for part in held.parts)
+
+
 def found(store: Store, query: str) -> list[str]:
     search = store.open(TABLE).search(MatchQuery(query, "text"), query_type="fts")
     return search.select(["unit_id", "_score"]).limit(10).to_arrow()["unit_id"].to_pylist()
@@ -55,7 +63,8 @@ def test_a_small_table_gets_full_text_only(store):
     add(store, 0, 50)
     report = care(store)
     assert (report.rows, report.vector_index, report.recall) == (50, None, None)
-    assert (report.text_unindexed, report.windowed) == (0, 25)
+    assert report.windowed == 25
+    assert text_index(store.open(TABLE).to_lance(), name=indexes.FTS_INDEX).is_exact
     assert [index.columns for index in store.open(TABLE).list_indices()] == [["text"]]
     assert len(report.preview) == 8
     assert "vector" not in report.preview[0]
@@ -80,37 +89,49 @@ def test_a_table_built_anew_with_the_same_content_gets_its_indexes(store):
         store.drop(TABLE)
 
 
-def test_a_moved_table_below_the_threshold_is_read_but_not_written(store):
-    add(store, 0, 50)
-    care(store)
-    add(store, 50, 54)
-    version = store.version(TABLE)
-    report = care(store, version="v2")
-    assert (report.rows, report.text_unindexed, report.done) == (54, 4, [])
-    assert store.version(TABLE) == version
-    assert found(store, "unit52") == ["u52"], "rows that wait for the index are found"
+def test_few_new_rows_are_counted_by_the_full_text_index_and_wait_for_the_others(store):
+    add(store, 0, 600)
+    care(store, ANN)
+    add(store, 600, 604)
+    report = care(store, ANN, version="v2")
+    assert (report.rows, report.vector_unindexed) == (604, 4)
+    assert [line.split(" in ")[0] for line in report.done] == ["full-text index brought up to date"]
+    assert parts(store) == [604], "so few rows are not worth a part of their own"
+    assert found(store, "unit602") == ["u602"]
 
 
-def test_indexes_take_in_rows_past_the_threshold(store):
-    add(store, 0, 50)
-    care(store)
-    add(store, 50, 60)
-    report = care(store, version="v2")
-    assert report.text_unindexed == 0
-    assert "indexes brought up to date" in report.done[0]
-    assert found(store, "unit52") == ["u52"]
+def test_the_other_indexes_take_in_rows_past_the_threshold(store):
+    add(store, 0, 600)
+    care(store, ANN)
+    add(store, 600, 700)
+    report = care(store, ANN, version="v2")
+    assert report.vector_unindexed == 0
+    assert "indexes brought up to date" in report.done[-1]
 
 
-def test_parts_of_the_full_text_index_find_the_same_and_are_written_together(store, monkeypatch):
-    monkeypatch.setattr(indexes, "MOST_TEXT_PARTS", 3)
-    parts = []
-    for n in range(4):
-        add(store, 50 * n, 50 * n + 50)
-        care(store, version=f"v{n}")
-        parts.append(store.open(TABLE).index_stats(indexes.FTS_INDEX).num_indices)
-        assert found(store, f"unit{50 * n + 2}") == [f"u{50 * n + 2}"]
-    assert parts == [1, 2, 3, 1]
-    assert found(store, "unit2") == ["u2"]
+def test_a_part_in_which_nothing_was_deleted_stays_as_it_is(store, monkeypatch):
+    monkeypatch.setattr(text_parts, "FEW_ROWS", 0)
+    monkeypatch.setattr(text_parts, "WORTH", 1)
+    held = []
+    for version, (first, last) in enumerate([(0, 50), (50, 60), (60, 65), (65, 90)]):
+        add(store, first, last)
+        care(store, version=f"v{version}")
+        held.append(parts(store))
+        assert found(store, f"unit{first + 2}") == [f"u{first + 2}"]
+    assert held == [[50], [10, 50], [5, 10, 50], [40, 50]]
+    store.delete(TABLE, column="unit_id", keys=["u7"])
+    care(store, version="deleted")
+    assert parts(store) == [89], "a part is counted anew, and with it what is small beside it"
+    assert found(store, "unit7") == []
+
+
+def test_an_unsettled_pass_that_wrote_the_same_content_anew_is_looked_at(store):
+    for n in range(2):
+        add(store, 0, 50)
+        left = Completion("inputs", "v1", 50, 50, 1, files=f"of build {n}", is_settled=False)
+        store.complete(TABLE, left)
+        assert care(store).done, n
+        store.drop(TABLE)
 
 
 def test_deleted_and_replaced_texts_are_not_found(store):
