@@ -7,14 +7,19 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from unittest.mock import patch
 
+from rag_assets import clean_up
 from rag_assets.catalog import folder_of
+from rag_assets.damage import DamagedTablesError
+from rag_assets.index import reclaim
 from rag_assets.places import remove_folder
 from rag_assets.store import Store
 from rag_assets_tests.documents import making
-from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults import comparing, project, reading
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.kills import kill, said_by
 from rag_assets_tests.faults.pipeline import Runs, refresh
@@ -22,6 +27,7 @@ from rag_assets_tests.faults.project import Project
 
 ROUNDS_BETWEEN_LOOKS = 4
 FEWEST_DOCUMENTS = 4
+VECTORS = ("documents__", "rows__")
 LARGE = 1_100_000
 """Bytes of a text that is parsed in a process of its own."""
 
@@ -39,11 +45,16 @@ class Tally:
     doubled: list[str] = field(default_factory=list)
     embedded_again: list[str] = field(default_factory=list)
     unequal_quarantine: list[str] = field(default_factory=list)
+    mixed: list[str] = field(default_factory=list)
+    """Units that a reader found in the joint table alone, or in its domain alone."""
+    unnamed: list[str] = field(default_factory=list)
+    """Damaged tables that a refresh did not name."""
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was lost, doubled, embedded twice or blamed wrongly."""
-        return not (self.lost or self.doubled or self.embedded_again or self.unequal_quarantine)
+        """Whether nothing was lost, doubled, mixed, embedded twice, blamed wrongly or unnamed."""
+        wrong = (self.lost, self.doubled, self.mixed, self.embedded_again)
+        return not any((*wrong, self.unequal_quarantine, self.unnamed))
 
 
 class Chaos:
@@ -57,6 +68,7 @@ class Chaos:
         self._ledger = made.home / "ledger"
         self._state = made.home / "state"
         self._number = 0
+        self._is_robbed = False
         self._seconds = 3.0
         self._edits: list[Callable[[], None]] = [
             self.new_document,
@@ -87,7 +99,10 @@ class Chaos:
             self.run_on_a_locked_database,
             self.edit_during_a_run,
             self.damaged_records,
+            self.damaged_files,
             self.killed_commit,
+            self.clean_up,
+            self.table_begun_anew,
         ]
 
     def run(self, *, seconds: float) -> Tally:
@@ -100,6 +115,7 @@ class Chaos:
             for _ in range(self._random.randint(1, 4)):
                 self._do(self._random.choice(self._edits))
             self._do(self._random.choice(self._faults))
+            self._read()
             rounds += 1
             if rounds % ROUNDS_BETWEEN_LOOKS == 0:
                 self.look()
@@ -215,7 +231,8 @@ class Chaos:
     def other_config(self) -> None:
         size = self._random.choice([40, 48, 64])
         cells = self._random.choice(["keep", "drop"])
-        text = project.CONFIG.replace("size: 48", f"size: {size}")
+        name = self._random.choice(["small", "medium"])
+        text = project.CONFIG.replace("size: 48", f"size: {size}").replace("small", name)
         self.project.file.write_text(f"{text}tables: {{empty_cells: {cells}}}\n")
 
     def killed_run(self) -> None:
@@ -265,6 +282,38 @@ class Chaos:
         for path in self._random.sample(records, min(4, len(records))):
             path.write_bytes(self._random.choice([b"", b"[1]", b"\xff\x00"]))
 
+    def damaged_files(self) -> None:
+        """Cut a file of a table that is needed; the remedy that the refresh names is followed."""
+        store, config = Store(self._state), self.project.config
+        tables = [each for each in comparing.tables_of(config) if store.count(each)]
+        table = self._random.choice([each for each in tables if not each.startswith(VECTORS)])
+        folder = self._state / "lance" / f"{folder_of(store.generation(table))}.lance"
+        for path in (folder / "data").iterdir():
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        try:
+            with hashing(self._ledger):
+                refresh(config, allow_shrink=True)
+        except DamagedTablesError as error:
+            if folder.stem not in error.errors:
+                self.tally.unnamed.append(f"{table}: {error}")
+        else:
+            self.tally.unnamed.append(table)
+        shutil.rmtree(folder)
+        self._is_robbed = True
+
+    def clean_up(self) -> None:
+        """Everything that nothing names goes at once, stock and versions."""
+        now = timedelta(0)
+        with patch.object(clean_up, "RUNNING", now), patch.object(reclaim, "RUNNING", now):
+            reclaim.clean_up_tables(
+                Store(self._state), self.project.config, keep_days=0, log=lambda _: None
+            )
+
+    def table_begun_anew(self) -> None:
+        store = Store(self._state)
+        tables = [each for each in comparing.tables_of(self.project.config) if store.exists(each)]
+        store.retire(self._random.choice(tables))
+
     def killed_commit(self) -> None:
         """Leave what kills leave in the middle of the first and the last commit of a table."""
         store = Store(self._state)
@@ -275,6 +324,7 @@ class Chaos:
             folder = store.root / "lance" / f"{folder_of(store.generation(name))}.lance"
             shutil.rmtree(folder)
             (folder / "_versions").mkdir(parents=True)
+            self._is_robbed = True
 
     def _do(self, deed: Callable[[], None]) -> None:
         self.tally.done[deed.__name__] += 1
@@ -283,12 +333,25 @@ class Chaos:
         deed()
         self._count_embedded_again(committed)
 
+    def _read(self) -> None:
+        """Whoever opens the index now finds something, and all of one piece.
+
+        Nobody can after a deed that removed files from outside, until a refresh has ended.
+        """
+        if self._is_robbed:
+            return
+        config = self.project.config
+        index = reading.opened(config)
+        self.tally.mixed += reading.mixed(config, index)
+        assert all(reading.found(index))
+
     def _recovered(self) -> None:
         committed = comparing.embedded(self._state)
         self._ledger.unlink(missing_ok=True)
         started = time.monotonic()
         with hashing(self._ledger):
             refresh(self.project.config, allow_shrink=True)
+        self._is_robbed = False
         self._seconds = min(max(time.monotonic() - started, 1.0), 6.0)
         self._count_embedded_again(committed)
 
