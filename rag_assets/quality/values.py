@@ -29,6 +29,15 @@ class Expectation:
     """The measured number that it is on; None where it is on the table itself."""
     columns: Sequence[str] = field(default_factory=list)
     """The columns of the table that it reads."""
+    remedy: str = ""
+    """What to do where it does not hold."""
+
+
+def told(example: Example) -> str:
+    """An example in one line: what it is, by its first column, then what was seen of it."""
+    (_, subject), *seen = example.items()
+    said = ", ".join(f"{name} {value}" for name, value in seen if value is not None)
+    return f"{subject}: {said}" if said else str(subject)
 
 
 @dataclass(frozen=True, slots=True)
