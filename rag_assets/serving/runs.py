@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import dagster as dg
 
 JUDGED = "ASSET_CHECK_EVALUATION"
+BLOCKED = "nothing after it was built"
+"""Begins the reason of a step whose check does not hold; files and remedy stand on its lines."""
 INTERRUPT = "DagsterExecutionInterruptedError"
 OWN = "rag_assets."
 """How the message of an error of this project begins: with its class."""
@@ -105,7 +107,7 @@ def _blocked(result: "dg.ExecuteInProcessResult") -> dict[str, str]:
     """By step, what a check found that stops what comes after it: of files and rows, and why."""
     judged = [event for event in result.all_events if event.event_type_value == JUDGED]
     return {
-        str(event.step_key): f"nothing after it was built: {found.description}"
+        str(event.step_key): f"{BLOCKED}: {found.description}"
         for event in judged
         if (found := event.asset_check_evaluation_data)
         and found.blocking

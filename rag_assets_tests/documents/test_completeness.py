@@ -296,6 +296,15 @@ def test_what_a_limit_left_out_counts_nowhere_and_stands_in_quarantine(project):
     assert failures(judge(project)).keys() == {"few_documents_failed"}
 
 
+def test_pages_that_are_not_there_cost_nothing_but_themselves(project):
+    path = pdf(project.folder / "a.pdf", [f"<p>{SENTENCE}</p>", "<p>Two.</p>"])
+    path.write_bytes(path.read_bytes().replace(b"/Count 2", b"/Count 9"))
+    project.list_files()
+    (failure,) = project.parse().failures
+    assert [row["page"] for row in project.elements("a.pdf")] == [1, 2]
+    assert "pages 3-9: the parser pdfium cannot read it" in failure.reason
+
+
 def test_a_page_too_large_to_read_is_named_and_not_counted_as_lost(project):
     pdf(project.folder / "plan.pdf", [f"<p>{SENTENCE}</p>"], width=14_000, height=14_000)
     project.list_files()

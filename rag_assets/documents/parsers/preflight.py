@@ -119,13 +119,12 @@ def _pdf(path: str, most_pages: int) -> Inspection:
         count = len(document)
         if count > most_pages:
             return Inspection(count, count)
-        sizes = [document.get_page_size(index) for index in range(count)]
-        oversized = [number for number, size in enumerate(sizes, 1) if max(size) > LARGEST_PAGE]
-        letters, scanned = [0] * count, []
+        letters, oversized, scanned = [0] * count, [], []
         for number in range(1, count + 1):
-            if number in oversized:
-                continue
             try:
+                if max(document.get_page_size(number - 1)) > LARGEST_PAGE:
+                    oversized.append(number)
+                    continue
                 page = document[number - 1]
             except pypdfium2.PdfiumError:
                 continue  # the parser says what is wrong with it
