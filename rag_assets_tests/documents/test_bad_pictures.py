@@ -1,6 +1,7 @@
 """One bad picture never costs a document its text: the figure says why it has no picture."""
 
 import io
+import random
 import struct
 import zipfile
 import zlib
@@ -8,7 +9,8 @@ import zlib
 import PIL.Image
 import pytest
 
-from rag_assets.documents.parsers import pictures
+from rag_assets.documents.parsers import pictures, preflight
+from rag_assets.media_types import DOCX
 from rag_assets_tests.documents.making import SENTENCE
 
 END = "The end."
@@ -135,3 +137,13 @@ def test_a_large_picture_inside_a_file_is_kept_as_it_would_be(monkeypatch, mode)
 def test_a_picture_that_is_not_large_is_left_alone():
     assert pictures.bearable(SMALL) is SMALL
     assert pictures.bearable(b"<svg/>") == b"<svg/>"
+
+
+def test_a_file_has_more_time_for_more_pictures_and_none_for_those_that_are_left_out(tmp_path):
+    def work(picture):
+        path = str(word(tmp_path / "a.docx", picture))
+        return preflight.Inspection.of(preflight.inspect(path, DOCX, 9)).work
+
+    photo = random.Random(0).randbytes(5_000_000)
+    assert work(photo) == work(SMALL) + 5
+    assert work(BAD["zeros"][0]) == work(SMALL)

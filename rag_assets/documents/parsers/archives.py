@@ -49,6 +49,7 @@ class Contents:
     """What an Office file holds."""
 
     xml_bytes: int
+    picture_bytes: int
     slides: int
 
 
@@ -65,8 +66,14 @@ def inspected(path: str) -> Contents:
             if member.filename.lower().endswith(_XML):
                 _check_prolog(archive, member)
     sizes = (member.file_size for member in members if member.filename.lower().endswith(".xml"))
+    oversize = _oversize(members)
+    pictures = (
+        member.file_size
+        for member in members
+        if _PICTURE.fullmatch(member.filename) and member.filename not in oversize
+    )
     slides = sum(_SLIDE.fullmatch(member.filename) is not None for member in members)
-    return Contents(sum(sizes), slides)
+    return Contents(sum(sizes), sum(pictures), slides)
 
 
 @contextmanager

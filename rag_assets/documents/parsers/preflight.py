@@ -26,6 +26,8 @@ LARGEST_PAGE = 5_000.0
 """Points; larger pages cost a parser minutes and hold plans, not text."""
 BYTES_A_PAGE = 20_000
 """What counts as a page where there are none, for time limits."""
+PICTURE_BYTES_A_PAGE = 1_000_000
+"""The same for the pictures of an Office file."""
 FEWEST_LETTERS = 20
 """A page with fewer has no text layer: a stamp or a page number may lie on a scan."""
 PICTURE = 0.3
@@ -95,7 +97,8 @@ def inspect(path: str, media_type: str, most_pages: int) -> Json:
     if not media_type.startswith(archives.OFFICE):
         return asdict(Inspection(0, _work(Path(path).stat().st_size)))
     found = archives.inspected(path)
-    return asdict(Inspection(found.slides if media_type == PPTX else 0, _work(found.xml_bytes)))
+    work = _work(found.xml_bytes) + found.picture_bytes // PICTURE_BYTES_A_PAGE
+    return asdict(Inspection(found.slides if media_type == PPTX else 0, work))
 
 
 def _work(size: int) -> int:
