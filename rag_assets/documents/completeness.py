@@ -205,6 +205,7 @@ def _with_counts(row: Row, names: Mapping[str, str]) -> Row:
         **row,
         "document": names[str(row["document_id"])],
         "pages_to_read": _number(row["parsed"]) + _number(row["lost_pages"]),
+        "empty_pages": min(_number(row["empty_pages"]), _number(row["parsed"])),
         "documents": int(_number(row["letters"]) >= LETTERS_OF_A_LANGUAGE),
         "of_unknown_language": int(is_unknown),
         "doubtful_tables": _number(row["tables"]) - _number(row["sound_tables"]),

@@ -274,6 +274,7 @@ def test_no_single_document_decides_whatever_it_claims(others, claimed):
         pages=claimed,
         parsed=0,
         lost_pages=claimed,
+        empty_pages=claimed,
         layer_letters=claimed,
         lost_letters=claimed,
         letters=claimed,
@@ -282,6 +283,7 @@ def test_no_single_document_decides_whatever_it_claims(others, claimed):
     totals = summed_up({row["document_id"]: row for row in [*good, trap]}).totals
     for damaged in completeness.DAMAGED:
         assert totals[damaged.total] <= 1 / FEWEST_DOCUMENTS
+    assert totals["empty_pages_share"] == 0
 
 
 def test_what_a_limit_left_out_counts_nowhere_and_stands_in_quarantine(project):
