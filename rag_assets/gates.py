@@ -103,12 +103,16 @@ def _answer(
         metadata["examples"] = dg.MetadataValue.json(
             {item.name: list(result.outcomes[item.name].examples) for item in failed}
         )
+        metadata["what to do"] = dg.MetadataValue.json(
+            {item.name: result.remedy(item) for item in failed}
+        )
     return dg.AssetCheckResult(
         passed=not failed,
         asset_key=asset,
         check_name=CHECKS[severity],
         severity=dg.AssetCheckSeverity.ERROR if severity == "error" else dg.AssetCheckSeverity.WARN,
         metadata=metadata,
+        description="\n".join(line for item in failed for line in result.said_of(item)) or None,
     )
 
 

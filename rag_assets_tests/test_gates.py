@@ -8,6 +8,7 @@ import pytest
 from rag_assets import gates, lineage, quality
 from rag_assets.config import Config
 from rag_assets.quality import Profile
+from rag_assets.serving import runs
 from rag_assets_tests.quality.subject import Table, subject_of
 
 
@@ -102,8 +103,31 @@ def test_the_metadata_name_what_failed_with_examples_and_the_page(config, table)
     assert "tokens_fit | **no** | observed 3 | oversized_chunks at most 0" in table
     assert metadata["failed"].value == {"tokens_fit": "observed 3"}
     assert metadata["examples"].value == {"tokens_fit": [{"uri": "a.md", "tokens": 300}]}
+    remedy = metadata["what to do"].value["tokens_fit"]
+    assert remedy.endswith("what is allowed: checks.chunks.tokens_fit in the config")
     assert metadata["report"].value == str(config.state_dir / "reports/checks.html")
     assert (config.state_dir / "reports/checks.html").is_file()
+
+
+def test_the_description_says_which_file_what_is_wrong_and_what_to_do(config, table):
+    assert evaluations(run(config, subject_of(table)))["must_hold"].description is None
+    table.version, table.totals["oversized_chunks"] = "2", 3
+    found = evaluations(run(config, subject_of(table)))
+
+    first, example, remedy = found["must_hold"].description.splitlines()
+    assert first == "tokens_fit: observed 3"
+    assert example == "  a.md: tokens 300"
+    assert remedy.startswith("  what to do: ")
+    assert found["should_hold"].description is None
+
+
+def test_a_run_says_of_a_failed_check_what_was_found(config, table, tmp_path):
+    table.totals["oversized_chunks"] = 3
+    result = run(config, subject_of(table))
+
+    (reason,) = runs.errors_of(result, state_dir=tmp_path).values()
+    assert reason.startswith("nothing after it was built: tokens_fit: observed 3")
+    assert "a.md: tokens 300" in reason
 
 
 def test_the_stored_result_is_given_again(config, table):

@@ -25,6 +25,8 @@ class Account:
     """Why an engine that comes earlier in the chain did not read a page."""
     failed: dict[int, str] = field(default_factory=dict)
     """Why nobody could read a page."""
+    left_out: int = 0
+    """Pages that a limit left out: nobody tried to read them."""
     is_linked: bool = False
     """Whether it shows pictures that lie beside it."""
 
@@ -79,7 +81,7 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
         elif element.type == "table" or element.problem:
             tables.append(element)
     whole = "\n".join([element.text for element in elements])
-    read = account.engines.keys() if account.engines else range(1, account.pages + 1)
+    read = account.engines.keys() or (range(1, account.pages + 1) if elements else ())
     scanned = set(account.scanned)
     return Measures(
         empty=[page for page in sorted(read) if page not in shown],

@@ -159,7 +159,7 @@ def _row(entry: Entry) -> dict:
         "failed": _json(account.failed, "reason"),
         "scanned": ranges(account.scanned),
         "empty": ranges(found.empty),
-        "lost_pages": account.pages - parsed,
+        "lost_pages": account.pages - account.left_out - parsed,
         "empty_pages": len(found.empty),
         "layer_letters": found.layer_letters,
         "lost_letters": found.lost_letters,

@@ -1,6 +1,6 @@
 """What must hold of parsed documents and chunks before they are embedded."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import dagster as dg
 import pyarrow as pa
@@ -62,6 +62,8 @@ def _parsed_documents(config: Config) -> Subject:
                 "few_documents_failed",
                 of="failed_share",
                 description="The share of documents that could not be parsed is small.",
+                remedy="do what each reason says, then rag-assets refresh --retry-failed; or leave "
+                "the files out with sources.documents.exclude",
             ),
             *completeness.expectations(),
         ],
@@ -121,7 +123,8 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> Measur
         profiler.texts(batch["text"], keys=batch["element_id"], lengths=lengths)
         tally.keys(batch["element_id"])
         is_unknown = pc.invert(pc.is_in(batch["type"], pa.array(ELEMENT_TYPES)))
-        tally.count("unknown_types", is_unknown, shown=batch.select(["element_id", "type"]))
+        shown = batch.select(["document_id", "type", "element_id"])
+        tally.count("unknown_types", is_unknown, shown=shown)
         held.update(pc.unique(batch["document_id"]).to_pylist())
     files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
     failed = sync.quarantined(store, name)
@@ -131,9 +134,14 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> Measur
     tally.put(
         "failed_share",
         len(failures) / len(files) if files else 0.0,
-        examples=({"document": item.label, "reason": item.reason} for item in failures),
+        examples=(
+            {"document": item.label, "reason": item.reason.removeprefix(f"{item.label}: ")}
+            for item in failures
+        ),
     )
-    completeness.measure(accounts.rows(), into=tally, names=_names(store))
+    names = _names(store)
+    _name_documents(tally.examples.get("unknown_types", []), names)
+    completeness.measure(accounts.rows(), into=tally, names=names)
     return tally.measures(profiler.profile())
 
 
@@ -176,6 +184,13 @@ def _put_lost(
 def _documents(store: Store, name: str, *, where: str | None = None) -> set[str]:
     column = store.read(name, columns=["document_id"], where=where)["document_id"]
     return set(pc.unique(column).to_pylist())
+
+
+def _name_documents(examples: list[Example], names: Mapping[str, str]) -> None:
+    """Put what a person calls each document in place of its id."""
+    for place, shown in enumerate(examples):
+        name = names.get(str(shown["document_id"]), str(shown["document_id"]))
+        examples[place] = {"document": name, "type": shown["type"], "element": shown["element_id"]}
 
 
 def _names(store: Store) -> dict[str, str]:

@@ -31,7 +31,7 @@ from rag_assets.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.overlap import ahead
 from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
 
-REVISION = 9
+REVISION = 10
 """Raised when the same elements and settings give other chunks or fingerprints than before."""
 
 DOCUMENTS_A_BATCH = 512
@@ -411,5 +411,5 @@ def _tuples(lists: pa.ChunkedArray) -> list[tuple[str, ...]]:
 
 
 def _empty(document: str, place: _Place) -> sync.Failure:
-    reason = f"{place.uri} holds no text besides page headers and footers: check how it was parsed"
+    reason = f"{place.uri} holds no text to cut: see rag-assets status --documents for its parser"
     return sync.Failure(document, reason, place.uri)

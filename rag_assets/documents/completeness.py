@@ -1,26 +1,42 @@
-"""How complete the parsed documents are: shares over the whole corpus, and the worst documents.
+"""How complete the parsed documents are: how many are damaged, and the worst of them.
 
-Everything comes from the accounts of the documents, which the parsing pass keeps. A share is over
-pages, letters, tables or figures, so that one long document weighs as much as it holds.
+Everything comes from the accounts of the documents, which the parsing pass keeps. What can stop the
+index is judged by document: a share of all pages would let one file decide, by a number of pages
+that it only claims to have. What a limit left out counts nowhere: it stands in quarantine, with the
+limit. Warnings are shares over all pages, tables or figures, and the worst documents.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from json import loads
 from typing import TypeAlias
 
 from rag_assets import quality
 from rag_assets.quality import Example, Expectation, Tally
 
+FEWEST_DOCUMENTS = 20
+"""Among fewer, a few bad files are a large share: nothing is blocked for them."""
 LETTERS_OF_A_LANGUAGE = 500
 """Letters from which the language of a document ought to be told."""
+
+LOOK = "see rag-assets status --documents for each of them; then"
+PAGES = (
+    f"{LOOK} restore the files, name another parser in parsers.NAME.fallback, install the engine "
+    "of parsers.NAME.ocr, or leave them out with sources.documents.exclude"
+)
+LETTERS = (
+    f"{LOOK} compare another parser (parsers.NAME.engine), save the files again from the program "
+    "that made them, or leave them out with sources.documents.exclude"
+)
+LAYOUT = f"{LOOK} compare another parser (parsers.NAME.engine)"
 
 Row: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A measure of the corpus: so much of `part` in `whole`, both summed over the documents."""
+    """A measure: so much of `part` in `whole`."""
 
     check: str
     total: str
@@ -28,40 +44,60 @@ class Share:
     whole: str
     description: str
     most: float
+    remedy: str
 
 
-CORPUS = (
-    Share(
+@dataclass(frozen=True, slots=True)
+class Damaged(Share):
+    """How many of the documents lack more than a part of what they hold."""
+
+    bearable: float
+    """Share of `whole` that a document may lack."""
+
+
+DAMAGED = (
+    Damaged(
         "few_pages_lost",
-        "lost_pages_share",
+        "documents_without_pages_share",
         "lost_pages",
-        "pages",
-        "The share of pages that nobody could read is small.",
-        0.2,
+        "pages_to_read",
+        "Few documents have lost more than a fifth of their pages, which nobody could read.",
+        0.5,
+        PAGES,
+        bearable=0.2,
     ),
-    Share(
+    Damaged(
         "few_letters_lost",
-        "lost_letters_share",
+        "documents_without_letters_share",
         "lost_letters",
         "layer_letters",
-        "The share of the text layers' letters that no element has is small.",
-        0.2,
+        "Few documents have lost more than a fifth of their text layer's letters.",
+        0.5,
+        LETTERS,
+        bearable=0.2,
     ),
-    Share(
+    Damaged(
         "few_letters_garbled",
-        "garbled_share",
+        "documents_garbled_share",
         "garbled",
         "letters",
-        "The share of letters that make no sense is small.",
-        0.1,
+        "In few documents more than a tenth of the letters makes no sense.",
+        0.5,
+        LETTERS,
+        bearable=0.1,
     ),
+)
+"""What must hold of all documents taken together: a parser that reads hardly any is broken."""
+
+CORPUS = (
     Share(
         "few_pages_empty",
         "empty_pages_share",
         "empty_pages",
-        "pages",
+        "parsed",
         "The share of pages that gave nothing is small.",
         0.2,
+        PAGES,
     ),
     Share(
         "few_tables_doubtful",
@@ -70,6 +106,7 @@ CORPUS = (
         "tables",
         "The share of tables that fail their validity check is small.",
         0.5,
+        LAYOUT,
     ),
     Share(
         "few_figures_lost",
@@ -78,6 +115,7 @@ CORPUS = (
         "figures",
         "The share of figures without picture and words is small.",
         0.5,
+        LAYOUT,
     ),
     Share(
         "few_documents_of_unknown_language",
@@ -86,17 +124,20 @@ CORPUS = (
         "documents",
         "The share of longer documents whose language cannot be told is small.",
         0.2,
+        LETTERS,
     ),
 )
+"""What should hold of all documents taken together."""
 
 DOCUMENTS = (
     Share(
         "pages_of_each_document",
         "most_pages_lost",
         "lost_pages",
-        "pages",
+        "pages_to_read",
         "No document lacks more than this share of its pages.",
         0,
+        PAGES,
     ),
     Share(
         "letters_of_each_document",
@@ -105,6 +146,7 @@ DOCUMENTS = (
         "layer_letters",
         "No document lacks more than this share of its text layer's letters.",
         0.1,
+        LETTERS,
     ),
     Share(
         "decoding_of_each_document",
@@ -113,21 +155,31 @@ DOCUMENTS = (
         "letters",
         "In no document more than this share of the letters makes no sense.",
         0.02,
+        LETTERS,
     ),
 )
+"""What should hold of each document."""
 
 
 def expectations() -> list[Expectation]:
     """What must hold of the measures; the config has the bounds."""
     return [
-        quality.at_most(share.check, of=share.total, description=share.description, most=share.most)
-        for share in (*CORPUS, *DOCUMENTS)
+        quality.at_most(
+            share.check,
+            of=share.total,
+            description=share.description,
+            most=share.most,
+            remedy=share.remedy,
+        )
+        for share in (*DAMAGED, *CORPUS, *DOCUMENTS)
     ]
 
 
 def measure(accounts: Iterable[Row], *, into: Tally, names: Mapping[str, str]) -> None:
     """Sum the accounts up; `names` tells what a person calls each document that there is."""
     rows = [_with_counts(row, names) for row in accounts if row["document_id"] in names]
+    for damaged in DAMAGED:
+        _put_damaged(damaged, rows, into=into)
     for share in CORPUS:
         worst = _worst(rows, share, by=partial(_part, share=share))
         whole = sum(_number(row[share.whole]) for row in rows)
@@ -139,11 +191,21 @@ def measure(accounts: Iterable[Row], *, into: Tally, names: Mapping[str, str]) -
         into.put(share.total, most, examples=_examples(worst, share))
 
 
+def _put_damaged(damaged: Damaged, rows: Sequence[Row], *, into: Tally) -> None:
+    held = [row for row in rows if _number(row[damaged.whole])]
+    found = [row for row in held if _ratio(row, share=damaged) > damaged.bearable]
+    share = len(found) / len(held) if len(held) >= FEWEST_DOCUMENTS else 0.0
+    worst = _worst(found, damaged, by=partial(_ratio, share=damaged))
+    into.put(damaged.total, share, examples=_examples(worst, damaged))
+
+
 def _with_counts(row: Row, names: Mapping[str, str]) -> Row:
     is_unknown = row["language"] is None and _number(row["letters"]) >= LETTERS_OF_A_LANGUAGE
     return {
         **row,
         "document": names[str(row["document_id"])],
+        "pages_to_read": _number(row["parsed"]) + _number(row["lost_pages"]),
+        "empty_pages": min(_number(row["empty_pages"]), _number(row["parsed"])),
         "documents": int(_number(row["letters"]) >= LETTERS_OF_A_LANGUAGE),
         "of_unknown_language": int(is_unknown),
         "doubtful_tables": _number(row["tables"]) - _number(row["sound_tables"]),
@@ -160,10 +222,21 @@ def _examples(rows: Sequence[Row], share: Share) -> Iterator[Example]:
     for row in rows:
         example = {
             "document": str(row["document"]),
-            share.part: _number(row[share.part]),
-            share.whole: _number(row[share.whole]),
+            _words(share.part): _number(row[share.part]),
+            _words(share.whole): _number(row[share.whole]),
         }
-        yield example | ({"why": str(row["failed"])} if share.part == "lost_pages" else {})
+        why = _why(row) if share.part == "lost_pages" else ""
+        yield example | ({"why": why} if why else {})
+
+
+def _words(column: str) -> str:
+    return column.replace("_", " ")
+
+
+def _why(row: Row) -> str:
+    """Why nobody could read some pages of a document."""
+    parts = loads(str(row["failed"]))
+    return "; ".join(f"pages {part['pages']}: {part['reason']}" for part in parts)
 
 
 def _part(row: Row, *, share: Share) -> float:

@@ -330,12 +330,14 @@ class Parsing:
                 f"({most:,}): raise it and refresh with --retry-failed"
             )
             opened.problems.append(Problem(reason, "input"))
+            opened.account.left_out = found.pages
             return
         self._plan_pages(opened, found)
 
     def _plan_pages(self, opened: _Open, found: Inspection) -> None:
         reason = f"left out: larger than {preflight.LARGEST_PAGE:,.0f} pt"
         opened.failed |= {page: Problem(reason, "input") for page in found.oversized}
+        opened.account.left_out = len(found.oversized)
         scanned = set(found.scanned)
         if self._chain.ocr:
             for part in _cut(found.scanned, PAGES_A_SCAN):

@@ -1,9 +1,9 @@
 """What chunks are cut from: a document's text and the regions of it that share no chunk.
 
-The document's text is its elements joined by an empty line, page headers and footers left out. A
-table or figure is a region of its own, with its caption and the headings that directly precede
-it; what lies between is prose. A figure without a word of its own is shown by its caption; one
-without either gives nothing.
+The document's text is its elements joined by an empty line, page headers and footers left out
+unless a parser took all that it says for them. A table or figure is a region of its own, with its
+caption and the headings that directly precede it; what lies between is prose. A figure without a
+word of its own is shown by its caption; one without either gives nothing.
 """
 
 import re
@@ -90,6 +90,8 @@ class DocumentText:
     def of(cls, blocks: Sequence[Block]) -> "DocumentText":
         """Join `blocks`, in reading order."""
         body = [block for block in blocks if block.type not in LEFT_OUT]
+        if len(body) < len(blocks) and not any(map(_says_something, body)):
+            body = blocks
         if any(block.type == "figure" and not block.text for block in body):
             body = _shown_by_captions(body)
         kept = [block for block in body if block.text]
@@ -151,6 +153,10 @@ class DocumentText:
                 held = min(end, self.end(place)) - max(start, self.starts[place])
                 characters[language] += held
         return characters.most_common(1)[0][0]
+
+
+def _says_something(block: Block) -> bool:
+    return any(map(str.isalnum, block.text))
 
 
 def whole(document: DocumentText) -> list[Region]:

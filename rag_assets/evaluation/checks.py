@@ -75,11 +75,14 @@ def _rankings(config: Config) -> Subject:
                 "few_questions_unanswered",
                 of="largest_unanswered_share",
                 description="Each retriever finds something for nearly all questions.",
+                remedy="see whether the filters of the questions leave anything to be found",
             ),
             quality.at_most(
                 "few_gold_missing",
                 of="missing_gold_share",
                 description="The index holds the gold of nearly all questions.",
+                remedy="correct the evidence of the questions, or bring back what they name: it "
+                "was renamed, left out or never parsed",
             ),
         ],
     )

@@ -230,10 +230,12 @@ class ModelEncoder:
                     vectors.append(vector)
                 else:
                     failed[window.text] = "the model's vector of the text is not finite"
-        if len(failed) > len(tokenized.failed):
-            self._check_alive()
         stacked = np.array(vectors, dtype=np.float32).reshape(len(vectors), self.dimension)
         means = pooled(stacked, windows, texts=tokenized.texts)
+        for text in np.flatnonzero(~means.any(axis=1)).tolist():
+            failed.setdefault(text, "the model's vector of the text is zero: it says nothing to it")
+        if len(failed) > len(tokenized.failed):
+            self._check_alive()
         means[list(failed)] = 0
         return Embedded(
             vectors=means,
@@ -297,8 +299,8 @@ class ModelEncoder:
             vectors = self._vectors(forward, self._passages.of([PROBE]).windows)
         except RuntimeError as error:
             raise EncoderError(f"the model {self.encoder_id} cannot compute: {error}") from error
-        if not np.isfinite(vectors).all():
+        if not (np.isfinite(vectors).all() and vectors.any()):
             raise EncoderError(
-                f"the model {self.encoder_id} gives vectors that are not finite: "
+                f"the model {self.encoder_id} gives vectors that are zero or not finite: "
                 "set models.<name>.precision to fp32, or check the weights"
             )

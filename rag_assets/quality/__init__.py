@@ -29,6 +29,7 @@ from rag_assets.quality.values import (
     Outcome,
     Profile,
     Severity,
+    told,
 )
 
 __all__ = [
@@ -58,4 +59,5 @@ __all__ = [
     "results_in",
     "standing",
     "suite",
+    "told",
 ]

@@ -4,7 +4,7 @@ Memory is bounded by a batch, keys aside: those are held to find the ones that o
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -24,6 +24,8 @@ from rag_assets.quality.values import (
 )
 from rag_assets.store import Store
 
+NAMING = ("uri", "source", "table", "row_key", "index")
+"""Columns by which a person knows a chunk, a row or a unit, as far as its table has them."""
 SAMPLED_TEXTS = 5_000
 """Texts whose language is told, whatever the size of the table: the share is known to 1 %."""
 
@@ -183,11 +185,29 @@ def missing(
     short = inputs - rows - failed_inputs(store, name)
     if not short:
         return 0, []
-    there = _keys(store, name, key) | {failure.key for failure in sync.quarantined(store, name)}
-    asked = set().union(*(_keys(store, table, column) for table, column in wanted))
-    examples: list[Example] = [{"missing": unit} for unit in sorted(asked - there)]
-    examples += [{"not asked for": unit} for unit in sorted(_keys(store, name, key) - asked)]
+    there = _keys(store, name, key)
+    known = there | {failure.key for failure in sync.quarantined(store, name)}
+    asked: set[str] = set()
+    examples: list[Example] = []
+    for table, column in wanted:
+        keys = _keys(store, table, column)
+        examples += _named(store, table, column, keys - known, what="missing")
+        asked |= keys
+    examples += _named(store, name, key, there - asked, what="not asked for")
     return abs(short), examples[:EXAMPLES_SHOWN]
+
+
+def _named(
+    store: Store, table: str, key: str, units: Collection[str], *, what: str
+) -> Iterator[Example]:
+    """The first of `units` as a person knows them: the file, or the table and key of the row."""
+    shown = sorted(units)[:EXAMPLES_SHOWN]
+    held = store.schema(table).names
+    columns = [key, *(name for name in NAMING if name in held)]
+    rows = store.read_keys(table, column=key, keys=shown, columns=columns) if shown else None
+    for row in rows.sort_by(key).to_pylist() if rows else ():
+        unit = row.pop(key)
+        yield {**{name: value for name, value in row.items() if value is not None}, what: unit}
 
 
 def _keys(store: Store, name: str, column: str) -> set[str]:

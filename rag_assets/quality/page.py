@@ -101,7 +101,7 @@ def _table(store: Store, result: Result) -> Iterator[str]:
             yield sparkline(rows, title=title)
     failed = result.failed
     ordered = sorted(result.expectations, key=lambda item: item not in failed)
-    yield pages.table(COLUMNS, [_row(item, result.outcomes[item.name]) for item in ordered])
+    yield pages.table(COLUMNS, [_row(item, result) for item in ordered])
 
 
 def _heading(result: Result) -> str:
@@ -124,17 +124,22 @@ def _profile(profile: Profile) -> str:
     return ", ".join(said)
 
 
-def _row(expectation: Expectation, outcome: Outcome) -> dict[str, object]:
+def _row(expectation: Expectation, result: Result) -> dict[str, object]:
+    outcome = result.outcomes[expectation.name]
+    remedy = [] if outcome.passed else [_note(f"What to do: {result.remedy(expectation)}")]
     name, said = escape(expectation.name), escape(expectation.description)
     return {
         "expectation": Html(f"<b>{name}</b><br>{said}"),
         "result": HOLDS if outcome.passed else FAILS[expectation.severity],
-        "found": Html("<br>".join([escape(outcome.summary), *_examples(outcome)])),
+        "found": Html("<br>".join([escape(outcome.summary), *_examples(outcome), *remedy])),
         "judged by": judged_by(expectation),
     }
 
 
 def _examples(outcome: Outcome) -> Iterator[str]:
     for example in outcome.examples:
-        shown = ", ".join(f"{name}: {value}" for name, value in example.items())
-        yield f'<span class="note">{escape(shown)}</span>'
+        yield _note(", ".join(f"{name}: {value}" for name, value in example.items()))
+
+
+def _note(text: str) -> str:
+    return f'<span class="note">{escape(text)}</span>'

@@ -16,9 +16,11 @@ from pathlib import Path
 
 from rag_assets.atomic import write_atomically
 from rag_assets.quality.suites import DRIFT_TOTALS
-from rag_assets.quality.values import Expectation, Number, Outcome, Profile
+from rag_assets.quality.values import Expectation, Number, Outcome, Profile, told
 from rag_assets.store import Store
 
+EXAMPLES_TOLD = 3
+"""Of those kept: a terminal is no place for more."""
 HISTORY = 30
 """Accepted runs whose numbers are kept."""
 FOLDER = "checks"
@@ -48,6 +50,24 @@ class Result:
         """The expectations that do not hold."""
         return [item for item in self.expectations if not self.outcomes[item.name].passed]
 
+    def remedy(self, expectation: Expectation) -> str:
+        """What to do where it does not hold, and where the config bounds it."""
+        key = expectation.name
+        if expectation.total is None:
+            key = "expectations"
+        elif expectation.total in DRIFT_TOTALS:
+            key = "drift"
+        return f"{expectation.remedy}; what is allowed: checks.{self.stage}.{key} in the config"
+
+    def said_of(self, expectation: Expectation) -> list[str]:
+        """Why it does not hold, for people: what was found, a few examples, and the remedy."""
+        outcome = self.outcomes[expectation.name]
+        return [
+            f"{expectation.name}: {outcome.summary}",
+            *(f"  {told(example)}" for example in outcome.examples[:EXAMPLES_TOLD]),
+            f"  what to do: {self.remedy(expectation)}",
+        ]
+
     @property
     def blocks(self) -> bool:
         """Whether one of them is an error."""
@@ -55,7 +75,7 @@ class Result:
 
     @property
     def drifted(self) -> bool:
-        """Whether one of them is about drift."""
+        """Whether one of the failed is about drift."""
         return any(item.total in DRIFT_TOTALS for item in self.failed)
 
 

@@ -27,7 +27,20 @@ DRIFTS: Mapping[str, tuple[str, str]] = {
 DRIFT_TOTALS = frozenset(total for total, _ in DRIFTS.values())
 
 
-def at_most(name: str, *, of: str, description: str, most: Number = 0) -> Expectation:
+BROKEN = (
+    "no source can cause this, it is a defect or something else wrote to the table: delete its "
+    "folder below lance/ and its record in completed/, refresh, and report it if it comes back"
+)
+"""What to do where a table breaks a rule that the pass which writes it keeps."""
+DRIFTED = (
+    "if the change is right, rag-assets refresh --accept-drift (accept_drift in the launchpad)"
+)
+OWN = "see what the config declares, and mend the values or the expectation"
+
+
+def at_most(
+    name: str, *, of: str, description: str, most: Number = 0, remedy: str = BROKEN
+) -> Expectation:
     """The total `of` is not above `most`; the config may set another bound under `name`."""
     return Expectation(
         name=name,
@@ -35,12 +48,13 @@ def at_most(name: str, *, of: str, description: str, most: Number = 0) -> Expect
         kind=BETWEEN,
         arguments={"column": of, "max_value": most},
         total=of,
+        remedy=remedy,
     )
 
 
-def none(name: str, *, of: str, description: str) -> Expectation:
+def none(name: str, *, of: str, description: str, remedy: str = BROKEN) -> Expectation:
     """The total `of`, a number of exceptions, is 0."""
-    return at_most(name, of=of, description=description)
+    return at_most(name, of=of, description=description, remedy=remedy)
 
 
 def suite(settings: StageChecks, *expectations: Expectation) -> list[Expectation]:
@@ -79,6 +93,7 @@ def _drifts(settings: StageChecks) -> Iterator[Expectation]:
             yield replace(
                 at_most(f"drift_{measure}", of=total, description=description, most=bound),
                 severity=drift.severity,
+                remedy=DRIFTED,
             )
 
 
@@ -93,4 +108,5 @@ def _declared(declared: Declared, *, known: Sequence[str]) -> Expectation:
         arguments=declared.arguments | ({"column": declared.column} if declared.column else {}),
         severity=declared.severity,
         columns=list(dict.fromkeys([*declared.columns, *named])),
+        remedy=OWN,
     )

@@ -14,6 +14,8 @@ Example: TypeAlias = Mapping[str, str | int | float | None]
 Severity: TypeAlias = Literal["error", "warning"]
 
 EXAMPLES_SHOWN = 5
+REASONS = ("reason", "why")
+"""Columns of an example that speak for themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,19 @@ class Expectation:
     """The measured number that it is on; None where it is on the table itself."""
     columns: Sequence[str] = field(default_factory=list)
     """The columns of the table that it reads."""
+    remedy: str = ""
+    """What to do where it does not hold."""
+
+
+def told(example: Example) -> str:
+    """An example in one line: what it is, by its first column, then what was seen of it."""
+    (_, subject), *seen = example.items()
+    said = ", ".join(
+        str(value) if name in REASONS else f"{name} {value}"
+        for name, value in seen
+        if value is not None
+    )
+    return f"{subject}: {said}" if said else str(subject)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """How the checks stand, for `rag-assets refresh` and `rag-assets status`."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rag_assets import quality
@@ -18,6 +18,24 @@ class Failed:
     expectation: str
     severity: str
     found: str
+    examples: Sequence[str]
+    """Files, rows or units behind it, and what is wrong with each."""
+    remedy: str
+    said: Sequence[str]
+    """All of this in lines, for people."""
+
+    @property
+    def record(self) -> dict[str, Json]:
+        """For programs."""
+        return {
+            "asset": self.asset,
+            "table": self.table,
+            "expectation": self.expectation,
+            "severity": self.severity,
+            "found": self.found,
+            "examples": self.examples,
+            "remedy": self.remedy,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +45,13 @@ class Standing:
     expectations: int
     failed: Sequence[Failed]
     page: Path
-    has_drifted: bool
-    """Whether an expectation about drift is among them."""
 
     @property
     def record(self) -> dict[str, Json]:
         """For programs."""
         return {
             "expectations": self.expectations,
-            "failed": [asdict(item) for item in self.failed],
+            "failed": [item.record for item in self.failed],
             "page": str(self.page),
         }
 
@@ -46,12 +62,12 @@ class Standing:
             return "Checks: no table was judged yet"
         held = self.expectations - len(self.failed)
         lines = [
-            f"  {item.severity}: {item.asset}: {item.expectation}: {item.found}"
+            f"  {line}"
             for item in self.failed
+            for line in (f"{item.severity}: {item.asset}: {item.said[0]}", *item.said[1:])
         ]
         head = f"Checks: {held} of {self.expectations} expectations hold: {self.page}"
-        accept = ["  drift that is right: rag-assets refresh --accept-drift"]
-        return "\n".join([head, *lines, *(accept if self.has_drifted else ())])
+        return "\n".join([head, *lines])
 
 
 def standing(store: Store) -> Standing:
@@ -64,10 +80,12 @@ def standing(store: Store) -> Standing:
             expectation=item.name,
             severity=item.severity,
             found=result.outcomes[item.name].summary,
+            examples=[quality.told(example) for example in result.outcomes[item.name].examples],
+            remedy=result.remedy(item),
+            said=result.said_of(item),
         )
         for result in results
         for item in result.failed
     ]
     total = sum(len(result.expectations) for result in results)
-    has_drifted = any(result.drifted for result in results)
-    return Standing(total, failed, quality.page_file(store), has_drifted)
+    return Standing(total, failed, quality.page_file(store))

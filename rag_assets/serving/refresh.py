@@ -213,6 +213,11 @@ def _named(what: str, reason: str) -> str:
     return reason if what in reason else f"{what}: {reason}"
 
 
+def _in_short(reason: str) -> str:
+    """The reason of a failed step; what a check found stands among the checks already."""
+    return reason.partition("\n")[0] if reason.startswith(runs.BLOCKED) else reason
+
+
 def _paragraphs(
     outcome: Outcome,
     quarantine: Sequence[Mapping[str, Json]],
@@ -230,7 +235,7 @@ def _paragraphs(
         yield "\n".join(["In quarantine (left out of the index):", *lines])
     yield judged
     if outcome.errors:
-        lines = [f"  {step}: {reason}" for step, reason in outcome.errors.items()]
+        lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]
         yield "\n".join(["Failed:", *lines])
     done = "The refresh failed" if outcome.errors else "Done"
     yield f"{done} after {seconds:,.1f} s: variant {outcome.variant}."

@@ -13,6 +13,9 @@ from rag_assets.serving.command import say
 if TYPE_CHECKING:
     import dagster as dg
 
+JUDGED = "ASSET_CHECK_EVALUATION"
+BLOCKED = "nothing after it was built"
+"""Begins the reason of a step whose check does not hold; files and remedy stand on its lines."""
 INTERRUPT = "DagsterExecutionInterruptedError"
 OWN = "rag_assets."
 """How the message of an error of this project begins: with its class."""
@@ -83,8 +86,10 @@ def execute(
 
 def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[str, str]:
     """Why each step that failed did, and the remedy, by its name."""
+    blocked = _blocked(result)
     return {
         str(event.step_key): disk.remedy_for(_cause_of(event), folder=state_dir)
+        or blocked.get(str(event.step_key))
         or _reason_of(event)
         for event in result.all_events
         if event.is_step_failure
@@ -96,6 +101,19 @@ def code_of(errors: Mapping[str, str]) -> int:
     if INTERRUPTED in errors.values():
         return command.INTERRUPTED
     return command.FAILED if errors else command.OK
+
+
+def _blocked(result: "dg.ExecuteInProcessResult") -> dict[str, str]:
+    """By step, what a check found that stops what comes after it: of files and rows, and why."""
+    judged = [event for event in result.all_events if event.event_type_value == JUDGED]
+    return {
+        str(event.step_key): f"{BLOCKED}: {found.description}"
+        for event in judged
+        if (found := event.asset_check_evaluation_data)
+        and found.blocking
+        and not found.passed
+        and found.description
+    }
 
 
 def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:

@@ -41,6 +41,8 @@ def _document_files(config: Config) -> Subject:
                 of="unusable_share",
                 description="The share of files that are empty, encrypted, damaged or of another "
                 "type is small.",
+                remedy="do what each reason says, or leave the files out with "
+                "sources.documents.exclude",
             ),
         ],
     )

@@ -55,6 +55,8 @@ def _table_rows(config: Config) -> Subject:
                 "few_cells_empty",
                 of="largest_empty_share",
                 description="No table consists of empty cells for the most part.",
+                remedy="see whether the source lost its values; leave empty columns out with the "
+                "key hidden of its table source",
             ),
         ],
     )

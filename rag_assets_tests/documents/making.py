@@ -96,6 +96,17 @@ def add_footnote(path, text):
             archive.writestr(name, content)
 
 
+def claims_pages(path, *, pages):
+    """A PDF of a few bytes that says it has so many pages."""
+    path.write_bytes(
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+        b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count " + str(pages).encode() + b">>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\n"
+        b"trailer<</Size 4/Root 1 0 R>>\n%%EOF\n"
+    )
+    return path
+
+
 def without_pages(path):
     """A PDF that holds no page."""
     import pypdfium2

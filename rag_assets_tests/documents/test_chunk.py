@@ -256,15 +256,55 @@ def test_elements_that_were_parsed_again_but_say_the_same_leave_the_chunks(
     assert (report.unchanged, cut) == (1, [1])
 
 
-def test_a_document_with_nothing_but_page_headers_is_quarantined(project):
+def taken_for(project, kind, *, where):
+    """Let the parser have taken elements for page headers or footers."""
+    table = project.store.open(project.elements_table)
+    table.update(where=where, values={"type": kind, "row_fingerprint": "ed" * 32})
+
+
+@pytest.mark.parametrize("kind", ["page_header", "page_footer"])
+@pytest.mark.parametrize("chunking", ["fixed_256", "headers_800"])
+def test_a_document_whose_whole_text_was_taken_for_page_headers_is_indexed(project, kind, chunking):
+    project.write("a.md", f"One.\n\n{SENTENCE}")
+    project.list_files()
+    project.parse()
+    taken_for(project, kind, where="true")
+    assert project.chunk(chunking=chunking).failures == []
+    (row,) = project.chunks("a.md", chunking=chunking)
+    assert row["text"] == f"One.\n\n{SENTENCE.strip()}"
+    assert (row["element_start"], row["element_end"]) == (0, 1)
+
+
+def test_nothing_but_a_rule_beside_page_headers_is_no_text_of_its_own(project):
+    project.write("a.md", f"{SENTENCE}\n\n\\* \\* \\*")
+    project.list_files()
+    project.parse()
+    taken_for(project, "page_header", where="index = 0")
+    assert project.chunk().failures == []
+    assert SENTENCE.strip() in project.chunks("a.md")[0]["text"]
+
+
+def test_page_headers_beside_text_are_left_out(project):
+    project.write("a.md", f"Head.\n\n{SENTENCE}")
+    project.list_files()
+    project.parse()
+    taken_for(project, "page_header", where="index = 0")
+    project.chunk()
+    assert [row["text"] for row in project.chunks("a.md")] == [SENTENCE.strip()]
+
+
+def test_a_document_left_out_by_an_earlier_release_is_cut_now(project, monkeypatch):
     project.write("a.md", "One.")
     project.list_files()
     project.parse()
-    table = project.store.open(project.elements_table)
-    table.update(values={"type": "page_header", "row_fingerprint": "ed" * 32})
-    (failure,) = project.chunk().failures
-    assert failure.kind == "input"
-    assert "a.md holds no text besides page headers" in failure.reason
+    taken_for(project, "page_header", where="true")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(chunk, "REVISION", chunk.REVISION - 1)
+        earlier.setattr(chunk, "chunks_of", lambda texts, **_: [[] for _ in texts])
+        (failure,) = project.chunk().failures
+        assert failure.kind == "input"
+    assert project.chunk().failures == []
+    assert [row["text"] for row in project.chunks("a.md")] == ["One."]
 
 
 def test_headers_keep_sections_apart(project):

@@ -311,7 +311,22 @@ def test_a_long_header_is_shortened_at_a_word():
 
 def test_nothing_gives_no_chunk():
     assert cut([]) == []
-    assert cut([block(0, ""), block(1, "footer", kind="page_footer")]) == []
+    assert cut([block(0, ""), block(1, "", kind="page_footer")]) == []
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["text", "page_header", "page_footer"]), st.text("ab* ")))
+)
+def test_page_headers_and_footers_are_left_out_unless_nothing_else_says_anything(parts):
+    blocks = [block(place, text.strip(), kind=kind) for place, (kind, text) in enumerate(parts)]
+    whole = "".join(chunk.text for chunk in cut(blocks, size=1_000))
+    of_body, of_others = (
+        {item.text for item in blocks if (item.type == "text") is is_body and item.text.strip("* ")}
+        for is_body in (True, False)
+    )
+    assert all(text in whole for text in of_body or of_others)
+    if not of_body and not of_others:
+        assert not whole.strip("* \n")
 
 
 def test_counting_by_words_holds_only_for_tokenizers_that_split_at_blanks():

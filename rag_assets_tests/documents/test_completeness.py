@@ -6,17 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets import sync
+from rag_assets import schemas, sync
 from rag_assets.config import Variant
-from rag_assets.documents import checks, parsers
+from rag_assets.documents import checks, completeness, parsers
 from rag_assets.documents.account import Account, measured, named, ranges
 from rag_assets.documents.account_rows import Accounts
+from rag_assets.documents.completeness import FEWEST_DOCUMENTS
 from rag_assets.documents.elements import Element
 from rag_assets.documents.parsers.preflight import letters_of
+from rag_assets.quality import Tally
 from rag_assets.quality.decoding import garbled_letters
 from rag_assets.serving import documents
 from rag_assets_tests.documents import stand_in_parser
-from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan
+from rag_assets_tests.documents.making import SENTENCE, Project, claims_pages, pdf, scan
 from rag_assets_tests.quality.judging import failures, judged
 
 
@@ -228,20 +230,101 @@ def test_checks_name_the_documents_that_lack_pages_and_letters(chained):
     result = judge(chained)
     found = failures(result)
     assert found.keys() >= {"pages_of_each_document"}
-    assert "few_pages_lost" not in found, "one of ten pages"
     (example,) = found["pages_of_each_document"].examples
-    assert (example["document"], example["lost_pages"]) == ("bad.pdf", 1)
+    assert example == {
+        "document": "bad.pdf",
+        "lost pages": 1,
+        "pages to read": 2,
+        "why": "pages 2: is refused",
+    }
     assert not result.blocks
 
 
-def test_a_drop_of_the_whole_corpus_blocks(chained):
+def test_most_of_few_documents_may_be_damaged_and_the_others_go_on(chained):
     chained.settings["fallback"] = []
-    pdf(chained.folder / "a.pdf", [f"<p>{SENTENCE}</p>", "<p>refuse</p>", "<p>refuse</p>"])
+    pdf(chained.folder / "good.pdf", [f"<p>{SENTENCE}</p>"])
+    for name in ("bad.pdf", "worse.pdf"):
+        pdf(chained.folder / name, [f"<p>{name} {SENTENCE}</p>", *["<p>refuse</p>"] * 3])
     chained.list_files()
     chained.parse()
     result = judge(chained)
-    assert "few_pages_lost" in failures(result)
-    assert result.blocks
+    assert failures(result).keys() >= {"pages_of_each_document"}
+    assert not result.blocks
+
+
+def test_a_parser_that_fails_on_most_documents_blocks_and_names_them(project):
+    named = {}
+    for number in range(FEWEST_DOCUMENTS):
+        lost = 9 if number % 3 else 0
+        row = accounted(f"{number}.pdf", pages=10, parsed=10 - lost, lost_pages=lost)
+        named[row["document_id"]] = row
+    tally = summed_up(named)
+    share = tally.totals["documents_without_pages_share"]
+    assert share == sum(bool(row["lost_pages"]) for row in named.values()) / FEWEST_DOCUMENTS
+    assert share > 0.5
+    example = tally.examples["documents_without_pages_share"][0]
+    assert (example["document"], example["lost pages"]) == ("1.pdf", 9)
+
+
+@given(st.integers(0, 60), st.integers(1, 10**9))
+def test_no_single_document_decides_whatever_it_claims(others, claimed):
+    good = [accounted(f"{number}.pdf", pages=1, parsed=1) for number in range(others)]
+    trap = accounted(
+        "trap.pdf",
+        pages=claimed,
+        parsed=0,
+        lost_pages=claimed,
+        empty_pages=claimed,
+        layer_letters=claimed,
+        lost_letters=claimed,
+        letters=claimed,
+        garbled=claimed,
+    )
+    totals = summed_up({row["document_id"]: row for row in [*good, trap]}).totals
+    for damaged in completeness.DAMAGED:
+        assert totals[damaged.total] <= 1 / FEWEST_DOCUMENTS
+    assert totals["empty_pages_share"] == 0
+
+
+def test_what_a_limit_left_out_counts_nowhere_and_stands_in_quarantine(project):
+    project.settings["max_pages"] = 5
+    pdf(project.folder / "good.pdf", [f"<p>{SENTENCE}</p>"] * 3)
+    claims_pages(project.folder / "trap.pdf", pages=1_000_000)
+    project.list_files()
+    (failure,) = project.parse().failures
+    assert "trap.pdf: has 1,000,000 pages, more than parsers.plain.max_pages" in failure.reason
+    held = account(project, "trap.pdf")
+    assert (held["pages"], held["parsed"], held["lost_pages"]) == (1_000_000, 0, 0)
+    assert failures(judge(project)).keys() == {"few_documents_failed"}
+
+
+def test_pages_that_are_not_there_cost_nothing_but_themselves(project):
+    path = pdf(project.folder / "a.pdf", [f"<p>{SENTENCE}</p>", "<p>Two.</p>"])
+    path.write_bytes(path.read_bytes().replace(b"/Count 2", b"/Count 9"))
+    project.list_files()
+    (failure,) = project.parse().failures
+    assert [row["page"] for row in project.elements("a.pdf")] == [1, 2]
+    assert "pages 3-9: the parser pdfium cannot read it" in failure.reason
+
+
+def test_a_page_too_large_to_read_is_named_and_not_counted_as_lost(project):
+    pdf(project.folder / "plan.pdf", [f"<p>{SENTENCE}</p>"], width=14_000, height=14_000)
+    project.list_files()
+    (failure,) = project.parse().failures
+    assert "page 1: left out: larger than 5,000 pt" in failure.reason
+    assert account(project, "plan.pdf")["lost_pages"] == 0
+
+
+def accounted(uri, **counts):
+    """An account as it is stored."""
+    columns = {name: 0 for name in schemas.ACCOUNTS.names if name != "language"}
+    return {**columns, "document_id": uri, "language": "en", "failed": "[]", **counts}
+
+
+def summed_up(rows):
+    tally = Tally()
+    completeness.measure(rows.values(), into=tally, names={key: key for key in rows})
+    return tally
 
 
 def test_status_lists_each_document_with_its_pages(chained):

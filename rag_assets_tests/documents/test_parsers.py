@@ -848,7 +848,7 @@ def test_a_damaged_docx_is_the_fault_of_the_file(tmp_path):
     path.write_bytes(b"PK\x03\x04 and nothing more")
     with pytest.raises(ParseError, match="damaged"):
         inspected(path, DOCX)
-    with pytest.raises(ParseError, match="cannot be read"):
+    with pytest.raises(ParseError, match="is a damaged Office file"):
         office.parse(str(path), None)
 
 

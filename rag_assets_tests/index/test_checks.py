@@ -88,7 +88,8 @@ def test_a_unit_without_a_vector_is_named(store, config):
     outcome = failures(judge(store, config))["units_complete"]
 
     assert outcome.observed == 1
-    assert outcome.examples == [{"missing": missing}]
+    (example,) = outcome.examples
+    assert (example["missing"], example["uri"]) == (missing, "reports/fatigue.md")
 
 
 def test_a_unit_that_nobody_asked_for_is_named(store, config):
@@ -98,7 +99,9 @@ def test_a_unit_that_nobody_asked_for_is_named(store, config):
 
     outcome = failures(judge(store, config))["units_complete"]
 
-    assert outcome.examples == [{"not asked for": left_over[COUNT - 1].as_py()}]
+    (example,) = outcome.examples
+    assert example["not asked for"] == left_over[COUNT - 1].as_py()
+    assert example["uri"] == "reports/fatigue.md"
 
 
 def test_units_are_held_against_what_the_last_pass_covered(store, config):
@@ -113,7 +116,7 @@ def test_units_are_held_against_what_the_last_pass_covered(store, config):
     store.delete(table, column="unit_id", keys=[unit])
     put_chunks(store, config, texts(COUNT))
     outcome = failures(judge(store, config))["units_complete"]
-    assert outcome.examples == [{"missing": unit}]
+    assert [example["missing"] for example in outcome.examples] == [unit]
 
 
 def test_vectors_of_two_encoders_are_not_to_be_compared(store, config):

@@ -133,12 +133,13 @@ def test_one_bad_text_fails_alone(minilm, monkeypatch):
     assert np.linalg.norm(embedded.vectors, axis=1).round(4).tolist() == [1.0] * 20 + [0.0]
 
 
-def test_a_vector_that_is_not_finite_fails_its_text(minilm, monkeypatch):
+@pytest.mark.parametrize("given", [np.nan, 0.0])
+def test_a_vector_that_is_zero_or_not_finite_fails_its_text(minilm, monkeypatch, given):
     [model] = minilm._replicas.forwards
     bad = int(minilm.tokenize(["zzyzx"]).windows[0].ids[1])
 
     def forward(ids, mask):
-        return np.where((ids == bad).any(axis=1)[:, None], np.nan, model(ids, mask))
+        return np.where((ids == bad).any(axis=1)[:, None], given, model(ids, mask))
 
     compute_with(minilm, monkeypatch, forward)
     assert list(minilm.embed_passages(["zzyzx", "fine"]).failed) == [0]

@@ -23,3 +23,19 @@ def test_drift_is_told_with_how_to_accept_it(tmp_path):
     judge()
     assert "error: chunks: drift_rows" in standing(store).text
     assert REMEDY in standing(store).text
+
+
+def test_a_failed_expectation_is_told_with_files_and_remedy(tmp_path):
+    store, table = Store(tmp_path), Table()
+    table.totals["oversized_chunks"] = 3
+    quality.outcomes_of(subject_of(table), store=store, log=print)
+    found = standing(store)
+
+    (failed,) = found.record["failed"]
+    assert failed["examples"] == ["a.md: tokens 300"]
+    assert "checks.chunks.tokens_fit" in failed["remedy"]
+    head, first, example, remedy = found.text.splitlines()
+    assert head.startswith("Checks: ")
+    assert first == "  error: chunks: tokens_fit: observed 3"
+    assert example == "    a.md: tokens 300"
+    assert remedy == f"    what to do: {failed['remedy']}"

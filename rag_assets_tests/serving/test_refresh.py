@@ -1,7 +1,9 @@
 """What a refresh says at its end."""
 
+from dataclasses import replace
+
 from rag_assets import sync
-from rag_assets.serving import refresh
+from rag_assets.serving import refresh, runs
 from rag_assets.store import Store
 
 
@@ -28,3 +30,14 @@ def test_what_failed_of_a_source_is_named_whether_its_tables_are_or_a_pattern(tm
         "exports/erp/orders",
         "exports/lab/x",
     ]
+
+
+def test_a_step_that_a_check_stopped_is_told_in_one_line_below_the_checks():
+    reason = f"{runs.BLOCKED}: tokens_fit: observed 3\n  a.md: tokens 300\n  what to do: cut it"
+    stopped = replace(outcome(), errors={"check_chunks": reason, "chunks": "first\nsecond"})
+
+    text = "\n".join(refresh._paragraphs(stopped, [], None, "Checks: 1 of 2", 1.0))
+
+    assert (
+        f"  check_chunks: {runs.BLOCKED}: tokens_fit: observed 3\n  chunks: first\nsecond" in text
+    )

@@ -57,7 +57,10 @@ def test_a_row_without_a_text_is_named(store, config):
 
     outcome = failures(judge(store, config, "serialized_rows"))["rows_complete"]
 
-    assert outcome.examples == [{"missing": texts["row_id"][1].as_py()}]
+    gone = texts["row_id"][1].as_py()
+    assert outcome.examples == [
+        {"source": "db", "table": "metals", "row_key": "2", "missing": gone}
+    ]
 
 
 def test_rows_that_another_run_has_brought_since_are_not_missing(store, config):

@@ -1,15 +1,21 @@
 """Office files are archives of XML: what they would unpack to, and what they must not hold.
 
 The sizes that an archive declares bound what Python's reader gives, so that nothing has to be
-unpacked to tell a bomb.
+unpacked to tell a bomb. A picture that is one is left out, and its document read.
 """
 
 import re
+import shutil
 import zipfile
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from rag_assets.documents.parsers.description import ParseError
+from rag_assets.documents.parsers.pictures import LEFT_OUT
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
 """How the media types of Office files begin."""
@@ -20,6 +26,8 @@ LARGEST_RATIO = 200
 """Bytes that may come of one packed byte of a member that is not small."""
 SMALL_MEMBER = 50_000_000
 """Bytes: a member up to this size harms nobody, whatever its ratio."""
+LARGEST_PICTURE = 100_000_000
+"""Bytes that a picture may unpack to before it is left out."""
 MOST_MEMBERS = 50_000
 DEEPEST = 3
 """Archives within archives that are looked into."""
@@ -27,6 +35,10 @@ PROLOG = 1 << 16
 """Bytes before the first element of an XML file in which a document type would stand."""
 
 _ARCHIVES = (".zip", ".docx", ".pptx", ".xlsx", ".docm", ".pptm", ".xlsm")
+_PICTURE = re.compile(
+    r"(?:word|ppt|xl)/media/[^/]*\.(?:png|jpe?g|gif|bmp|tiff?|[ew]mf|wdp|jxr|webp|svg)",
+    re.IGNORECASE,
+)
 _XML = (".xml", ".rels")
 _SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
 _ELEMENT = re.compile(r"<[^\W\d]")
@@ -37,6 +49,7 @@ class Contents:
     """What an Office file holds."""
 
     xml_bytes: int
+    picture_bytes: int
     slides: int
 
 
@@ -53,8 +66,55 @@ def inspected(path: str) -> Contents:
             if member.filename.lower().endswith(_XML):
                 _check_prolog(archive, member)
     sizes = (member.file_size for member in members if member.filename.lower().endswith(".xml"))
+    oversize = _oversize(members)
+    pictures = (
+        member.file_size
+        for member in members
+        if _PICTURE.fullmatch(member.filename) and member.filename not in oversize
+    )
     slides = sum(_SLIDE.fullmatch(member.filename) is not None for member in members)
-    return Contents(sum(sizes), slides)
+    return Contents(sum(sizes), sum(pictures), slides)
+
+
+@contextmanager
+def without_oversize_pictures(path: str) -> Generator[str]:
+    """The file, or a copy in which the reason stands in place of each picture that is too large."""
+    with _opened(path) as archive:
+        members = archive.infolist()
+        reasons = _oversize(members)
+        if not reasons:
+            yield path
+            return
+        with TemporaryDirectory(dir=Path(path).parent) as folder:
+            copy = Path(folder) / Path(path).name
+            with zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as kept:
+                for member in members:
+                    with kept.open(member.filename, "w", force_zip64=True) as target:
+                        if reason := reasons.get(member.filename):
+                            target.write(LEFT_OUT + reason.encode())
+                        else:
+                            with archive.open(member) as source:
+                                shutil.copyfileobj(source, target)
+            yield str(copy)
+
+
+def _oversize(members: Iterable[zipfile.ZipInfo]) -> dict[str, str]:
+    """The pictures that are left out, and why."""
+    return {
+        member.filename: f"unpacks to {_unpacked(member)}: make it smaller"
+        for member in members
+        if _PICTURE.fullmatch(member.filename)
+        and (member.file_size > LARGEST_PICTURE or _is_bomb(member))
+    }
+
+
+def _is_bomb(member: zipfile.ZipInfo) -> bool:
+    is_large = member.file_size > SMALL_MEMBER
+    return is_large and member.file_size > LARGEST_RATIO * max(member.compress_size, 1)
+
+
+def _unpacked(member: zipfile.ZipInfo) -> str:
+    return f"{member.file_size / 1e6:,.0f} MB of {member.compress_size / 1e6:,.1f}"
 
 
 def _opened(file: str | IO[bytes]) -> zipfile.ZipFile:
@@ -69,15 +129,17 @@ def _check(archive: zipfile.ZipFile, *, left: int, depth: int) -> int:
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
         raise ParseError(f"holds {len(members):,} files: it is not taken for a document")
+    oversize = _oversize(members)
     for member in members:
+        if member.filename in oversize:
+            continue
         left -= member.file_size
         if left < 0:
             raise ParseError("unpacks to more than 2 GB: it is not taken for a document")
-        is_large = member.file_size > SMALL_MEMBER
-        if is_large and member.file_size > LARGEST_RATIO * max(member.compress_size, 1):
+        if _is_bomb(member):
             raise ParseError(
-                f"holds {member.filename}, which unpacks to {member.file_size / 1e6:,.0f} MB of "
-                f"{member.compress_size / 1e6:,.1f}: it is not taken for a document"
+                f"holds {member.filename}, which unpacks to {_unpacked(member)}: it is not taken "
+                "for a document"
             )
         if member.filename.lower().endswith(_ARCHIVES):
             left = _check_nested(archive, member, left=left, depth=depth)

@@ -16,11 +16,16 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from rag_assets.documents.elements import EXPONENT, Box, Element, Image, clean, to_json
+from rag_assets.documents.parsers.archives import (
+    LARGEST_UNPACKED,
+    MOST_MEMBERS,
+    without_oversize_pictures,
+)
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
-from rag_assets.media_types import DOCX, SUFFIXES
+from rag_assets.media_types import DOCX, HTML, SUFFIXES
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:
@@ -36,14 +41,15 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="office",
-    revision=7,
+    revision=8,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
     lowest=2,
 )
 
-ALT, LINK = "rag_assets__alt", "rag_assets__link"
-"""Name the alternative text of a picture of a web page, and its link, in docling's document."""
+ALT, LINK, PROBLEM = "rag_assets__alt", "rag_assets__link", "rag_assets__problem"
+"""Name the alternative text of a picture of a web page, its link, and why there is no picture in
+an Office file, in docling's document."""
 
 EMU_A_POINT = 12_700
 """Slides are measured in English metric units."""
@@ -62,15 +68,22 @@ def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed 
     Raises:
         ParseError: docling cannot read it.
     """
+    if path.endswith(SUFFIXES[HTML]):
+        return to_json(_Reader(_converted(path), frozenset()).elements())
+    with without_oversize_pictures(path) as file:
+        document = _converted(file)
+        captions = _captions_of(file) if file.endswith(SUFFIXES[DOCX]) else frozenset()
+    return to_json(_Reader(document, captions).elements())
+
+
+def _converted(path: str) -> "DoclingDocument":
     converter = _converter()
     from docling.exceptions import ConversionError
 
     try:
-        document = converter.convert(path).document
+        return converter.convert(path).document
     except ConversionError as error:
         raise ParseError(f"cannot be read: {error}") from error
-    captions = _captions_of(path) if path.endswith(SUFFIXES[DOCX]) else frozenset()
-    return to_json(_Reader(document, captions).elements())
 
 
 def elements_of(html: str) -> list[Element]:
@@ -112,7 +125,7 @@ def _letters(text: str) -> str:
 
 @cache
 def _converter() -> "DocumentConverter":
-    from docling.datamodel.backend_options import HTMLBackendOptions
+    from docling.datamodel.backend_options import HTMLBackendOptions, MsWordBackendOptions
     from docling.datamodel.base_models import InputFormat
     from docling.document_converter import (
         DocumentConverter,
@@ -128,10 +141,18 @@ def _converter() -> "DocumentConverter":
         backend=Html,
         backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=False),
     )
+    word = WordFormatOption(
+        backend=Docx,
+        backend_options=MsWordBackendOptions(
+            max_total_bytes=LARGEST_UNPACKED,
+            max_file_bytes=LARGEST_UNPACKED,
+            max_member_count=MOST_MEMBERS,
+        ),
+    )
     return DocumentConverter(
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
         format_options={
-            InputFormat.DOCX: WordFormatOption(backend=Docx),
+            InputFormat.DOCX: word,
             InputFormat.PPTX: PowerpointFormatOption(backend=Pptx),
             InputFormat.HTML: html,
         },
@@ -238,7 +259,8 @@ class _Reader:
             image = image_of(picture) if picture else None
             shown = item.meta.get_custom_part() if item.meta else {}
             words = _with_alternative(caption, shown.get(ALT, ""))
-            yield self._element("figure", words, item, image=image, link=shown.get(LINK))
+            figure = self._element("figure", words, item, image=image, link=shown.get(LINK))
+            yield figure._replace(problem=shown.get(PROBLEM))
 
     def _table(self, item: "TableItem") -> Iterator[Element]:
         yield self._element("caption", item.caption_text(self._document), item)

@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 FUNCTION = f"{__name__}:read"
 DATA = "data:"
 """Begins the link of a picture that stands in the text."""
+LEFT_OUT = b"rag-assets: "
+"""Begins what stands in an Office file in place of a picture that was left out, and why."""
+METAFILES = ("WMF", "EMF")
+"""Formats of Windows drawings, as Pillow calls them."""
 LARGEST_FILE = 50_000_000
 """Bytes; a file beside a document that is larger is not read."""
+MOST_PIXELS = 178_956_970
+"""From here on Pillow takes a picture for a bomb; it would take a worker's memory or time, and its
+document with it."""
+LARGE = 25_000_000
+"""Pixels from which a picture inside an Office file is made smaller before docling copies it."""
 LONGEST_SIDE = 2_000
 """Pixels; a larger picture is made smaller."""
 MOST_PNG_BYTES = 300_000
@@ -32,15 +41,65 @@ def read(path: str) -> Json:
     """The picture in a file, as JSON.
 
     Raises:
-        ParseError: It is none.
+        ParseError: It is none, damaged, or too large.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import ImageOps
+
+    return asdict(image_of(ImageOps.exif_transpose(_decoded(path))))
+
+
+def bearable(data: bytes) -> bytes:
+    """The bytes of a picture that an Office file holds, of a large one those of a smaller PNG.
+
+    What Pillow does not know is given back as it is: others may.
+
+    Raises:
+        ParseError: It is damaged, or too large.
+    """
+    from PIL import UnidentifiedImageError
+
+    if data.startswith(LEFT_OUT):
+        raise ParseError(data.removeprefix(LEFT_OUT).decode())
+    try:
+        picture = _decoded(BytesIO(data))
+    except ParseError as error:
+        if isinstance(error.__cause__, UnidentifiedImageError):
+            return data
+        raise
+    if picture.width * picture.height <= LARGE:
+        return data
+    return _written(_reduced(picture), "PNG")
+
+
+def _decoded(file: str | BytesIO) -> "Picture":
+    """A picture with all its pixels; a drawing in a metafile has none until it is drawn.
+
+    Raises:
+        ParseError: It is none, damaged, or too large.
+    """
+    from PIL import Image
 
     try:
-        with Image.open(path) as picture:
-            return asdict(image_of(ImageOps.exif_transpose(picture)))
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError) as error:
-        raise ParseError(f"is damaged or no picture ({type(error).__name__})") from error
+        with Image.open(file) as picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                raise ParseError(
+                    f"has {picture.width:,} x {picture.height:,} pixels, more than "
+                    f"{MOST_PIXELS:,}: make it smaller"
+                )
+            if picture.format not in METAFILES:
+                picture.load()
+            return picture
+    except ParseError:
+        raise
+    except Image.DecompressionBombError as error:
+        raise ParseError(f"has more than {MOST_PIXELS:,} pixels: make it smaller") from error
+    except MemoryError as error:
+        raise ParseError("takes more memory than a parser has: make it smaller") from error
+    except Exception as error:  # the readers of Pillow raise what they like
+        raise ParseError(
+            f"is damaged or no picture ({type(error).__name__}): put a sound PNG or JPEG in its "
+            "place"
+        ) from error
 
 
 def link_of(target: str, *, base: str = "") -> str | None:
@@ -69,12 +128,17 @@ def link_of(target: str, *, base: str = "") -> str | None:
 
 def image_of(picture: "Picture") -> Image:
     """`picture` as an element holds it; what is transparent becomes white."""
-    flat = _flat(picture)
-    flat.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    flat = _reduced(picture)
     data, media_type = _written(flat, "PNG"), "image/png"
     if len(data) > MOST_PNG_BYTES:
         data, media_type = _written(flat, "JPEG"), "image/jpeg"
     return Image.of(data, media_type=media_type, width=flat.width, height=flat.height)
+
+
+def _reduced(picture: "Picture") -> "Picture":
+    flat = _flat(picture)
+    flat.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    return flat
 
 
 def _flat(picture: "Picture") -> "Picture":

@@ -17,7 +17,7 @@ from rag_assets.workers import Json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
-    from pypdfium2 import PdfDocument, PdfPage
+    from pypdfium2 import PdfPage
 
 FUNCTION = f"{__name__}:inspect"
 SECONDS = 120.0
@@ -26,6 +26,8 @@ LARGEST_PAGE = 5_000.0
 """Points; larger pages cost a parser minutes and hold plans, not text."""
 BYTES_A_PAGE = 20_000
 """What counts as a page where there are none, for time limits."""
+PICTURE_BYTES_A_PAGE = 1_000_000
+"""The same for the pictures of an Office file."""
 FEWEST_LETTERS = 20
 """A page with fewer has no text layer: a stamp or a page number may lie on a scan."""
 PICTURE = 0.3
@@ -95,7 +97,8 @@ def inspect(path: str, media_type: str, most_pages: int) -> Json:
     if not media_type.startswith(archives.OFFICE):
         return asdict(Inspection(0, _work(Path(path).stat().st_size)))
     found = archives.inspected(path)
-    return asdict(Inspection(found.slides if media_type == PPTX else 0, _work(found.xml_bytes)))
+    work = _work(found.xml_bytes) + found.picture_bytes // PICTURE_BYTES_A_PAGE
+    return asdict(Inspection(found.slides if media_type == PPTX else 0, work))
 
 
 def _work(size: int) -> int:
@@ -119,12 +122,12 @@ def _pdf(path: str, most_pages: int) -> Inspection:
         count = len(document)
         if count > most_pages:
             return Inspection(count, count)
-        oversized = [place + 1 for place in range(count) if _is_oversized(document, place)]
-        letters, scanned = [0] * count, []
+        letters, oversized, scanned = [0] * count, [], []
         for number in range(1, count + 1):
-            if number in oversized:
-                continue
             try:
+                if max(document.get_page_size(number - 1)) > LARGEST_PAGE:
+                    oversized.append(number)
+                    continue
                 page = document[number - 1]
             except pypdfium2.PdfiumError:
                 continue  # the parser says what is wrong with it
@@ -133,15 +136,6 @@ def _pdf(path: str, most_pages: int) -> Inspection:
                 scanned.append(number)
             page.close()
     return Inspection(count, count, oversized, scanned, letters)
-
-
-def _is_oversized(document: "PdfDocument", place: int) -> bool:
-    import pypdfium2
-
-    try:
-        return max(document.get_page_size(place)) > LARGEST_PAGE
-    except pypdfium2.PdfiumError:
-        return False  # the parser says what is wrong with it
 
 
 def _letters(page: "PdfPage") -> int:
