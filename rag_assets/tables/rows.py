@@ -237,7 +237,7 @@ def _as_inputs(table: Snapshot, batches: Iterable[Identified]) -> Iterator[pa.Ta
 
 def _kept_inputs(store: Store, table: Snapshot) -> Path:
     """Where the inputs of the Parquet file of a large table are kept."""
-    return store.root / KEPT / table.source / table.path.name
+    return store.root / KEPT / table.path.relative_to(store.root / "exports")
 
 
 def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
