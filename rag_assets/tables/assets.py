@@ -29,7 +29,7 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"lancedb", "arrow"},
         owners=[settings.owner],
-        code_version=rows.RECIPE,
+        code_version=rows.READING,
         deps=_exports(settings),
     )
     @stoppable()
