@@ -9,6 +9,7 @@ where content turns out to be the same. A variant that nobody has built yet wait
 
 import itertools
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -88,20 +89,32 @@ def executor_of(config: Config) -> dg.ExecutorDefinition:
     """What does the steps of a run: `execution.steps`, or the process of the run itself.
 
     Raises:
-        ConfigError: There is no such executor.
+        ConfigError: There is no such executor, or it does not take its config.
     """
+    from dagster._config import validate_config
+
     name = config.execution.steps
     if name is None:
+        if config.execution.steps_config:
+            raise ConfigError("execution.steps_config: name its executor in execution.steps, too")
         return dg.in_process_executor
     module, _, attribute = name.partition(":")
     try:
         executor = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever the module does when it is imported
         raise ConfigError(f"execution.steps: {name} cannot be imported ({error})") from error
     if not isinstance(executor, dg.ExecutorDefinition):
         raise ConfigError(f"execution.steps: {name} is no executor of Dagster")
     settings = config.execution.steps_config
-    return executor.configured(settings, name=executor.name) if settings else executor
+    if not settings:
+        return executor
+    found = validate_config(executor.config_schema.config_type, settings)
+    if not found.success:
+        # without the value that a message ends with: it may be a password
+        messages = (re.split(" Value | got ", error.message)[0] for error in found.errors or ())
+        wrong = "; ".join(messages)
+        raise ConfigError(f"execution.steps_config: {name} does not take it: {wrong}")
+    return executor.configured(settings, name=executor.name)
 
 
 def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:

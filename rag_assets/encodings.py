@@ -34,6 +34,15 @@ def utf16_of(head: bytes) -> str | None:
     return "utf-16-be" if first > second else "utf-16-le"
 
 
+def is_unicode(text: str) -> bool:
+    """Whether `text` can be written at all: it holds no half of a character."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_mostly_utf8(texts: Iterable[str]) -> bool:
     """Whether a file is UTF-8 of which some bytes are broken; `texts` is what was read as such.
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.difference import INPUTS
+from rag_assets.file_names import name_of, path_of
 from rag_assets.pending import Pending
 from rag_assets.store import Store, is_one_of, parts_of, quoted
 
@@ -56,7 +56,8 @@ def quarantined_targets(store: Store) -> list[str]:
     missing.
     """
     if _marks(store).exists():
-        return sorted(unquote(mark.name) for mark in _marks(store).iterdir())
+        marks = (mark for mark in _marks(store).rglob("*") if mark.is_file())
+        return sorted(name_of(mark.relative_to(_marks(store))) for mark in marks)
     if not store.exists(QUARANTINE):
         return []
     return sorted(set(store.read(QUARANTINE, columns=["target"])["target"].to_pylist()))
@@ -131,7 +132,7 @@ def record_failures(
                 QUARANTINE, _quarantine_rows(target, tried, failures), schema=schemas.QUARANTINE
             )
         elif not len(entries(store, target)):
-            (_marks(store) / quote(target, safe="")).unlink()
+            (_marks(store) / path_of(target)).unlink()
 
 
 def _marks(store: Store) -> Path:
@@ -142,7 +143,9 @@ def _marks(store: Store) -> Path:
 def _mark(store: Store, targets: Iterable[str]) -> None:
     _marks(store).mkdir(exist_ok=True)
     for target in targets:
-        (_marks(store) / quote(target, safe="")).touch()
+        mark = _marks(store) / path_of(target)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
 
 
 def _quarantine_rows(target: str, tried: Pending, failures: Sequence[Failure]) -> pa.Table:

@@ -184,7 +184,9 @@ TABLE_ROWS = derived(
     _required("source", pa.string(), "name of the table source in the config"),
     _required("table", pa.string(), "table name at the source"),
     _required("title", pa.string(), "the table's name in plain words"),
-    _required("row_key", pa.string(), "key at the source; gold evidence is anchored on it"),
+    _required(
+        "row_key", pa.string(), "key at the source, its parts joined by |; gold is anchored on it"
+    ),
     _required("pairs", pa.list_(PAIR), "the row as ordered key-value pairs"),
 )
 """Rows of all source tables. Key: `row_id`."""

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
-from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,8 @@ from rag_assets.catalog import Catalog, folder_of, generation_in, name_of, numbe
 from rag_assets.config import Config
 from rag_assets.damage import DAMAGE, DamagedTablesError, data_files, difference, is_of_files
 from rag_assets.difference import ROWS_AT_ONCE, gathered
+from rag_assets.file_names import name_of as name_of_file
+from rag_assets.file_names import path_of
 from rag_assets.identity import fingerprint
 from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.memory import share_arenas
@@ -44,6 +45,8 @@ EXACT_BYTES = 512 * 2**20
 
 KEYS_PER_STATEMENT = 5_000
 """Keys named in one `IN (...)`: keeps a statement's text and plan small."""
+
+SNAPSHOT = ".parquet"
 
 HEADS_BYTES = 32 * 2**20
 """How much a store remembers of manifests, file footers and indexes."""
@@ -481,15 +484,21 @@ class Store:
         self._completion_file(name).unlink(missing_ok=True)
 
     def export_file(self, source: str, table: str) -> Path:
-        """The Parquet snapshot of a source table; the name is safe whatever the table is called."""
-        return self.root / "exports" / source / f"{quote(table, safe='')}.parquet"
+        """The Parquet snapshot of a source table, whatever the table is called."""
+        return self._exports / source / path_of(table, suffix=SNAPSHOT)
 
     def exports(self) -> list[tuple[str, str, Path]]:
         """All snapshots as (source, table, file), sorted."""
+        found = sorted(self._exports.glob(f"*/**/*{SNAPSHOT}"))
+        below = [path.relative_to(self._exports) for path in found]
         return [
-            (path.parent.name, unquote(path.stem), path)
-            for path in sorted((self.root / "exports").glob("*/*.parquet"))
+            (place.parts[0], name_of_file(Path(*place.parts[1:]), suffix=SNAPSHOT), path)
+            for place, path in zip(below, found, strict=True)
         ]
+
+    @property
+    def _exports(self) -> Path:
+        return self.root / "exports"
 
     def _completion_file(self, name: str) -> Path:
         return self.root / "completed" / f"{self.known_as(name)}.json"

@@ -381,7 +381,7 @@ def _commit(
     )
     if silent:
         raise ValueError(f"{target.name}: no output and no failure for {sorted(silent)[:3]}")
-    rows = _with_row_fingerprints(batch.rows, target)
+    rows = with_row_fingerprints(batch.rows, target)
     marks = pending.fingerprints(batch.done)
     for key in {failure.key for failure in batch.failed}.intersection(marks):
         marks[key] = _partial(marks[key], rows.filter(pc.equal(rows[target.group], key)))
@@ -413,7 +413,7 @@ def _partial_half(mark: str) -> str:
     return fingerprint(mark, "partial")[:32]
 
 
-def _with_row_fingerprints(rows: pa.Table, target: Target) -> pa.Table:
+def with_row_fingerprints(rows: pa.Table, target: Target) -> pa.Table:
     """The content columns of `rows`, and a hash over those of each row."""
     content = [name for name in target.schema.names if name not in schemas.SYSTEM_COLUMNS]
     rows = rows.select(content)

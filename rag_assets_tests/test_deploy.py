@@ -141,3 +141,17 @@ def test_the_steps_of_a_run_are_done_by_the_executor_of_the_config(tmp_path):
 def test_an_executor_that_is_none_is_named(name, problem):
     with pytest.raises(ConfigError, match=rf"execution\.steps: {name} {problem}"):
         executor_of(Config(execution=Execution(steps=name)))
+
+
+@pytest.mark.parametrize("settings", [{"max_concurrent": "hunter2"}, {"bogus": 1}])
+def test_a_config_that_an_executor_does_not_take_is_named_without_its_values(settings):
+    execution = Execution(steps="dagster:multiprocess_executor", steps_config=settings)
+    [key] = settings
+    with pytest.raises(ConfigError, match=rf"execution\.steps_config: .*{key}") as raised:
+        executor_of(Config(execution=execution))
+    assert "hunter2" not in str(raised.value)
+
+
+def test_the_config_of_an_executor_needs_one():
+    with pytest.raises(ConfigError, match=r"execution\.steps_config: name its executor"):
+        executor_of(Config(execution=Execution(steps_config={"max_concurrent": 1})))

@@ -29,6 +29,7 @@ from rag_assets.config.experiments import (
 )
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
+from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, Parser
 from rag_assets.config.places import resolve_package_path
 from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
@@ -46,6 +47,7 @@ from rag_assets.config.retrieval import (
     Signal,
 )
 from rag_assets.config.sections import (
+    LONGEST_TABLE_NAME,
     CleanUp,
     Config,
     DocumentSource,
@@ -64,6 +66,7 @@ from rag_assets.config.sections import (
 
 __all__ = [
     "DEFAULT_FILE",
+    "LONGEST_TABLE_NAME",
     "PATH_VARIABLE",
     "SERIALIZERS",
     "AnyExperiment",
@@ -120,6 +123,7 @@ __all__ = [
     "Variant",
     "VisionModel",
     "WeightedRetrieverExperiment",
+    "asset_path",
     "find",
     "load",
     "redacted",

@@ -1,13 +1,48 @@
 """What all sections of the file have in common."""
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
-SLUG = r"^[a-z0-9]+([_-][a-z0-9]+)*$"
+SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 """Never two underscores: `__` parts the names inside a table's name, and a variable's levels."""
-Slug: TypeAlias = Annotated[str, Field(pattern=SLUG)]
+LONGEST_SLUG = 60
+"""The folder of a table has four of them in its name, and a file system takes 255 bytes."""
+
+
+def _slug(name: str) -> str:
+    if not SLUG.fullmatch(name):
+        raise ValueError(
+            "a name has lowercase letters a-z and digits, with single - or _ between them, such "
+            "as test-reports_2024"
+        )
+    if len(name) > LONGEST_SLUG:
+        raise ValueError(f"a name has at most {LONGEST_SLUG} characters")
+    return name
+
+
+Slug: TypeAlias = Annotated[str, AfterValidator(_slug)]
+"""A name that the file gives to something; it stands in names of tables, files and assets."""
+
+OWNER = re.compile(r"team:\S.*|\w[\w.%+-]*@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}", re.ASCII)
+"""What Dagster takes for an owner."""
+
+
+def _owner(name: str) -> str:
+    if not OWNER.fullmatch(name):
+        raise ValueError("give team:NAME, or an e-mail address such as data@example.org")
+    return name
+
+
+Owner: TypeAlias = Annotated[str, AfterValidator(_owner)]
+
+
+def named_twice(names: Iterable[str]) -> list[str]:
+    """Those of `names` that are there more than once, sorted."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 class Section(BaseModel):

@@ -11,12 +11,15 @@ from pydantic import BaseModel, ValidationError
 from rag_assets.config.errors import ConfigError, redacted
 from rag_assets.config.places import anchored
 from rag_assets.config.sections import Config
+from rag_assets.encodings import is_unicode
 
 ENVIRONMENT_PREFIX = "RAG_ASSETS__"
 PATH_VARIABLE = "RAG_ASSETS_CONFIG"
 DEFAULT_FILE = "rag_assets.yaml"
 EXPERIMENTS = "experiments"
 """Folder beside the config file; each YAML file in it is an experiment."""
+KEY = "[key]"
+"""What pydantic adds to the place of a key that is wrong itself."""
 
 
 def find() -> Path:
@@ -45,8 +48,14 @@ def load(path: Path | None = None) -> Config:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
     merged = _with_environment(_with_experiments(raw, folder=path.parent / EXPERIMENTS))
+    given = _interpolate(merged, where=str(path))
+    if (place := next(_beyond_text(given), None)) is not None:
+        raise ConfigError(
+            f"{path}: {'.'.join(place)} holds NUL or half a character, as no name or path may: "
+            "write it anew"
+        )
     try:
-        config = Config.model_validate(_interpolate(merged, where=str(path)))
+        config = Config.model_validate(given)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(error, path=path))) from error
     return anchored(config, root=path.parent)
@@ -164,6 +173,19 @@ def _interpolate(value: object, *, where: str) -> object:
     return re.sub(r"\$\{(\w+)\}", lookup, value)
 
 
+def _beyond_text(value: object, *place: str) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to strings which no file, database or URL takes."""
+    if isinstance(value, str):
+        if "\0" in value or not is_unicode(value):
+            yield place
+        return
+    below = enumerate(value) if isinstance(value, list) else ()
+    for key, item in value.items() if isinstance(value, dict) else below:
+        named = str(key).encode("utf-8", "replace").decode()
+        yield from _beyond_text(str(key), *place, named)
+        yield from _beyond_text(item, *place, named)
+
+
 def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
     for problem in error.errors(include_url=False):
         place = _place(problem["loc"])
@@ -184,7 +206,7 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
 
 def _place(location: tuple[int | str, ...]) -> list[str]:
     """The keys that lead to a value; pydantic names the design of an experiment among them."""
-    place = [str(part) for part in location]
+    place = [str(part) for part in location if part != KEY]
     return place[:2] + place[3:] if place[:1] == ["experiments"] else place
 
 

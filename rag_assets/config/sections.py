@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from rag_assets.config import addresses
-from rag_assets.config.base import Section, Slug, over_defaults
+from rag_assets.config.base import Owner, Section, Slug, named_twice, over_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.errors import ConfigError
@@ -27,6 +27,9 @@ from rag_assets.schemas import VariantTables
 
 MOST_DAYS = 36_500
 """Of what is kept: a hundred years, which every calendar knows."""
+SECONDS_A_DAY = 86_400
+LONGEST_TABLE_NAME = 255
+"""Characters; a snapshot's file is named after its table, however that is spelled."""
 
 
 class DocumentSource(Section):
@@ -42,7 +45,11 @@ class DocumentSource(Section):
 class TableSpec(Section):
     """One source table, or a pattern of tables."""
 
-    name: str = Field(description="table name; * and ? make it a pattern")
+    name: str = Field(
+        min_length=1,
+        max_length=LONGEST_TABLE_NAME,
+        description="table name, as the source spells it; * and ? make it a pattern",
+    )
     title: str | None = Field(None, description="the table's name in plain words")
     key: list[str] = Field(
         [], description="columns that identify a row; found from the primary key if empty"
@@ -65,7 +72,7 @@ class TableSpec(Section):
 
 def _table_specs(value: object) -> object:
     if isinstance(value, list):
-        return [{"name": item} if isinstance(item, str) else item for item in value]
+        return [item if isinstance(item, (dict, TableSpec)) else {"name": item} for item in value]
     return value
 
 
@@ -86,6 +93,13 @@ class TableSource(Section):
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"
     )
+
+    @field_validator("tables")
+    @classmethod
+    def _tables_are_named_once(cls, value: list[TableSpec]) -> list[TableSpec]:
+        if twice := named_twice(spec.name for spec in value):
+            raise ValueError(f"two entries are named {twice[0]}: make one of them")
+        return value
 
     @property
     def is_database(self) -> bool:
@@ -114,9 +128,13 @@ class Sources(Section):
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
         names = [source.name for source in (*self.documents, *self.tables)]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
+        if twice := named_twice(names):
             raise ValueError(f"two sources are named {', '.join(twice)}: give each its own name")
+        if alike := named_twice(name.replace("-", "_") for name in names):
+            raise ValueError(
+                f"two sources are named {alike[0]} but for - and _, which Dagster takes for the "
+                "same: rename one of them"
+            )
         return self
 
 
@@ -177,7 +195,14 @@ class Evaluation(Section):
         [1, 3, 5, 10, 20], min_length=1, description="the k of hit_rate@k and the others"
     )
     bootstrap_samples: int = Field(2_000, gt=0)
-    margin: float = Field(0.02, gt=0, description="a smaller difference does not matter")
+    margin: float = Field(0.02, gt=0, le=1, description="a smaller difference does not matter")
+
+    @field_validator("questions")
+    @classmethod
+    def _sets_are_named_once(cls, value: list[QuestionSet]) -> list[QuestionSet]:
+        if twice := named_twice(item.name for item in value):
+            raise ValueError(f"two sets are named {', '.join(twice)}: give each its own name")
+        return value
 
 
 class Serving(Section):
@@ -191,7 +216,9 @@ class Schedule(Section):
 
     cron: str = "0 2 * * *"
     timezone: str = "UTC"
-    sensor_seconds: int = Field(300, ge=30, description="how often sources are looked at")
+    sensor_seconds: int = Field(
+        300, ge=30, le=SECONDS_A_DAY, description="how often sources are looked at"
+    )
 
     @field_validator("timezone")
     @classmethod
@@ -200,7 +227,7 @@ class Schedule(Section):
 
         try:
             ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError) as error:
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # the last: a folder of them
             raise ValueError("not an IANA time zone such as Europe/Stockholm") from error
         return value
 
@@ -232,7 +259,7 @@ class Execution(Section):
     )
     steps: str | None = Field(
         None,
-        pattern=r"^[\w.]+:\w+$",
+        pattern=r"^\w+(\.\w+)*:\w+$",
         description="Dagster executor that does the steps of a run, such as "
         "dagster_k8s:k8s_job_executor; the process of the run does unless given",
     )
@@ -302,7 +329,9 @@ class Config(Section):
         description="s3://BUCKET/PREFIX that holds the LanceDB tables instead of state_dir; "
         "credentials and endpoint come from the environment (AWS_*)",
     )
-    owner: str = Field("team:data", description="owner shown in Dagster: team:NAME or an e-mail")
+    owner: Owner = Field(
+        "team:data", description="shown in Dagster: team:NAME or an e-mail address"
+    )
     sources: Sources = Sources()
     parsers: dict[Slug, Parser] = Field({}, validate_default=True)
     figures: Figures = Figures()

@@ -4,9 +4,10 @@ Only the chunks of gold documents and the gold rows are read, at the version tha
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
-from rag_assets import identity, schemas, sync
+from rag_assets import identity, row_keys, schemas, sync
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import Document, DocumentGold, Gold, Places, RowGold
 from rag_assets.evaluation.projection import Held
@@ -14,9 +15,11 @@ from rag_assets.evaluation.quotes import ChunkText, DocumentText
 from rag_assets.identity import Canonical
 from rag_assets.pins import Pin
 from rag_assets.schemas import VariantTables
-from rag_assets.store import Store, is_one_of, parts_of
+from rag_assets.store import Store, is_one_of, parts_of, quoted
 from rag_assets.sync import Failure
 
+RowPlace: TypeAlias = tuple[str, str, str]
+"""Source, table and key of a row."""
 IN_NO_TABLE = "its text is not in the index: run `rag-assets refresh`"
 
 
@@ -123,17 +126,37 @@ def _chunk_text(chunk: Mapping) -> ChunkText:
 
 def _rows(
     store: Store, joint: Pin, *, gold: Sequence[RowGold]
-) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
+) -> dict[tuple[str, str], dict[str, RowPlace]]:
     wanted = {(piece.table, piece.row_key) for piece in gold}
-    found: defaultdict[tuple[str, str], dict[str, tuple[str, str]]] = defaultdict(dict)
-    columns = ["unit_id", "source", "table", "row_key"]
+    found: dict[tuple[str, str], dict[str, RowPlace]] = {}
     for part in parts_of(sorted({key for _, key in wanted})):
-        where = f"domain = 'table' AND {is_one_of('row_key', part)}"
-        held = store.read(joint.table, columns=columns, where=where, version=joint.version)
-        for row in held.to_pylist():
-            for name in (row["table"], f"{row['source']}/{row['table']}"):
-                if (name, row["row_key"]) in wanted:
-                    found[name, row["row_key"]][row["unit_id"]] = (row["source"], row["table"])
+        found |= _named_rows(store, joint, is_one_of("row_key", part), wanted, by=str)
+    lost = {(table, key) for table, key in wanted - found.keys() if row_keys.SEPARATOR in key}
+    if lost:
+        escaped = f"contains(row_key, {quoted(row_keys.ESCAPE)})"
+        former = _named_rows(store, joint, escaped, lost, by=row_keys.former)
+        found |= {name: units for name, units in former.items() if len(set(units.values())) == 1}
+    return found
+
+
+def _named_rows(
+    store: Store,
+    joint: Pin,
+    where: str,
+    wanted: set[tuple[str, str]],
+    *,
+    by: Callable[[str], str],
+) -> dict[tuple[str, str], dict[str, RowPlace]]:
+    """The rows that `wanted` means by table and key, as `by` writes the key."""
+    found: defaultdict[tuple[str, str], dict[str, RowPlace]] = defaultdict(dict)
+    columns = ["unit_id", "source", "table", "row_key"]
+    where = f"domain = 'table' AND {where}"
+    held = store.read(joint.table, columns=columns, where=where, version=joint.version)
+    for row in held.to_pylist():
+        place = (row["source"], row["table"], row["row_key"])
+        for name in (row["table"], f"{row['source']}/{row['table']}"):
+            if (name, by(row["row_key"])) in wanted:
+                found[name, by(row["row_key"])][row["unit_id"]] = place
     return found
 
 

@@ -77,8 +77,8 @@ class Held:
     """For each of these that the index holds: its chunks with the pages they touch."""
     quotes: Mapping[tuple[Document, str], set[str]]
     """Chunks of a document that overlap a quote."""
-    rows: Mapping[tuple[str, str], Mapping[str, tuple[str, str]]]
-    """For each (table, row key) that gold names: source and table of each such unit."""
+    rows: Mapping[tuple[str, str], Mapping[str, tuple[str, str, str]]]
+    """For each (table, row key) that gold names: source, table and key of each such unit."""
     reasons: Mapping[Document, str]
     """Why a document is not in the index."""
 
@@ -137,7 +137,7 @@ def wanted_at(level: Level, gold: Sequence[Gold], held: Held) -> Wanted | None:
 
 def _row_items(gold: RowGold, held: Held) -> tuple[frozenset[Item], list[Missing]]:
     found = held.rows.get((gold.table, gold.row_key), {})
-    items = frozenset(Item("row", *place, gold.row_key) for place in found.values())
+    items = frozenset(Item("row", *place) for place in found.values())
     return (items, []) if items else _unknown(gold, "no such row is in the index")
 
 

@@ -37,6 +37,8 @@ TARGET = Target(schemas.QUESTIONS_TABLE, schemas.QUESTIONS, key="question_id", g
 SPLITS = ("dev", "test")
 GOLD_FORMS = "doc:<id>, doc:<id>#page=<n> or row:<table>:<key>"
 DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>.*))?", re.DOTALL)
+ROW_NAME = re.compile(r"row:(?P<table>(?:\\:|[^:])+):(?P<key>.+)", re.DOTALL)
+"""`\\:` is a colon of the table's name."""
 PAGE = re.compile(r"[1-9][0-9]{0,6}")
 
 Row: TypeAlias = dict[str, str | None]
@@ -295,12 +297,11 @@ def _gold(
     quotes: Mapping[str, Sequence[tuple[int | None, str]]],
 ) -> Iterator[Gold]:
     for place, entry in enumerate(_entries(record, name)):
-        kind, _, rest = entry.partition(":") if isinstance(entry, str) else ("", "", "")
-        document = DOCUMENT_ID.fullmatch(str(entry))
-        table, mark, key = rest.partition(":")
-        if kind == "row" and table and mark and key:
-            yield RowGold(table, key)
-        elif kind == "doc" and document:
+        text = entry if isinstance(entry, str) else ""
+        document, row = DOCUMENT_ID.fullmatch(text), ROW_NAME.fullmatch(text)
+        if row:
+            yield RowGold(row["table"].replace("\\:", ":"), row["key"])
+        elif document:
             identifier, number = document["id"], document["page"]
             if number is not None and not PAGE.fullmatch(number):
                 raise LineError(f"{name}[{place}] = {entry!r}: pages count from 1")

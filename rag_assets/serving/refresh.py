@@ -119,6 +119,12 @@ def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
 
     if not any(counts.get("failed") for counts in outcome.assets.values()):
         return []
+    targets = dict.fromkeys(
+        target
+        for name in outcome.tables
+        for target in sync.quarantined_targets(store)
+        if target == name or target.startswith(f"{name}/")  # a pattern exports several tables
+    )
     return [
         {
             "target": target,
@@ -126,9 +132,7 @@ def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
             "reason": failure.reason,
             "kind": failure.kind,
         }
-        for name in outcome.tables
-        for target in sync.quarantined_targets(store)
-        if target == name or target.startswith(f"{name}/")  # a pattern exports several tables
+        for target in targets
         for failure in sync.quarantined(store, target)
     ]
 

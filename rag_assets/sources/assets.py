@@ -6,10 +6,9 @@ import dagster as dg
 import pyarrow as pa
 
 from rag_assets import lineage, schemas, snapshots
-from rag_assets.config import Config, TableSource
+from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import RefreshConfig
 from rag_assets.sources import exports, files, looks
-from rag_assets.sources.entries import asset_path
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.store import Store
 
@@ -55,11 +54,11 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
 
 
 def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
-    paths = dict.fromkeys(asset_path(source, spec) for spec in source.tables)
+    tables = {asset_path(source, spec): spec for spec in source.tables}
 
     @dg.multi_asset(
         name=f"exports_{source.name.replace('-', '_')}",
-        specs=[_spec(project, source, path) for path in paths],
+        specs=[_spec(project, source, spec) for spec in tables.values()],
         can_subset=True,
     )
     def export_tables(
@@ -76,19 +75,19 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
                 log=lineage.logger_of(context),
                 retry=config.retry_failed,
             )
-        for path in paths:
+        for path, spec in tables.items():
             if path in selected:
                 entries = [spec.name for spec in wanted if asset_path(source, spec) == path]
-                yield _materialized([item for item in done if item.spec in entries], path=path)
+                mine = [item for item in done if item.spec in entries]
+                yield _materialized(mine, path=path, target=_target(source, spec))
 
     return export_tables
 
 
-def _spec(project: Config, source: TableSource, path: Sequence[str]) -> dg.AssetSpec:
-    _, _, *table = path
-    what = f"The table {table[0]}" if table else "The tables"
+def _spec(project: Config, source: TableSource, spec: TableSpec) -> dg.AssetSpec:
+    what = "The tables" if spec.is_pattern else f"The table {spec.name}"
     return dg.AssetSpec(
-        dg.AssetKey(path),
+        dg.AssetKey(asset_path(source, spec)),
         group_name=GROUP,
         kinds={"dlt", "parquet"},
         owners=[project.owner],
@@ -97,8 +96,15 @@ def _spec(project: Config, source: TableSource, path: Sequence[str]) -> dg.Asset
     )
 
 
-def _materialized(done: Sequence[Export], *, path: Sequence[str]) -> dg.MaterializeResult[None]:
-    report = merged(done, target="/".join(path))
+def _target(source: TableSource, spec: TableSpec) -> str:
+    """What the entry takes, by the table's own name: failures are noted under it."""
+    return f"exports/{source.name}" if spec.is_pattern else f"exports/{source.name}/{spec.name}"
+
+
+def _materialized(
+    done: Sequence[Export], *, path: Sequence[str], target: str
+) -> dg.MaterializeResult[None]:
+    report = merged(done, target=target)
     changes = [
         {"table": item.table, "change": change} for item in done for change in item.schema_changes
     ]

@@ -32,7 +32,11 @@ LONGEST_LINE = 64_000_000
 COLUMNS_AT_ONCE = 8
 """DuckDB plans a statement in the square of its expressions: 500 columns at once take minutes."""
 
-_CSV = f"all_varchar = true, header = true, max_line_size = {LONGEST_LINE}"
+_CSV = (
+    f"all_varchar = true, header = true, max_line_size = {LONGEST_LINE}, hive_partitioning = false"
+)
+PLACE = "rowid"
+"""Where a row stands, as DuckDB calls it; a column of that name would hide it."""
 _NO_NUMBER = "('', 'na', 'n/a', 'nan', 'null', 'none', '-')"
 _INTEGER = r"[+-]?(0|[1-9][0-9]{0,17})"
 _NUMBER = r"[+-]?(0|[1-9][0-9]{0,17})?(\.[0-9]+|(\.[0-9]*)?[eE][+-]?[0-9]+|\.)?"
@@ -60,7 +64,7 @@ def rows(path: Path, *, folder: Path, label: str, rejected: list[Failure]) -> It
             _load_cells(connection, readable)
         rejected += _rejects(connection, label=label)
         columns = [row[0] for row in connection.execute("DESCRIBE cells").fetchall()]
-        quoted = [quoted_name(name) for name in columns]
+        quoted = [quoted_name(name) for name in _with_place(connection, columns)]
         parts = [_typed(connection, part) for part in _in_parts(quoted)]
         names = _header(connection, readable, columns=columns)
         ((count,),) = connection.execute("SELECT count(*) FROM cells").fetchall()
@@ -76,14 +80,24 @@ def _load_cells(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
     )
 
 
+def _with_place(connection: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> Sequence[str]:
+    """The columns of `cells`, none of which hides `PLACE` any more."""
+    hiding = [name for name in columns if name.lower() == PLACE]
+    if not hiding:
+        return columns
+    free = f"{PLACE}{''.join(columns)}"
+    connection.execute(f"ALTER TABLE cells RENAME {quoted_name(hiding[0])} TO {quoted_name(free)}")
+    return [free if name == hiding[0] else name for name in columns]
+
+
 def _cells(
     connection: "duckdb.DuckDBPyConnection", parts: Iterable[Sequence[str]], *, start: int
 ) -> pa.Table:
     """The rows from `start` on, at most `BATCH_ROWS`, their columns read part by part."""
-    where = f"rowid >= {start} AND rowid < {start + BATCH_ROWS}"
+    where = f"{PLACE} >= {start} AND {PLACE} < {start + BATCH_ROWS}"
     tables = [
         connection.sql(
-            f"SELECT {', '.join(part)} FROM cells WHERE {where} ORDER BY rowid"
+            f"SELECT {', '.join(part)} FROM cells WHERE {where} ORDER BY {PLACE}"
         ).to_arrow_table()
         for part in parts
     ]

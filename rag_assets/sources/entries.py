@@ -34,11 +34,6 @@ def spec_of(source: TableSource, table: str) -> TableSpec | None:
     return next((spec for spec in patterns if fnmatchcase(table, spec.name)), None)
 
 
-def asset_path(source: TableSource, spec: TableSpec) -> tuple[str, ...]:
-    """Where the graph shows what `spec` takes: a table has its own node, all patterns share one."""
-    return ("exports", source.name) if spec.is_pattern else ("exports", source.name, spec.name)
-
-
 def increment_of(origin: Origin, spec: TableSpec, table: str) -> Increment | None:
     """How to ask for the newest rows of a table; None where it is read whole."""
     if spec.cursor is None or not origin.can_increment():

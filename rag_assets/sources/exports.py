@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from rag_assets import snapshot_passes, snapshots, sync
-from rag_assets.config import TableSource, TableSpec
+from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
 from rag_assets.identity import fingerprint
 from rag_assets.places import remove_folder
 from rag_assets.snapshot_types import ContentError
@@ -28,6 +29,9 @@ from rag_assets.store import Store
 
 RECIPE = "exports 2"
 """Raised when a table may be read differently than before."""
+
+SHOWN_OF_NAME = 100
+"""Characters of a name that is too long."""
 
 KEY_NAMES = ("row_id", "id", "uuid", "key")
 """Columns of these names are the key of a table that declares none, if their values are unique."""
@@ -112,8 +116,12 @@ class _Refresh:
                     yield self.outcomes.failed(spec, table, str(error))
             return
         seen = set()
+        fitting = [name for name in names if len(name) <= LONGEST_TABLE_NAME]
         with closing(origin):
-            for export in self._of_tables(origin, names, specs, held=held):
+            for export in chain(
+                self._too_long(set(names) - set(fitting), specs),
+                self._of_tables(origin, fitting, specs, held=held),
+            ):
                 seen.add(export.table)
                 yield export
         self.outcomes.forget(specs, besides=seen)
@@ -145,6 +153,18 @@ class _Refresh:
             else:
                 yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
         yield from self._refresh(origin, chosen)
+
+    def _too_long(self, names: Collection[str], specs: Sequence[TableSpec]) -> Iterator[Export]:
+        """Tables of which no snapshot can bear the name."""
+        for name in sorted(names):
+            spec, shown_name = spec_of(self.source, name), f"{name[:SHOWN_OF_NAME]}…"
+            if spec is not None and spec in specs:
+                yield self.outcomes.failed(
+                    spec,
+                    shown_name,
+                    f"{self.source.name}: the table {shown_name} has a name of {len(name):,} "
+                    f"characters, more than {LONGEST_TABLE_NAME}: rename it, or exclude it",
+                )
 
     def _gone(
         self, spec: TableSpec, *, held: Sequence[str], there: Sequence[str]

@@ -4,7 +4,8 @@ Content is read only where the size or the time of a file moved since the last l
 was written within two seconds of that look (a second write could then go unnoticed). A file that is
 written to or replaced while it is read is read again, and looked at again by the next refresh. The
 fingerprint of a file covers its bytes and what they were found to be, not its time: a file that
-is merely touched, or copied to another machine, stays the same. Deleted files leave the manifest;
+is merely touched, or copied to another machine, stays the same; its new time is written into its
+row, and nothing is made anew for it. Deleted files leave the manifest;
 a file, a folder or a source that cannot be read, and a source that lost more than half of its
 documents, keep what is held and leave a note in the quarantine.
 """
@@ -118,6 +119,27 @@ class _Manifest:
         failed = [failure for failure in self.failures if failure.key in wanted]
         if failed:
             yield sync.Batch(CONTENT.empty_table(), done=[], failed=failed)
+
+    def write_times(self) -> None:
+        """Give files that were merely touched, whose rows stayed, the times that they have now."""
+        held = self.store.read(TARGET.name, columns=["document_id", "modified"])
+        places = KeyIndex(self.rows["document_id"]).places(held["document_id"])
+        here = np.flatnonzero(places != ABSENT)
+        now = self.rows["modified"].take(pa.array(places[here]))
+        is_old = pc.not_equal(held["modified"].take(pa.array(here)), now)
+        touched = held["document_id"].take(pa.array(here[_mask(is_old)])).to_pylist()
+        for start in range(0, len(touched), BATCH_ROWS):
+            self._write_times(touched[start : start + BATCH_ROWS])
+
+    def _write_times(self, keys: Sequence[str]) -> None:
+        held = self.store.read_keys(TARGET.name, column=TARGET.key, keys=keys)
+        places = KeyIndex(self.rows[TARGET.key]).places(held[TARGET.key])
+        place = held.column_names.index("modified")
+        now = self.rows["modified"].take(pa.array(places))
+        rows = sync.with_row_fingerprints(held.set_column(place, TARGET.schema[place], now), TARGET)
+        rows = rows.append_column(schemas.FINGERPRINT, held[schemas.FINGERPRINT.name])
+        rows = rows.select(TARGET.schema.names).cast(TARGET.schema)
+        self.store.replace(TARGET.name, rows, group=TARGET.group, groups=keys)
 
     def _read(self, listings: Sequence[Listing], *, known: Looks) -> list[pa.Table]:
         """The rows of what is listed, landed by dlt."""
@@ -279,6 +301,7 @@ def refresh_document_files(
         transform=lambda changed: manifest().transform(changed),
         log=log,
         retry=retry,
+        settle=lambda: manifest().write_times(),
     )
     if manifest().moved:
         store.reopen(TARGET.name)  # what was listed is not what was read: look again next time

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, cast
 from typing_extensions import override
 
 from rag_assets.config import DocumentSource, redacted
+from rag_assets.encodings import is_unicode
 from rag_assets.identity import fingerprint
 from rag_assets.sources.landing import first_line
 from rag_assets.sources.places import SourceError, local_path
@@ -206,7 +207,7 @@ def _look_at_folder(source: DocumentSource, root: Path, without: Path | None) ->
         uri = unicodedata.normalize("NFC", name)
         if not selection.takes(uri):
             continue
-        if not _is_unicode(uri):
+        if not is_unicode(uri):
             shown = _shown(uri)
             rejected[shown] = f"the name of {shown} is not valid UTF-8: rename it"
             continue
@@ -359,11 +360,3 @@ def now() -> int:
 def _shown(name: str) -> str:
     """The name of a file as text, what is not UTF-8 in it replaced."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 
-from rag_assets.config import Config, TableSource
+from rag_assets.config import Config, TableSource, asset_path
 from rag_assets.identity import fingerprint
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
-from rag_assets.sources.entries import asset_path, increment_of, open_origin, spec_of
+from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.listing import look
 from rag_assets.sources.places import SourceError
 

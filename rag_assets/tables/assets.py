@@ -7,7 +7,7 @@ import dagster as dg
 import pyarrow.compute as pc
 
 from rag_assets import lineage, schemas
-from rag_assets.config import Config
+from rag_assets.config import Config, asset_path
 from rag_assets.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.sync import Report
@@ -29,7 +29,7 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"lancedb", "arrow"},
         owners=[settings.owner],
-        code_version=rows.RECIPE,
+        code_version=rows.READING,
         deps=_exports(settings),
     )
     @stoppable()
@@ -92,9 +92,7 @@ def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
 def _exports(config: Config) -> list[dg.AssetKey]:
     """The exports that rows come from: each named table, and a source for its patterns."""
     keys = {
-        ("exports", source.name, *(() if table.is_pattern else (table.name,)))
-        for source in config.sources.tables
-        for table in source.tables
+        asset_path(source, table) for source in config.sources.tables for table in source.tables
     }
     return [dg.AssetKey(list(key)) for key in sorted(keys)]
 

@@ -29,9 +29,9 @@ def made_of(file: Path) -> str | None:
 
 
 def keep_only(folder: Path, files: Collection[Path]) -> None:
-    """Remove all files two levels below `folder` that are not among `files`."""
-    for file in folder.glob("*/*"):
-        if file not in files:
+    """Remove all files below `folder` that are not among `files`."""
+    for file in folder.rglob("*"):
+        if file not in files and not file.is_dir():
             file.unlink(missing_ok=True)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas, sync
+from rag_assets import row_keys, schemas, sync
 from rag_assets.atomic import write_atomically
 from rag_assets.identity import canonical_json, fingerprint, row_ids
 from rag_assets.keys import ABSENT, KeyIndex
@@ -33,6 +33,8 @@ TARGET = Target(
 )
 RECIPE = "table_rows 1"
 """Moves when the same snapshot would give other rows."""
+READING = f"{RECIPE}, keys 2"
+"""Moves when some of the rows would be others: all are looked at, and those are written anew."""
 
 ROWS_PER_BATCH = 8_192
 KEPT = "inputs"
@@ -107,7 +109,7 @@ def refresh_rows(
         return snapshots.held_in(store, sources=sources)
 
     def made_from() -> str:
-        return fingerprint(RECIPE, _versions(tables()))
+        return fingerprint(READING, _versions(tables()))
 
     def inputs() -> pa.Table:
         finished = store.completion(TARGET.name)
@@ -136,7 +138,7 @@ def refresh_rows(
     )
     versions = _versions(tables())
     if not report.failed and _unmoved(store, versions) != versions.keys():
-        record = {"made_from": made_from(), "recipe": RECIPE, "versions": versions}
+        record = {"made_from": made_from(), "recipe": READING, "versions": versions}
         write_atomically(_record(store), json.dumps(record))
     return report
 
@@ -152,7 +154,7 @@ def _unmoved(store: Store, versions: Mapping[str, str]) -> set[str]:
         return set()
     try:
         record = json.loads(_record(store).read_text("utf-8"))
-        if record["made_from"] != completion.made_from or record["recipe"] != RECIPE:
+        if record["made_from"] != completion.made_from or record["recipe"] != READING:
             return set()
         held = dict(record["versions"])
     except (FileNotFoundError, ValueError, TypeError, KeyError):
@@ -191,15 +193,11 @@ def _json_pairs(column: str, text: pa.Array) -> pa.Array:
     return pc.fill_null(pairs, f"[{name},null]")
 
 
-def _keys(columns: Sequence[pa.Array], ids: Sequence[str]) -> list[str]:
+def _keys(columns: list[pa.Array], ids: Sequence[str]) -> list[str]:
     if not columns:
         return list(ids)
-    joined = pc.binary_join_element_wise(
-        *columns, "|", null_handling="replace", null_replacement=""
-    )
-    return [
-        key if key.strip("|") else row for key, row in zip(joined.to_pylist(), ids, strict=True)
-    ]
+    keys = row_keys.written(columns).to_pylist()
+    return [key or row for key, row in zip(keys, ids, strict=True)]
 
 
 def _inputs_of(store: Store, tables: Iterable[Snapshot]) -> pa.Table:
@@ -214,7 +212,7 @@ def _parts_of(store: Store, table: Snapshot) -> Iterator[pa.Table]:
     A patch then costs the rows that are in it.
     """
     kept = _kept_inputs(store, table)
-    made_of = fingerprint(RECIPE, table.files.base_version, table.settings)
+    made_of = fingerprint(READING, table.files.base_version, table.settings)
     is_large = table.files.footer.num_rows >= PATCH_FROM_ROWS and table.has_plain_key
     if is_large and inputs_files.made_of(kept) == made_of:
         yield from inputs_files.read(kept, without=table.files.is_replaced())
@@ -237,7 +235,7 @@ def _as_inputs(table: Snapshot, batches: Iterable[Identified]) -> Iterator[pa.Ta
 
 def _kept_inputs(store: Store, table: Snapshot) -> Path:
     """Where the inputs of the Parquet file of a large table are kept."""
-    return store.root / KEPT / table.source / table.path.name
+    return store.root / KEPT / table.path.relative_to(store.root / "exports")
 
 
 def _held_of(store: Store, names: Iterable[str]) -> pa.Table:

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from rag_assets.config import Config
-from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets.evaluation.held import held_of
 from rag_assets.pins import pin_of
 from rag_assets.store import Store
@@ -36,3 +36,27 @@ def test_quotes_are_found_in_the_document_and_never_in_headers(tmp_path: Path) -
     plain = held_quotes(tmp_path / "plain", quotes, header="")
     assert plain == [{"first"}, {"first", "second"}, {"first", "second"}, set()]
     assert held_quotes(tmp_path / "headed", quotes, header=HEADER) == plain
+
+
+def test_a_row_is_found_by_its_key_and_by_the_form_that_older_questions_use(tmp_path: Path) -> None:
+    store, config = Store(tmp_path), Config(state_dir=tmp_path)
+    keys = [r"x\|y|z", r"a\|b|c", r"a|b\|c", "x|y", r"C:\\temp|1"]
+    units = [corpus.row(key, table="tests", key=key) for key in keys]
+    corpus.write(store, config, units, corpus.random_vectors(len(units)))
+    joint = pin_of(store, config.tables_of(corpus.VARIANT).joint, key="unit_id")
+    named = {
+        r"x\|y|z": r"x\|y|z",
+        "x|y|z": r"x\|y|z",
+        "x|y": "x|y",
+        "a|b|c": None,  # two rows may be meant
+        r"C:\temp|1": r"C:\\temp|1",
+        "no|such": None,
+    }
+
+    gold = [RowGold(table, key) for key in named for table in ("tests", "lab/tests")]
+    held = held_of(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
+
+    for table in ("tests", "lab/tests"):
+        for asked, meant in named.items():
+            places = list(held.rows.get((table, asked), {}).values())
+            assert places == ([("lab", "tests", meant)] if meant else []), asked

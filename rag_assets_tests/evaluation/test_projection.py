@@ -16,7 +16,7 @@ HELD = Held(
         NOTE: {"n1": [], "n2": []},
     },
     quotes={(MANUAL, "torque"): {"m12", "m3"}, (MANUAL, "absent"): set(), (NOTE, "oil"): {"n2"}},
-    rows={("steels", "7"): {"r7": ("lab", "steels")}},
+    rows={("steels", "7"): {"r7": ("lab", "steels", "7")}},
     reasons={("docs", "lost.pdf"): "it is encrypted"},
 )
 

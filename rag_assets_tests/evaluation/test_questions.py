@@ -56,7 +56,7 @@ def test_a_question_keeps_its_gold_anchored_to_the_source(tmp_path: Path, store:
     path = write(
         tmp_path / "own.jsonl",
         question(
-            gold=["doc:steel#page=3", "doc:notes/oil.md", "row:steels:a:b"],
+            gold=["doc:steel#page=3", "doc:notes/oil.md", "row:steels:a:b", r"row:a\:b:c:d"],
             evidence=[
                 {"doc_id": "steel", "page": 3, "text": "yield strength"},
                 {"doc_id": "steel", "page": 4, "text": "of another page"},
@@ -73,6 +73,7 @@ def test_a_question_keeps_its_gold_anchored_to_the_source(tmp_path: Path, store:
         DocumentGold("docs/steel.pdf", 3, "yield strength"),
         DocumentGold("notes/oil.md"),
         RowGold("steels", "a:b"),
+        RowGold("a:b", "c:d"),
     )
     assert (read.domain, read.language, read.split) == ("combined", "sv", "dev")
     assert (read.question_id, read.id) == ("own/q1", "q1")

@@ -25,8 +25,6 @@ KEYS = {
     "questions": "question_id",
 }
 UNITS = ("documents__", "rows__")
-TIMES = {"document_files": ("modified", "row_fingerprint")}
-"""Columns that follow the clock and not the content."""
 
 Rows = Mapping[str, Sequence[tuple[str, str]]]
 
@@ -51,8 +49,7 @@ def contents(
             continue
         kind = name.partition("__")[0]
         table = store.read(name)
-        left_out = {*TIMES.get(kind, ()), *without}
-        shown = sorted(column for column in table.column_names if column not in left_out)
+        shown = sorted(column for column in table.column_names if column not in without)
         rows = table.select(shown)
         held[name] = sorted((row[KEYS[kind]], repr(row)) for row in rows.to_pylist())
     for source, table, file in store.exports():

@@ -65,7 +65,7 @@ def test_a_named_table_has_its_own_node_and_patterns_share_one(config):
     assert all(spec.owners and spec.code_version and spec.description for spec in specs)
 
 
-def test_of_a_long_manifest_the_first_files_and_two_columns_are_read(config, monkeypatch):
+def test_of_a_long_manifest_the_first_files_and_few_columns_are_read(config, monkeypatch):
     folder = Path(config.sources.documents[0].url)
     for number in range(20):
         write(folder / f"{number}.md", f"# {number}")
@@ -81,7 +81,7 @@ def test_of_a_long_manifest_the_first_files_and_two_columns_are_read(config, mon
 
     assert len(shown["preview"].records) == 8
     assert shown["statuses"].records[0].data["files"] == 21
-    assert whole == [["media_type", "status"]]
+    assert whole == [["document_id", "modified"], ["media_type", "status"]]
 
 
 def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):

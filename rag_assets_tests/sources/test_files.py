@@ -10,6 +10,8 @@ from pathlib import Path
 
 import boto3
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rag_assets import schemas, sync
 from rag_assets.config import DocumentSource
@@ -123,6 +125,44 @@ def test_a_touched_file_is_the_same_document(store, root, reads):
     assert reads == ["a.md"]
     assert counts(report) == (0, 0, 0, 4, 0)
     assert report.data_version == first.data_version
+    moved = datetime.fromtimestamp((root / "a.md").stat().st_mtime, UTC)
+    assert abs((rows(store)["a.md"]["modified"] - moved).total_seconds()) < 1e-3
+    refreshed(store, root)
+    assert reads == ["a.md"]
+
+
+NAMES = st.sampled_from(["a.md", "b.md", "c.md", "deep/d.md", "é.txt"])
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["write", "touch", "remove", "move"]), NAMES, NAMES), max_size=6
+)
+
+
+@given(edits=st.lists(EDITS, min_size=1, max_size=3))
+@settings(max_examples=5)
+def test_after_any_edits_the_manifest_is_that_of_a_build_from_nothing(tmp_path_factory, edits):
+    home = tmp_path_factory.mktemp("edited")
+    root, store = home / "documents", Store(home / "state")
+    for place, name in enumerate(("a.md", "b.md", "c.md")):
+        put(root, name, f"# {place}")
+    refresh(store, DocumentSource(url=str(root)), allow_shrink=True)
+    for number, part in enumerate(edits):
+        for place, (edit, name, other) in enumerate(part):
+            path = root / name
+            if edit == "write":
+                put(root, name, f"# {number}.{place}", age=100 - 10 * number - place)
+            elif path.exists() and edit == "touch":
+                settle(path, seconds=7)
+            elif path.exists() and edit == "remove":
+                path.unlink()
+            elif path.exists() and name != other:
+                (root / other).parent.mkdir(exist_ok=True)
+                path.rename(root / other)
+        report = refresh(store, DocumentSource(url=str(root)), allow_shrink=True)
+
+    fresh = Store(home / "fresh")
+    built = refresh(fresh, DocumentSource(url=str(root)), allow_shrink=True)
+    assert rows(store) == rows(fresh)
+    assert report.data_version == built.data_version
 
 
 def test_a_file_written_just_before_the_look_is_read_again(store, root, reads):

@@ -155,6 +155,22 @@ def test_a_new_key_renames_rows_in_place(store):
     assert held(store)["row_id"].to_pylist() == before
 
 
+def test_keys_of_several_columns_are_never_alike(store):
+    rows = [("x|y", "z"), ("x", "y|z"), ("a", None), ("a", ""), (None, None), ("plain", "key")]
+    write_snapshot(
+        store,
+        [{"a": a, "b": b, "value": str(place)} for place, (a, b) in enumerate(rows)],
+        key=["a", "b"],
+        hidden=[],
+    )
+    refresh(store)
+
+    keys = {row["pairs"][2]["value"]: row["row_key"] for row in held(store).to_pylist()}
+    assert len(set(keys.values())) == len(rows)
+    assert keys.pop("4") in held(store)["row_id"].to_pylist()
+    assert keys == {"0": r"x\|y|z", "1": r"x|y\|z", "2": "a|", "3": r"a|\e", "5": "plain|key"}
+
+
 def test_identical_rows_are_told_apart_and_counted(store):
     twin = {"material": "Steel A", "melting": 1340}
     write_snapshot(store, [twin] * 3, key=[], hidden=[])

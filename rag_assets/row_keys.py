@@ -1,0 +1,35 @@
+r"""How the key of a row is written where it has several columns.
+
+The parts stand side by side with `|` between them. A `|` of a part is written `\|` and a backslash
+`\\`; a NULL is nothing and an empty text `\e`: no two keys of a table are written alike, and one
+without these marks is written as it is. A key of one column is its value.
+"""
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+SEPARATOR = "|"
+ESCAPE = "\\"
+EMPTY = "\\e"
+
+
+def written(parts: list[pa.Array]) -> pa.Array:
+    """The keys whose columns are `parts`, texts; empty where all parts are NULL."""
+    if len(parts) == 1:
+        return pc.fill_null(parts[0], "")
+    joined = pc.binary_join_element_wise(
+        *map(_escaped, parts), SEPARATOR, null_handling="replace", null_replacement=""
+    )
+    return pc.if_else(pc.equal(joined, SEPARATOR * (len(parts) - 1)), "", joined)
+
+
+def former(key: str) -> str:
+    """`key` as releases wrote it that escaped nothing; questions may still name it so."""
+    return re.sub(r"\\(.)", lambda mark: mark[1].replace("e", ""), key, flags=re.DOTALL)
+
+
+def _escaped(part: pa.Array) -> pa.Array:
+    marked = pc.replace_substring_regex(part, r"([\\|])", r"\\\1")
+    return pc.if_else(pc.equal(part, ""), EMPTY, marked)
