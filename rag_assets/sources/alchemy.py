@@ -1,6 +1,6 @@
 """Tables read by dlt's `sql_database` through SQLAlchemy, and what SQLAlchemy makes of values."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,19 +19,26 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import ReflectedColumn
 
 CHUNK_ROWS = 50_000
+AS_DRIVEN = ("sqlite", "mysql", "mariadb")
+"""Dialects of which the driver's own values are taken: SQLAlchemy would round some of them."""
 
 
 def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
     """The type of Arrow that values of a column of this `kind` are held in."""
     from sqlalchemy import types
+    from sqlalchemy.dialects import mysql
     from sqlalchemy.dialects.postgresql import DOMAIN
+
+    larger = (mysql.TINYBLOB, mysql.MEDIUMBLOB, mysql.LONGBLOB)
 
     if isinstance(kind, DOMAIN):
         return arrow_type(kind.data_type, dialect=dialect)
     if isinstance(kind, types.Boolean):
         return pa.bool_()
     if isinstance(kind, types.Integer):
-        return pa.int64()
+        return pa.uint64() if getattr(kind, "unsigned", False) else pa.int64()
+    if isinstance(kind, mysql.BIT):
+        return pa.uint64()
     if isinstance(kind, types.Float):
         return pa.float64()
     if isinstance(kind, types.Numeric):
@@ -44,12 +51,13 @@ def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
         fits = digits <= UNBOUNDED_DECIMAL.precision
         return pa.decimal128(digits, max(scale, 0)) if fits else pa.string()
     if isinstance(kind, types.DateTime):
-        return pa.timestamp("us", tz="UTC" if kind.timezone else None)
+        is_moment = kind.timezone or isinstance(kind, mysql.TIMESTAMP)
+        return pa.timestamp("us", tz="UTC" if is_moment else None)
     if isinstance(kind, types.Date):
         return pa.date32()
     if isinstance(kind, types.Time):
         return pa.string() if kind.timezone else pa.time64("us")
-    if isinstance(kind, (types.LargeBinary, types.BINARY, types.VARBINARY)):
+    if isinstance(kind, (types.LargeBinary, types.BINARY, types.VARBINARY, *larger)):
         return pa.binary()
     return pa.string()
 
@@ -61,8 +69,8 @@ class TableRead:
     engine: "sa.Engine"
     table: str
     schema: str | None
-    spelled: Collection[str]
-    """Columns whose values the database is to spell as text."""
+    spelled: Mapping[str, str]
+    """SQL for the columns whose values the database is to spell as text."""
 
     def resource(
         self,
@@ -81,17 +89,19 @@ class TableRead:
         def raw_types(reflected: sa.Table) -> None:
             for column in reflected.columns:
                 column.nullable = True
-                if self.engine.dialect.name == "sqlite":
+                if self.engine.dialect.name in AS_DRIVEN:
                     column.type = sa.types.NullType()
 
         def asked(query: sa.Select, reflected: sa.Table) -> sa.Select:
             if self.spelled:
                 query = sa.select(
                     *(
-                        sa.cast(column, sa.Text) if column.name in self.spelled else column
+                        sa.literal_column(self.spelled[column.name]).label(column.name)
+                        if column.name in self.spelled
+                        else column
                         for column in reflected.columns
                     )
-                )
+                ).select_from(reflected)
             if since is None:
                 return query
             column = reflected.c[since[0]]

@@ -22,9 +22,9 @@ from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
 from rag_assets.snapshot_files import newest
 from rag_assets.snapshots import Landed
-from rag_assets.sources import alchemy, postgres, postgres_reads, sqlite
+from rag_assets.sources import alchemy, mysql, postgres, postgres_reads, sqlite
 from rag_assets.sources.cells import MisfitError
-from rag_assets.sources.connections import engine_of, patient
+from rag_assets.sources.connections import MYSQL, engine_of, patient
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.origins import (
@@ -225,11 +225,7 @@ class DatabaseTables(Origin):
     def _plain_reading(
         self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: Request
     ) -> Reading:
-        spelled = {
-            column["name"]
-            for column in self._columns(table)
-            if column["name"] in self._as_text.get(table, ()) and self._is_spelled(column)
-        }
+        spelled = self._spelled(table)
         read = alchemy.TableRead(self.engine, table, self.schema, spelled=spelled)
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
@@ -252,10 +248,35 @@ class DatabaseTables(Origin):
             lambda files: Landed(schema, files[rows], keys=files[keys], memory=memory),
         )
 
-    def _is_spelled(self, column: "ReflectedColumn") -> bool:
-        """Whether the database spells the values of a column read as text."""
-        is_date = pa.types.is_temporal(self._kind(column))
-        return is_date and self.engine.dialect.name == "postgresql"
+    def _spelled(self, table: str) -> dict[str, str]:
+        """SQL for the columns whose values the database spells."""
+        columns = {column["name"]: column for column in self._columns(table)}
+        if self._is_mysql:
+            schema = self.schema or self._inspector.default_schema_name or ""
+            asked = mysql.TYPES.format(schema=quoted(schema), table=quoted(table))
+            return mysql.all_spelled(
+                dict(self._rows(asked)),
+                quoted={name: self._quote(name) for name in columns},
+                is_mariadb=self._is_mariadb,
+            )
+        if self.engine.dialect.name != "postgresql":
+            return {}
+        return {
+            name: f"CAST({self._quote(name)} AS TEXT)"
+            for name in self._as_text.get(table, set()) & columns.keys()
+            if pa.types.is_temporal(self._kind(columns[name]))
+        }
+
+    @property
+    def _is_mysql(self) -> bool:
+        return self.engine.dialect.name in MYSQL
+
+    @property
+    def _is_mariadb(self) -> bool:
+        from sqlalchemy.dialects.mysql.base import MySQLDialect
+
+        dialect = self.engine.dialect
+        return isinstance(dialect, MySQLDialect) and dialect.is_mariadb
 
     @override
     def relaxes(self, error: LandingError) -> bool:

@@ -26,7 +26,7 @@ from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.store import Store
 
-RECIPE = "exports 2"
+RECIPE = "exports 3"
 """Raised when a table may be read differently than before."""
 
 KEY_NAMES = ("row_id", "id", "uuid", "key")
