@@ -83,6 +83,12 @@ class TableSource(Section):
         [TableSpec(name="*")], description="tables to take, each with its own node, or patterns"
     )
     exclude: list[str] = Field([], description="patterns of table names to leave out")
+    lock_timeout_seconds: float | None = Field(
+        60, gt=0, description="a table of a database that stays locked so long fails; null waits"
+    )
+    statement_timeout_seconds: float | None = Field(
+        3_600, gt=0, description="a table that is not read within so long fails; null waits"
+    )
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"
     )

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from rag_assets.snapshot_types import by_position
 from rag_assets.sources.cells import UNBOUNDED_DECIMAL, MisfitError, as_array
+from rag_assets.sources.limits import Watch
 from rag_assets.sources.origins import Value
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class TableRead:
     schema: str | None
     spelled: Mapping[str, str]
     """SQL for the columns whose values the database is to spell as text."""
+    watch: Watch
 
     def resource(
         self,
@@ -118,16 +120,21 @@ class TableRead:
             included_columns=list(kinds),
             table_adapter_callback=raw_types,
             query_adapter_callback=asked,
-            table_loader_class=_loader(self.table, kinds),
+            table_loader_class=_loader(self.table, kinds, watch=self.watch),
         )
         return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
 
 
-def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]":
+def _loader(table: str, kinds: Mapping[str, pa.DataType], *, watch: Watch) -> "type[TableLoader]":
     """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
     from dlt.sources.sql_database.helpers import TableLoader
 
     class ArrowLoader(TableLoader):
+        @override
+        def load_rows(self, backend_kwargs: dict[str, object] | None = None) -> Iterator[pa.Table]:
+            with watch.over(table):
+                yield from super().load_rows(backend_kwargs or {})
+
         @override
         def _convert_result(
             self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]

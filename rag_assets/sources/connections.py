@@ -6,21 +6,28 @@ from typing_extensions import override
 
 from rag_assets.sources import mysql, postgres
 from rag_assets.sources.cells import json_value
+from rag_assets.sources.limits import Watch
 from rag_assets.sources.places import SourceError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     import sqlalchemy as sa
     from psycopg import Connection
     from psycopg.abc import AdaptContext, Buffer
     from psycopg.adapt import AdaptersMap, Loader
 
 CONNECT_SECONDS = 10
+STEPS_BETWEEN_LOOKS = 100_000
+"""Of SQLite's machine, a few milliseconds."""
 MYSQL = ("mysql", "mariadb")
 CHARSET_DRIVERS = ("pymysql", "mysqldb", "mysqlconnector")
 
 
-def engine_of(url: str, *, source: str) -> "sa.Engine":
+def engine_of(url: str, *, source: str, watch: Watch) -> "sa.Engine":
     """The engine for the database at `url`; no connection is made yet.
+
+    `watch` sets the limits of its sessions, and learns of each.
 
     Raises:
         SourceError: The URL of the `source` so named cannot be taken apart, or its driver is not
@@ -32,7 +39,9 @@ def engine_of(url: str, *, source: str) -> "sa.Engine":
     parts = _parts(url, source=source)
     backend = parts.get_backend_name()
     is_server = backend in ("postgresql", *MYSQL)
-    arguments: dict[str, int | str] = {"connect_timeout": CONNECT_SECONDS} if is_server else {}
+    arguments: dict[str, int | float | str] = (
+        {"connect_timeout": CONNECT_SECONDS} if is_server else {}
+    )
     options: dict[str, object] = {}
     if backend == "postgresql":
         options["json_deserializer"] = json_value
@@ -49,10 +58,12 @@ def engine_of(url: str, *, source: str) -> "sa.Engine":
             f"{source}: the driver {error.name} is not installed "
             f"(pip install {error.name}), or name another as in mysql+pymysql://"
         ) from error
-    if engine.dialect.name == "postgresql":
-        listen(engine, "connect", _set_postgres)
-    if engine.dialect.name in MYSQL:
-        listen(engine, "connect", _set_mysql)
+    setting = {"postgresql": _set_postgres, "sqlite": _set_sqlite} | dict.fromkeys(
+        MYSQL, _set_mysql
+    )
+    if engine.dialect.name in setting:
+        set_up = setting[engine.dialect.name]
+        listen(engine, "connect", lambda connection, _: set_up(connection, watch))
     return engine
 
 
@@ -78,18 +89,35 @@ def _parts(url: str, *, source: str) -> "sa.URL":
     return parts
 
 
-def _set_mysql(connection: "sa.PoolProxiedConnection", _: object) -> None:
+def _set_sqlite(connection: "sqlite3.Connection", watch: Watch) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {watch.limits.busy}")
+    connection.set_progress_handler(watch.is_late, STEPS_BETWEEN_LOOKS)
+
+
+def _set_mysql(connection: "sa.PoolProxiedConnection", watch: Watch) -> None:
     cursor = connection.cursor()
     cursor.execute(mysql.ZONE)
+    cursor.execute("SELECT connection_id(), version()")
+    [(number, version)] = cursor.fetchall()
+    watch.sessions.add(int(number))
+    for statement in watch.limits.mysql(is_mariadb="mariadb" in version.lower()):
+        try:
+            cursor.execute(statement)
+        except Exception as error:
+            if error.args[:1] != (mysql.UNKNOWN_VARIABLE,):  # of servers too old to have it
+                raise
     cursor.close()
     connection.commit()
 
 
-def _set_postgres(connection: "sa.PoolProxiedConnection", _: object) -> None:
+def _set_postgres(connection: "sa.PoolProxiedConnection", watch: Watch) -> None:
     import psycopg
 
     cursor = connection.cursor()
     cursor.execute(postgres.SESSION)
+    cursor.execute(watch.limits.postgres())
+    [(*_, number)] = cursor.fetchall()
+    watch.sessions.add(number)
     cursor.close()
     if isinstance(connection, psycopg.Connection):
         _take_any_array(connection)

@@ -22,6 +22,7 @@ TYPES = (
     "WHERE table_schema = {schema} AND table_name = {table}"
 )
 
+UNKNOWN_VARIABLE = 1193
 ZONE = "SET time_zone = '+00:00'"
 CHARSET = {"charset": "utf8mb4"}
 """For drivers that do not say so themselves: any other turns characters into question marks."""
