@@ -46,6 +46,7 @@ from rag_assets.config.retrieval import (
     Signal,
 )
 from rag_assets.config.sections import (
+    LONGEST_RUN,
     CleanUp,
     Config,
     DocumentSource,
@@ -64,6 +65,7 @@ from rag_assets.config.sections import (
 
 __all__ = [
     "DEFAULT_FILE",
+    "LONGEST_RUN",
     "PATH_VARIABLE",
     "SERIALIZERS",
     "AnyExperiment",

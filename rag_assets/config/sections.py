@@ -214,6 +214,10 @@ class Schedule(Section):
 Place: TypeAlias = Literal["in_process", "processes", "ray"]
 
 
+LONGEST_RUN = 86_400
+"""Seconds: by then the next nightly run is due."""
+
+
 class Execution(Section):
     """Where documents are parsed and texts embedded; the result is the same everywhere."""
 
@@ -243,6 +247,9 @@ class Execution(Section):
         "dagster_k8s:k8s_job_executor; the process of the run does unless given",
     )
     steps_config: dict[str, JsonValue] = Field({}, description="config of that executor")
+    max_runtime_seconds: int | None = Field(
+        LONGEST_RUN, gt=0, description="a run that takes longer is stopped; null lets it go on"
+    )
 
 
 class CleanUp(Section):
