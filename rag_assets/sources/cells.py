@@ -57,6 +57,8 @@ def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
     try:
         if _is_held(values, kind):
             return pa.array(values, kind)
+        if pa.types.is_temporal(kind) and set(map(type, values)) <= {str, NoneType}:
+            return pc.cast(pa.array(values, pa.string()), kind)
     except _MISFITS:
         pass
     try:
