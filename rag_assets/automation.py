@@ -18,7 +18,7 @@ from importlib import import_module
 
 import dagster as dg
 
-from rag_assets import images
+from rag_assets import images, lineage
 from rag_assets.config import Config, ConfigError
 from rag_assets.evaluation.experiments.retention import forget_unused
 from rag_assets.index.reclaim import clean_up_tables
@@ -125,12 +125,14 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
         NIGHTLY_JOB,
         selection=[spec.key for spec in specs],
         description="The sources and the variant that serves (the run's partition), in one run.",
+        tags=lineage.run_tags(config),
         executor_def=executor,
     )
     backfill = dg.define_asset_job(
         BACKFILL_JOB,
         selection=[spec.key for spec in specs if spec.partitions_def],
         description="All steps of one variant, from the sources as they were last read.",
+        tags=lineage.run_tags(config),
         executor_def=executor,
     )
     clean_up = _clean_up_job(config)
@@ -255,6 +257,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         name=CLEAN_UP_JOB,
         description="Removes old versions of tables and runs of experiments; merges small parts.",
         executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(config),
     )
     def clean_up() -> None:
         clean_up_state()
@@ -306,6 +309,7 @@ def _automation_sensor(config: Config) -> dg.AutomationConditionSensorDefinition
     return dg.AutomationConditionSensorDefinition(
         "content_changes",
         target=dg.AssetSelection.all(),
+        run_tags=lineage.run_tags(config),
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=min(config.schedule.sensor_seconds, 60),
         description="Rebuilds what a reported change made stale, and nothing else.",

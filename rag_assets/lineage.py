@@ -61,6 +61,11 @@ def variants(config: Config) -> dg.StaticPartitionsDefinition:
     return dg.StaticPartitionsDefinition(list(config.variants))
 
 
+def run_tags(config: Config) -> dict[str, str]:
+    """Tags of a run: how long it may take before Dagster's daemon stops it, 0 for ever."""
+    return {dg.MAX_RUNTIME_SECONDS_TAG: str(config.execution.max_runtime_seconds or 0)}
+
+
 def store_of(config: Config) -> Store:
     """The state that belongs to `config`, to be written to."""
     store = Store.of(config)

@@ -313,3 +313,14 @@ def test_an_asset_is_late_when_its_nightly_run_was_missed(cron, longest):
 
     assert longest < policy.warn_window.to_timedelta() < 2 * longest
     assert 2 * longest < policy.fail_window.to_timedelta() < 3 * longest
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(3_600, "3600"), (None, "0")])
+def test_every_job_and_what_runs_by_itself_says_how_long_it_may_take(config, seconds, told):
+    execution = config.execution.model_copy(update={"max_runtime_seconds": seconds})
+    repository = definitions(config.model_copy(update={"execution": execution}))
+    for name in (automation.NIGHTLY_JOB, automation.BACKFILL_JOB, automation.CLEAN_UP_JOB):
+        assert repository.resolve_job_def(name).tags[dg.MAX_RUNTIME_SECONDS_TAG] == told
+    sensor = repository.resolve_sensor_def("content_changes")
+    assert isinstance(sensor, dg.AutomationConditionSensorDefinition)
+    assert sensor.run_tags[dg.MAX_RUNTIME_SECONDS_TAG] == told

@@ -47,6 +47,7 @@ from rag_assets.config.retrieval import (
     Signal,
 )
 from rag_assets.config.sections import (
+    LONGEST_RUN,
     LONGEST_TABLE_NAME,
     CleanUp,
     Config,
@@ -66,6 +67,7 @@ from rag_assets.config.sections import (
 
 __all__ = [
     "DEFAULT_FILE",
+    "LONGEST_RUN",
     "LONGEST_TABLE_NAME",
     "PATH_VARIABLE",
     "SERIALIZERS",

@@ -90,6 +90,12 @@ class TableSource(Section):
         [TableSpec(name="*")], description="tables to take, each with its own node, or patterns"
     )
     exclude: list[str] = Field([], description="patterns of table names to leave out")
+    lock_timeout_seconds: float | None = Field(
+        60, gt=0, description="a table of a database that stays locked so long fails; null waits"
+    )
+    statement_timeout_seconds: float | None = Field(
+        3_600, gt=0, description="a table that is not read within so long fails; null waits"
+    )
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"
     )
@@ -235,6 +241,10 @@ class Schedule(Section):
 Place: TypeAlias = Literal["in_process", "processes", "ray"]
 
 
+LONGEST_RUN = 86_400
+"""Seconds: by then the next nightly run is due."""
+
+
 class Execution(Section):
     """Where documents are parsed and texts embedded; the result is the same everywhere."""
 
@@ -264,6 +274,9 @@ class Execution(Section):
         "dagster_k8s:k8s_job_executor; the process of the run does unless given",
     )
     steps_config: dict[str, JsonValue] = Field({}, description="config of that executor")
+    max_runtime_seconds: int | None = Field(
+        LONGEST_RUN, gt=0, description="a run that takes longer is stopped; null lets it go on"
+    )
 
 
 class CleanUp(Section):

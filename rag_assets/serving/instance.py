@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.atomic import write_atomically
-from rag_assets.config import Config
+from rag_assets.config import LONGEST_RUN, Config
 from rag_assets.serving.command import Json
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ POLL_SECONDS = 1.0
 SECONDS_TO_ANSWER = 10
 STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
 """Settings of a `dagster.yaml` that name another place for the records."""
-RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0"}
+RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0", "dagster/max_runtime": "0"}
+"""The command line ends a run that takes too long by itself: a daemon cannot reach its process."""
 
 
 def home(config: Config) -> Path:
@@ -37,7 +38,8 @@ def settings() -> dict[str, Json]:
     """What `dagster.yaml` says.
 
     Crashed runs are tried again, failed steps are not: assets have their own retries. A slot of
-    the pool `gpu` is freed when its run is gone.
+    the pool `gpu` is freed when its run is gone. A run of the UI is stopped after a day unless
+    its job says in a tag how long it may take.
     """
     return {
         "telemetry": {"enabled": False},
@@ -50,6 +52,7 @@ def settings() -> dict[str, Json]:
         "run_monitoring": {
             "enabled": True,
             "start_timeout_seconds": 180,
+            "max_runtime_seconds": LONGEST_RUN,
             "free_slots_after_run_end_seconds": 30,
         },
         "concurrency": {

@@ -1,6 +1,8 @@
 """Jobs run in this process, recorded where the UI shows them, and what made a step fail."""
 
 import gc
+import signal
+import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
 from rag_assets.serving import command, disk
-from rag_assets.serving.command import say
+from rag_assets.serving.command import CommandError, say
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -67,20 +69,57 @@ def execute(
     with records as opened:
         instance.close_dead_runs(opened)
         instance.wait_for_pools(opened, say=say)
-        return job.execute_in_process(
-            instance=opened,
-            partition_key=variant,
-            asset_selection=list(assets) if assets else None,
-            run_config={
-                "loggers": {"progress": {"config": {}}},
-                "ops": {
-                    name: {"config": asked}
-                    for asked in wishes
-                    for name in _steps_that_take(asked, job=job)
+        with ended_after(config.execution.max_runtime_seconds):
+            return job.execute_in_process(
+                instance=opened,
+                partition_key=variant,
+                asset_selection=list(assets) if assets else None,
+                run_config={
+                    "loggers": {"progress": {"config": {}}},
+                    "ops": {
+                        name: {"config": asked}
+                        for asked in wishes
+                        for name in _steps_that_take(asked, job=job)
+                    },
                 },
-            },
-            tags=instance.RUN_TAGS,
-            raise_on_error=False,
+                tags=instance.RUN_TAGS,
+                raise_on_error=False,
+            )
+
+
+@contextmanager
+def ended_after(seconds: int | None) -> Generator[None]:
+    """Interrupt what is made inside once it took `seconds`, as a person would.
+
+    It is for the main thread, the only one that can be interrupted; elsewhere it does nothing.
+
+    Raises:
+        CommandError: The time was over.
+    """
+    main = threading.main_thread()
+    if seconds is None or threading.current_thread() is not main:
+        yield
+        return
+    is_over = threading.Event()
+
+    def interrupt() -> None:
+        is_over.set()
+        signal.pthread_kill(main.ident or 0, signal.SIGINT)
+
+    clock = threading.Timer(seconds, interrupt)
+    clock.daemon = True
+    clock.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not is_over.is_set():
+            raise
+    finally:
+        clock.cancel()
+    if is_over.is_set():
+        raise CommandError(
+            f"stopped after {seconds:,} s (execution.max_runtime_seconds); what was committed is "
+            "kept: refresh again to go on, or raise it"
         )
 
 

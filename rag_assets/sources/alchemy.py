@@ -1,6 +1,6 @@
 """Tables read by dlt's `sql_database` through SQLAlchemy, and what SQLAlchemy makes of values."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from rag_assets.snapshot_types import by_position
 from rag_assets.sources.cells import UNBOUNDED_DECIMAL, MisfitError, as_array
+from rag_assets.sources.limits import Watch
 from rag_assets.sources.origins import Value
 
 if TYPE_CHECKING:
@@ -19,19 +20,26 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import ReflectedColumn
 
 CHUNK_ROWS = 50_000
+AS_DRIVEN = ("sqlite", "mysql", "mariadb")
+"""Dialects of which the driver's own values are taken: SQLAlchemy would round some of them."""
 
 
 def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
     """The type of Arrow that values of a column of this `kind` are held in."""
     from sqlalchemy import types
+    from sqlalchemy.dialects import mysql
     from sqlalchemy.dialects.postgresql import DOMAIN
+
+    larger = (mysql.TINYBLOB, mysql.MEDIUMBLOB, mysql.LONGBLOB)
 
     if isinstance(kind, DOMAIN):
         return arrow_type(kind.data_type, dialect=dialect)
     if isinstance(kind, types.Boolean):
         return pa.bool_()
     if isinstance(kind, types.Integer):
-        return pa.int64()
+        return pa.uint64() if getattr(kind, "unsigned", False) else pa.int64()
+    if isinstance(kind, mysql.BIT):
+        return pa.uint64()
     if isinstance(kind, types.Float):
         return pa.float64()
     if isinstance(kind, types.Numeric):
@@ -44,12 +52,13 @@ def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
         fits = digits <= UNBOUNDED_DECIMAL.precision
         return pa.decimal128(digits, max(scale, 0)) if fits else pa.string()
     if isinstance(kind, types.DateTime):
-        return pa.timestamp("us", tz="UTC" if kind.timezone else None)
+        is_moment = kind.timezone or isinstance(kind, mysql.TIMESTAMP)
+        return pa.timestamp("us", tz="UTC" if is_moment else None)
     if isinstance(kind, types.Date):
         return pa.date32()
     if isinstance(kind, types.Time):
         return pa.string() if kind.timezone else pa.time64("us")
-    if isinstance(kind, (types.LargeBinary, types.BINARY, types.VARBINARY)):
+    if isinstance(kind, (types.LargeBinary, types.BINARY, types.VARBINARY, *larger)):
         return pa.binary()
     return pa.string()
 
@@ -61,8 +70,9 @@ class TableRead:
     engine: "sa.Engine"
     table: str
     schema: str | None
-    spelled: Collection[str]
-    """Columns whose values the database is to spell as text."""
+    spelled: Mapping[str, str]
+    """SQL for the columns whose values the database is to spell as text."""
+    watch: Watch
 
     def resource(
         self,
@@ -81,17 +91,19 @@ class TableRead:
         def raw_types(reflected: sa.Table) -> None:
             for column in reflected.columns:
                 column.nullable = True
-                if self.engine.dialect.name == "sqlite":
+                if self.engine.dialect.name in AS_DRIVEN:
                     column.type = sa.types.NullType()
 
         def asked(query: sa.Select, reflected: sa.Table) -> sa.Select:
             if self.spelled:
                 query = sa.select(
                     *(
-                        sa.cast(column, sa.Text) if column.name in self.spelled else column
+                        sa.literal_column(self.spelled[column.name]).label(column.name)
+                        if column.name in self.spelled
+                        else column
                         for column in reflected.columns
                     )
-                )
+                ).select_from(reflected)
             if since is None:
                 return query
             column = reflected.c[since[0]]
@@ -108,16 +120,21 @@ class TableRead:
             included_columns=list(kinds),
             table_adapter_callback=raw_types,
             query_adapter_callback=asked,
-            table_loader_class=_loader(self.table, kinds),
+            table_loader_class=_loader(self.table, kinds, watch=self.watch),
         )
         return resource.with_name(name).apply_hints(table_name=name, columns={}, primary_key=())
 
 
-def _loader(table: str, kinds: Mapping[str, pa.DataType]) -> "type[TableLoader]":
+def _loader(table: str, kinds: Mapping[str, pa.DataType], *, watch: Watch) -> "type[TableLoader]":
     """A dlt table loader that makes Arrow tables of exactly these types, columns by position."""
     from dlt.sources.sql_database.helpers import TableLoader
 
     class ArrowLoader(TableLoader):
+        @override
+        def load_rows(self, backend_kwargs: dict[str, object] | None = None) -> Iterator[pa.Table]:
+            with watch.over(table):
+                yield from super().load_rows(backend_kwargs or {})
+
         @override
         def _convert_result(
             self, result: "sa.CursorResult", backend_kwargs: Mapping[str, object]

@@ -22,11 +22,13 @@ from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
 from rag_assets.snapshot_files import newest
 from rag_assets.snapshots import Landed
-from rag_assets.sources import alchemy, postgres, postgres_reads, sqlite
+from rag_assets.sources import alchemy, mysql, postgres, postgres_reads, sqlite
 from rag_assets.sources.cells import MisfitError
-from rag_assets.sources.connections import engine_of, patient
+from rag_assets.sources.connections import MYSQL, engine_of, patient
 from rag_assets.sources.entries import spec_of
+from rag_assets.sources.holders import holders_of
 from rag_assets.sources.landing import LandingError, first_line, root_cause
+from rag_assets.sources.limits import Limits, Watch
 from rag_assets.sources.origins import (
     OVERLAP,
     Description,
@@ -51,7 +53,8 @@ NOT_UTF8 = "Could not decode to UTF-8"
 class DatabaseTables(Origin):
     """The tables of one database source."""
 
-    def __init__(self, source: TableSource, place: Database) -> None:
+    def __init__(self, source: TableSource, place: Database, *, log: Callable[[str], None]) -> None:
+        """`log` hears what is waited for."""
         self.source = source
         self.place = place
         self.schema = source.db_schema
@@ -60,11 +63,16 @@ class DatabaseTables(Origin):
         self._facts: dict[str, postgres.Facts] = {}
         self._hashed_as_text: set[str] = set()
         self._is_lenient = False
+        limits = Limits(source.lock_timeout_seconds, source.statement_timeout_seconds)
+        self._watch = Watch(source.name, limits, self._holders, log)
+
+    def _holders(self, sessions: Sequence[int]) -> list[str] | None:
+        return holders_of(self.engine, sessions)
 
     @cached_property
     def engine(self) -> "sa.Engine":
         """The engine; no connection is made yet."""
-        return engine_of(self.place.url, source=self.source.name)
+        return engine_of(self.place.url, source=self.source.name, watch=self._watch)
 
     @cached_property
     def _inspector(self) -> "sa.Inspector":
@@ -74,12 +82,13 @@ class DatabaseTables(Origin):
             return sa.inspect(self.engine)
 
     @contextmanager
-    def _reaching(self) -> Generator[None]:
+    def _reaching(self, table: str | None = None) -> Generator[None]:
         """Say what could not be reached, and what to do."""
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            yield
+            with self._watch.over(table):
+                yield
         except SQLAlchemyError as error:
             raise SourceError(
                 f"{self.source.name}: the database {shown(self.source)} cannot be read "
@@ -139,7 +148,7 @@ class DatabaseTables(Origin):
     def describe(self, table: str) -> Description:
         columns = self._columns(table)
         inspector, comment = self._inspector, None
-        with self._reaching():
+        with self._reaching(table):
             if self.engine.dialect.supports_comments:
                 comment = inspector.get_table_comment(table, schema=self.schema)["text"]
             key = inspector.get_pk_constraint(table, schema=self.schema)["constrained_columns"]
@@ -179,7 +188,8 @@ class DatabaseTables(Origin):
         if look is not None:
             return look
         most = f", max({self._quote(increment.cursor)})" if increment else ""
-        return fingerprint(self._first_row(f"SELECT count(*){most} FROM {self._quoted(table)}"))
+        asked = f"SELECT count(*){most} FROM {self._quoted(table)}"
+        return fingerprint(self._first_row(asked, table=table))
 
     @override
     def can_increment(self) -> bool:
@@ -204,11 +214,30 @@ class DatabaseTables(Origin):
                     row_hash=self._row_hash(table),
                     request=request,
                     folder=folder,
+                    watch=self._watch,
                 )
-                return _arrow_reading(read, f"{name}_rows")
-            if self.place.file is not None and self._has_driver("sqlite", "adbc_driver_sqlite"):
+                return self._arrow_reading(read, f"{name}_rows")
+            has_driver = self._has_driver("sqlite", "adbc_driver_sqlite")
+            if self.place.file is not None and has_driver and table not in self.unlisted():
                 return self._file_reading(table, kinds, name=name)
-        return self._plain_reading(table, kinds, name=name, request=request)
+        with self._reaching(table):
+            return self._plain_reading(table, kinds, name=name, request=request)
+
+    def _arrow_reading(self, read: postgres_reads.TableRead, name: str) -> Reading:
+        def batches() -> Iterator[pa.Table]:
+            with self._watch.over(read.table):
+                yield from read.rows()
+
+        def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
+            return Landed(
+                read.schema,
+                files[name],
+                keys=None if read.keys is None else [read.keys],
+                is_hashed=read.is_hashed,
+                memory=read.memory,
+            )
+
+        return Reading([_resource(name, batches)], landed)
 
     def _has_driver(self, name: str, package: str) -> bool:
         mine = f"{self.engine.dialect.name}+{self.engine.dialect.driver}"
@@ -216,7 +245,10 @@ class DatabaseTables(Origin):
 
     def _file_reading(self, table: str, kinds: Mapping[str, pa.DataType], *, name: str) -> Reading:
         def batches() -> Iterator[pa.Table]:
-            return sqlite.rows(self.engine.url, table, kinds=kinds)
+            with self._watch.over(table):
+                yield from sqlite.rows(
+                    self.engine.url, table, kinds=kinds, busy=self._watch.limits.busy
+                )
 
         rows = f"{name}_rows"
         schema = pa.schema(list(kinds.items()))
@@ -225,12 +257,10 @@ class DatabaseTables(Origin):
     def _plain_reading(
         self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: Request
     ) -> Reading:
-        spelled = {
-            column["name"]
-            for column in self._columns(table)
-            if column["name"] in self._as_text.get(table, ()) and self._is_spelled(column)
-        }
-        read = alchemy.TableRead(self.engine, table, self.schema, spelled=spelled)
+        spelled = self._spelled(table)
+        read = alchemy.TableRead(
+            self.engine, table, self.schema, spelled=spelled, watch=self._watch
+        )
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
         increment, held = request.increment, request.held
@@ -252,10 +282,35 @@ class DatabaseTables(Origin):
             lambda files: Landed(schema, files[rows], keys=files[keys], memory=memory),
         )
 
-    def _is_spelled(self, column: "ReflectedColumn") -> bool:
-        """Whether the database spells the values of a column read as text."""
-        is_date = pa.types.is_temporal(self._kind(column))
-        return is_date and self.engine.dialect.name == "postgresql"
+    def _spelled(self, table: str) -> dict[str, str]:
+        """SQL for the columns whose values the database spells."""
+        columns = {column["name"]: column for column in self._columns(table)}
+        if self._is_mysql:
+            schema = self.schema or self._inspector.default_schema_name or ""
+            asked = mysql.TYPES.format(schema=quoted(schema), table=quoted(table))
+            return mysql.all_spelled(
+                dict(self._rows(asked, table=table)),
+                quoted={name: self._quote(name) for name in columns},
+                is_mariadb=self._is_mariadb,
+            )
+        if self.engine.dialect.name != "postgresql":
+            return {}
+        return {
+            name: f"CAST({self._quote(name)} AS TEXT)"
+            for name in self._as_text.get(table, set()) & columns.keys()
+            if pa.types.is_temporal(self._kind(columns[name]))
+        }
+
+    @property
+    def _is_mysql(self) -> bool:
+        return self.engine.dialect.name in MYSQL
+
+    @property
+    def _is_mariadb(self) -> bool:
+        from sqlalchemy.dialects.mysql.base import MySQLDialect
+
+        dialect = self.engine.dialect
+        return isinstance(dialect, MySQLDialect) and dialect.is_mariadb
 
     @override
     def relaxes(self, error: LandingError) -> bool:
@@ -290,7 +345,7 @@ class DatabaseTables(Origin):
         return True
 
     def _columns(self, table: str) -> "list[ReflectedColumn]":
-        with self._reaching():
+        with self._reaching(table):
             return self._inspector.get_columns(table, schema=self.schema)
 
     def _kind(self, column: "ReflectedColumn") -> pa.DataType:
@@ -304,7 +359,9 @@ class DatabaseTables(Origin):
             return None
         if table not in self._facts:
             name = quoted(self._quoted(table))
-            server, kind, relations, structure = self._row(postgres.FACTS.format(name=name))
+            server, kind, relations, structure = self._row(
+                postgres.FACTS.format(name=name), table=table
+            )
             self._facts[table] = postgres.Facts(
                 server=server,
                 kind=kind,
@@ -326,12 +383,12 @@ class DatabaseTables(Origin):
 
     def _look(self, table: str, increment: Increment | None, facts: postgres.Facts) -> list[str]:
         try:
-            return self._first_row(self._question(table, increment, facts))
+            return self._first_row(self._question(table, increment, facts), table=table)
         except SourceError as error:
             if getattr(root_cause(error), "sqlstate", None) != UNDEFINED_FUNCTION:
                 raise
         self._hashed_as_text.add(table)
-        return self._first_row(self._question(table, increment, facts))
+        return self._first_row(self._question(table, increment, facts), table=table)
 
     def _question(self, table: str, increment: Increment | None, facts: postgres.Facts) -> str:
         """SQL: what `table` looks like."""
@@ -349,21 +406,21 @@ class DatabaseTables(Origin):
         """How each column is read, to hold what SQLAlchemy and psycopg would make of it."""
         asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
         columns = self._columns(table)
-        with self._reaching(), self.engine.connect() as connection:
+        with self._reaching(table), self.engine.connect() as connection:
             parsers = alchemy.parsers(connection, asked, columns=columns)
         return {
             name: postgres.cell_of(name, number, kinds[name], parse=parse)
             for name, (number, parse) in parsers.items()
         }
 
-    def _first_row(self, statement: str) -> list[str]:
-        return [str(value) for value in self._row(statement)]
+    def _first_row(self, statement: str, *, table: str) -> list[str]:
+        return [str(value) for value in self._row(statement, table=table)]
 
-    def _row(self, statement: str) -> "sa.Row":
-        return self._rows(statement)[0]
+    def _row(self, statement: str, *, table: str) -> "sa.Row":
+        return self._rows(statement, table=table)[0]
 
-    def _rows(self, statement: str) -> "Sequence[sa.Row]":
-        with self._reaching(), self.engine.connect() as connection:
+    def _rows(self, statement: str, *, table: str | None = None) -> "Sequence[sa.Row]":
+        with self._reaching(table), self.engine.connect() as connection:
             return connection.exec_driver_sql(self._driven(statement)).fetchall()
 
     def _quote(self, name: str) -> str:
@@ -384,19 +441,6 @@ class DatabaseTables(Origin):
 
 def _with_replacements(text: bytes) -> str:
     return text.decode("utf-8", "replace")
-
-
-def _arrow_reading(read: postgres_reads.TableRead, name: str) -> Reading:
-    def landed(files: Mapping[str, Sequence[Path]]) -> Landed:
-        return Landed(
-            read.schema,
-            files[name],
-            keys=None if read.keys is None else [read.keys],
-            is_hashed=read.is_hashed,
-            memory=read.memory,
-        )
-
-    return Reading([_resource(name, read.rows)], landed)
 
 
 def _resource(name: str, rows: Callable[[], Iterator[pa.Table]]) -> "DltResource":

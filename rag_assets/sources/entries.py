@@ -1,5 +1,6 @@
 """The entries of a table source in the config: which of them takes which table, and how."""
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from rag_assets.config import TableSource, TableSpec
@@ -7,8 +8,8 @@ from rag_assets.sources.origins import Increment, Origin
 from rag_assets.sources.places import Database, place_of
 
 
-def open_origin(source: TableSource) -> Origin:
-    """The tables of `source`, database or files.
+def open_origin(source: TableSource, *, log: Callable[[str], None]) -> Origin:
+    """The tables of `source`, database or files; `log` hears what is waited for.
 
     Raises:
         SourceError: The source cannot be reached.
@@ -17,7 +18,7 @@ def open_origin(source: TableSource) -> Origin:
     if isinstance(place, Database):
         from rag_assets.sources.databases import DatabaseTables
 
-        return DatabaseTables(source, place)
+        return DatabaseTables(source, place, log=log)
     from rag_assets.sources.tabular import FileTables
 
     return FileTables(source, place)

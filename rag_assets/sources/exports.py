@@ -22,12 +22,13 @@ from rag_assets.snapshot_types import ContentError
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
 from rag_assets.sources.landing import LandingError, first_line, land, landing
+from rag_assets.sources.limits import LimitError
 from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
 from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.store import Store
 
-RECIPE = "exports 2"
+RECIPE = "exports 3"
 """Raised when a table may be read differently than before."""
 
 SHOWN_OF_NAME = 100
@@ -107,7 +108,7 @@ class _Refresh:
         """Refresh the tables of `specs`, one after another."""
         held = [table for source, table, _ in self.store.exports() if source == self.source.name]
         try:
-            origin = open_origin(self.source)
+            origin = open_origin(self.source, log=self.log)
             names = origin.names()
         except SourceError as error:
             for spec in specs:
@@ -242,6 +243,7 @@ class _Refresh:
     ) -> Iterator[tuple[_Chosen, snapshots.Landed | Exception]]:
         """Land tables together; where that fails, each by itself, to tell which one fails."""
         failure: SourceError | LandingError
+        stuck: _Chosen | None = None
         try:
             readings = [
                 self._reading(origin, item, name=f"t{place}", folder=folder / "together")
@@ -250,12 +252,19 @@ class _Refresh:
             resources = [resource for reading in readings for resource in reading.resources]
             files = land(resources, folder=folder / "together")
         except (SourceError, LandingError) as error:
-            failure = error
+            failure = error.__cause__ if isinstance(error.__cause__, LimitError) else error
+            if isinstance(failure, LimitError):
+                stuck = next((item for item in items if item.table == failure.table), None)
         else:
             for item, reading in zip(items, readings, strict=True):
                 yield item, reading.landed(files)
             return
-        if isinstance(failure, LandingError) and origin.relaxes(failure):
+        if stuck is not None:
+            yield stuck, failure
+            others = [item for item in items if item is not stuck]
+            if others:  # not one by one: the table would be waited for again
+                yield from self._landed(origin, others, folder=folder / "others")
+        elif isinstance(failure, LandingError) and origin.relaxes(failure):
             self.log(f"{self.source.name}: {failure}: reading it another way")
             yield from self._landed(origin, items, folder=folder / "again")
         elif len(items) > 1:

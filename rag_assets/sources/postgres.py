@@ -75,6 +75,11 @@ SELECT version(), relkind::text,
     FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped))
 FROM pg_class WHERE oid = to_regclass({name})
 """
+ARRAYS = """
+SELECT typname::text, CASE typtype WHEN 'd' THEN typbasetype ELSE oid END, typarray, typdelim::text
+FROM pg_type WHERE typarray <> 0 AND typtype IN ('b', 'd', 'e') AND oid >= 16384
+"""
+"""Arrays of types that are not built in: name and type of an element, of the array, delimiter."""
 PARTITIONS = """
 WITH RECURSIVE above(part, whole) AS (
     SELECT inhrelid, inhparent FROM pg_inherits JOIN pg_class ON oid = inhrelid

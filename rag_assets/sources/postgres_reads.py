@@ -28,6 +28,7 @@ from rag_assets.snapshot_files import HASH, Snapshot, newest
 from rag_assets.snapshot_types import normalised, rows_by_position, spilling_to
 from rag_assets.sources.adbc import Stream, streaming
 from rag_assets.sources.cells import MisfitError, as_array, converted
+from rag_assets.sources.limits import Watch
 from rag_assets.sources.origins import OVERLAP, Held, Increment, Request, Value
 from rag_assets.sources.postgres import ROW, SESSION, Cell, Facts
 from rag_assets.store import KEYS_PER_STATEMENT, quoted, quoted_name
@@ -55,6 +56,7 @@ class TableRead:
     row_hash: str
     request: Request
     folder: Path
+    watch: Watch
     keys: Path | None = field(default=None, init=False)
     """File of all keys, where not all rows were read."""
     memory: str = field(default="", init=False)
@@ -81,6 +83,8 @@ class TableRead:
         with streaming(self.url, table=self.table) as stream:
             stream.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             stream.first_row(SESSION)
+            *_, number = stream.first_row(self.watch.limits.postgres())
+            self.watch.sessions.add(int(str(number)))
             increment, held = self.request.increment, self.request.held
             if increment is not None:
                 yield from self._from_cursor(stream, increment, held)

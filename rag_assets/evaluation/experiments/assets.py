@@ -34,6 +34,7 @@ def definitions(config: Config) -> dg.Definitions:
         selection=[QUESTIONS, *(asset_key(name) for name in config.experiments)],
         description="Compares retrieval settings on the questions; only what changed is run.",
         executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(config),
     )
     own = dg.AssetSelection.assets("joint_index").upstream() - dg.AssetSelection.groups("sources")
     build = dg.define_asset_job(
@@ -41,6 +42,7 @@ def definitions(config: Config) -> dg.Definitions:
         selection=own - dg.AssetSelection.assets("table_rows"),
         description="The index of one variant, from the sources as they were last read.",
         executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(config),
     )
     return dg.Definitions(assets=assets, jobs=[job, build])
 
