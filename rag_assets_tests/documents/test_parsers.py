@@ -179,6 +179,23 @@ def test_a_picture_inside_markdown_is_a_figure_and_no_text(tmp_path):
     assert figures(elements) == [("A", link), ("B", link)]
 
 
+@pytest.mark.parametrize("suffix", [".md", ".txt"])
+def test_the_bytes_of_a_file_inside_a_text_are_no_text(tmp_path, suffix):
+    held = "AAEAAAAO" * 5_000
+    path = tmp_path / f"file{suffix}"
+    path.write_text(
+        f"Before [the font](data:font/woff2;base64,{held}) after.\n\n"
+        f"    background: url(data:image/png;base64,{held});\n\n"
+        "Short: data:text/plain,hello"
+    )
+    texts = [element.text for element in read(text, path)]
+    assert texts == [
+        "Before [the font](data:font/woff2) after.",
+        "background: url(data:image/png);",
+        "Short: data:text/plain,hello",
+    ]
+
+
 @pytest.mark.parametrize(
     ("source", "kind", "problem"),
     [
