@@ -3,13 +3,14 @@
 import shutil
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import date
 from io import BytesIO
 from urllib.parse import quote
 
 import pytest
 from PIL import Image as Picture
 
-from rag_assets import images, sync
+from rag_assets import clock, images, sync
 from rag_assets.documents import parse, parsers
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
@@ -243,7 +244,10 @@ def test_bad_files_through_the_layout_engine(project):
     assert project.elements("good.pdf")[0]["type"] == "heading"
 
 
-def test_a_hanging_page_range_costs_that_range_and_is_tried_again(project, stand_in, submitted):
+def test_a_hanging_page_range_costs_that_range_and_is_tried_again_after_a_night(
+    project, stand_in, submitted, monkeypatch
+):
+    monkeypatch.setattr(clock, "today", lambda: date(2026, 11, 24))
     project.settings |= {"pages_per_task": 1, "seconds_per_task": 1, "seconds_per_page": 1}
     pdf(project.folder / "a.pdf", ["<p>first</p>", "<p>hang</p>", "<p>third</p>"])
     pdf(project.folder / "b.pdf", ["<p>fine</p>"])
@@ -252,13 +256,21 @@ def test_a_hanging_page_range_costs_that_range_and_is_tried_again(project, stand
     assert texts(project, "a.pdf") == ["first", "third"]
     assert texts(project, "b.pdf") == ["fine"]
     (failure,) = report.failures
-    assert failure.kind == "environment"
+    assert failure.kind == "limit"
     assert failure.reason.startswith("a.pdf: page 2: the parser stand_in failed (timeout: ")
+    assert failure.reason.endswith("; tried again on 2026-11-25, or at once with --retry-failed")
     assert (report.added, report.failed) == (2, 1)
     submitted.clear()
+    waits = project.parse()
+    assert (submitted, waits.unchanged, waits.failed) == ([], 1, 1)
+    monkeypatch.setattr(clock, "today", lambda: date(2026, 11, 25))
     again = project.parse()
     assert len(submitted) == 3
     assert (again.unchanged, again.failed) == (1, 1)
+    assert again.failures[0].tried_again == date(2026, 11, 27)
+    submitted.clear()
+    project.parse(retry=True)
+    assert len(submitted) == 3
 
 
 def test_a_crash_costs_one_page_and_never_the_run(project, stand_in):
