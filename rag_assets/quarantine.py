@@ -57,10 +57,14 @@ def quarantined(store: Store, target: str | None = None) -> list[Failure]:
     targets = quarantined_targets(store)
     if not store.exists(QUARANTINE) or not (target in targets if target else targets):
         return []
-    where = f"target = {quoted(target)}" if target else None
-    columns = ["key", "reason", "label", "kind", *(item.name for item in _WAITS)]
-    rows = _read(store, columns=columns, where=where)
-    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
+    return _failures(store, where=f"target = {quoted(target)}" if target else None)
+
+
+def at_limits(store: Store) -> list[Failure]:
+    """What ran into a limit on the way to any table, and waits for a day."""
+    if not quarantined_targets(store) or not store.exists(QUARANTINE):
+        return []
+    return _failures(store, where="kind = 'limit'")
 
 
 def quarantined_targets(store: Store) -> list[str]:
@@ -172,6 +176,12 @@ def _mark(store: Store, targets: Iterable[str]) -> None:
     _marks(store).mkdir(exist_ok=True)
     for target in targets:
         (_marks(store) / quote(target, safe="")).touch()
+
+
+def _failures(store: Store, *, where: str | None) -> list[Failure]:
+    columns = ["key", "reason", "label", "kind", *(item.name for item in _WAITS)]
+    rows = _read(store, columns=columns, where=where)
+    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
 
 
 def _read(store: Store, *, columns: Sequence[str], where: str | None) -> pa.Table:

@@ -4,6 +4,7 @@ import shutil
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import date
+from email.message import EmailMessage
 from io import BytesIO
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from rag_assets import clock, images, sync
 from rag_assets.documents import parse, parsers
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
+from rag_assets.sources.files import refresh_document_files
 from rag_assets.store import Store
 from rag_assets.workers import Pool, pool
 from rag_assets_tests.documents import stand_in_parser
@@ -343,6 +345,23 @@ def test_oversized_pages_are_left_out_and_named_also_after_a_rename(project, sub
     assert texts(project, "moved.pdf") == ["small"]
     project.parse(retry=True)
     assert len(submitted) == 1
+
+
+def test_a_mail_with_an_attachment_is_named_and_gives_no_elements(project):
+    message = EmailMessage()
+    message["From"], message["Subject"] = "anna@example.com", "Plate 7"
+    message.set_content("Please find the report of plate 7.")
+    message.add_attachment(bytes(range(256)) * 300, maintype="application", subtype="pdf")
+    project.write("plate.txt", message.as_bytes())
+    project.write("plate.md", f"# Plate 7\n\n{SENTENCE}")
+    sources = project.config.sources.documents
+    refresh_document_files(project.store, sources, allow_shrink=False, log=print)
+
+    report = project.parse()
+
+    assert (report.added, report.failed) == (1, 1)
+    assert reasons(report)["plate.txt"].reason.startswith("plate.txt is a mail with its headers: ")
+    assert texts(project, "plate.txt") == []
 
 
 def test_too_many_pages_name_the_setting(project):
