@@ -186,7 +186,8 @@ _MAILBOX = re.compile(
     r"From \S[^\n]{0,120}?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b[ ,][^\n]{4,20}\d\d:\d\d[^\n]*\n"
 )
 _MIME_PART = re.compile(
-    r"(?:[^\n]*multi-?part message in MIME format[^\n]*\s+)?--\S*\w\S*[ \t]*\r?\nContent-[\w-]+:",
+    r"(?:[^\n]*multi-?part message in MIME format[^\n]*\s+)?"
+    r"--(?=\S{0,70}\w)\S{1,72}[ \t]*\r?\nContent-[\w-]+:",
     re.IGNORECASE,
 )
 _WRITTEN_BY_PEOPLE = frozenset({"from", "to", "date", "subject", "sender"})
@@ -214,7 +215,7 @@ _MOST_CUT = 64
 _FEWEST_VALUES = 50
 """Of a list in JSON without names: a few numbers in brackets are none."""
 
-_ROOT = re.compile(r"(?:\s|<!--.*?-->|<!DOCTYPE[^>]*>)*<([A-Za-z_][\w.:-]*)[\s/>]", re.DOTALL)
+_ROOT = re.compile(r"(?:\s|<!--.*?-->|<!DOCTYPE[^>]*>)*+<([A-Za-z_][\w.:-]*)[\s/>]", re.DOTALL)
 _TAG = re.compile(r"<[^<>]{1,1000}>")
 _OF_HTML = frozenset(
     re.findall(
@@ -326,7 +327,8 @@ _ENTRY = re.compile(
     r"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)"
 )
 _OF_A_PROGRAM = re.compile(
-    rf"\b{_LEVEL}\b|\[\d+\]|\b[\w.-]+=\S|\" \d{{3}} |[\w.-]+\[\w+\]:|\b0x[0-9a-f]+|[\w.$]+\(\w*\)"
+    rf"\b{_LEVEL}\b|\[\d+\]|\b\w{{1,40}}=\S|\" \d{{3}} |\w\[\w{{1,20}}\]:|\b0x[0-9a-f]+"
+    r"|\w\(\w{0,20}\)"
 )
 """What tells an entry of a log from a line of a diary or a chat."""
 _DUMPED = re.compile(r"INSERT\s+INTO\b|\(.*\)[,;]$", re.IGNORECASE)

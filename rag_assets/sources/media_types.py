@@ -105,7 +105,7 @@ _OTHER_TEXTS = {
 """Text whose name says that it holds data; of other text the content tells."""
 
 _HTML_START = re.compile(
-    rb"(?:\s|<!--.*?-->|<\?xml[^>]*\?>)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+    rb"(?:\s|<!--.*?-->|<\?xml[^>]*\?>)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 _HTML_TAG = re.compile(rb"<(?:p|div|h[1-6]|table|ul|ol|span|a|br|section|article)\b", re.I)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")

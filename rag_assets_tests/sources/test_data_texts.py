@@ -7,6 +7,7 @@ import json
 import mailbox
 import random
 import site
+import time
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -286,6 +287,39 @@ def test_a_long_file_is_looked_at_in_part():
     content = SENTENCE.encode() * 100_000
     assert data_texts.data_in(Counted(content), head=content[:8_192], size=len(content)) is None
     assert Counted.read_bytes <= data_texts.PART * data_texts.PARTS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<!-- a note -->\n" * 60 + "Plates",
+        "<!-- a note -->" * 5_000,
+        "<!--" * 30_000,
+        "<" * 120_000,
+        "--" + "a" * 120_000,
+        "--" + "a-" * 60_000,
+        "multi" * 24_000,
+        "data:a/b;" * 13_000,
+        "a.b-" * 30_000,
+        "INFO " + "a.b-" * 30_000,
+        "\n".join("INFO " + "a.b-" * 4_000 for _ in range(60)),
+        "ab " * 40_000,
+        "0x1," * 30_000,
+        "1,2." * 30_000,
+        "(" * 120_000,
+        '"' * 120_000,
+        "[" * 120_000,
+        '{"a":' * 20_000,
+        "\\" * 120_000,
+        "From " + "Mon " * 30_000,
+        "a:\n" * 40_000,
+        "\n" * 120_000 + "x",
+    ],
+)
+def test_no_text_takes_long_to_tell(content):
+    started = time.process_time()
+    found(content, "notes.md")
+    assert time.process_time() - started < 1.0
 
 
 @pytest.mark.skipif(not DEMO.exists(), reason="the corpus materials_demo is not here")
