@@ -16,6 +16,8 @@ from functools import cached_property
 from itertools import islice
 from typing import BinaryIO
 
+import numpy as np
+
 from rag_assets.encodings import utf16_of
 
 PART = 16_384
@@ -62,6 +64,7 @@ ENCODED_SHARE = 2 / 3
 """Of the letters of a file, from which it is taken for encoded bytes."""
 MOST_BLANKS = 0.12
 """Of the letters of code without line breaks, or of encoded bytes unless digits are many."""
+DIGITS = b"0123456789"
 FEWEST_ENCODED = 600
 """Encoded letters; a key or a few checksums are less."""
 FEWEST_ROWS = 100
@@ -76,6 +79,8 @@ MOST_SPACED = 0.2
 """Of the commas of a CSV table that a blank follows; after one of prose there is a blank."""
 FEWEST_ENTRIES = 50
 """Lines of a log."""
+TIMES_SHARE = 0.03
+"""Of the letters of a log that are digits: its times have 14 of them."""
 ENTRIES_SHARE = 0.5
 """Of the lines that begin an entry of a log: messages go on in further lines."""
 DUMPED_SHARE = 0.8
@@ -89,53 +94,64 @@ FEWEST_MINIFIED = 2_000
 CODE_SHARE = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Sample:
     """What is looked at of a file."""
 
-    parts: Sequence[str]
-    """From its beginning to its end; all of it if it is short."""
+    parts: Sequence[bytes]
+    """From its beginning to its end, in UTF-8; all of it if it is short."""
     is_whole: bool
 
-    def lines(self) -> Iterator[str]:
+    def text(self, number: int) -> str:
+        """A part as letters; those that are not of UTF-8 are left out: no kind is told by them."""
+        return self.parts[number].decode("utf-8", "ignore")
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How often each byte stands in it."""
+        content = np.frombuffer(b"".join(self.parts), np.uint8)
+        return np.bincount(content, minlength=256)
+
+    @property
+    def size(self) -> int:
+        """Bytes that are looked at."""
+        return sum(map(len, self.parts))
+
+    def count(self, letters: bytes) -> int:
+        """How many bytes are one of these `letters`."""
+        return int(self.counts[list(letters)].sum())
+
+    @property
+    def breaks(self) -> int:
+        """How many lines end, blank ones included."""
+        return max(self.count(b"\n"), self.count(b"\r"))
+
+    def share(self, letters: bytes) -> float:
+        """The same of all."""
+        return self.count(letters) / max(1, self.size)
+
+    @cached_property
+    def lines(self) -> Sequence[str]:
         """Whole lines that are not blank, without the blanks around them."""
-        for place, part in enumerate(self.parts):
-            lines = part.splitlines()
+        return list(islice(self._lines(), MOST_LINES * PARTS))
+
+    def _lines(self) -> Iterator[str]:
+        for place in range(len(self.parts)):
+            lines = self.text(place).splitlines()
             if not self.is_whole and len(lines) > 1:
                 first, last = place == 0, place == len(self.parts) - 1
                 lines = lines[0 if first else 1 : None if last else -1]
             yield from (line.strip() for line in lines if line and not line.isspace())
 
-
-@dataclass(frozen=True)
-class _Lines:
-    """The lines that are looked at, and what they consist of."""
-
-    all: Sequence[str]
-
-    @cached_property
-    def text(self) -> str:
-        return "\n".join(self.all)
-
-    @cached_property
-    def digits(self) -> float:
-        """Share of the letters that are digits."""
-        content = self.text.encode("utf-8", "surrogatepass")
-        return 1 - len(content.translate(None, b"0123456789")) / max(1, len(content))
-
     @cached_property
     def some(self) -> Sequence[str]:
         """At most `MOST_LINES`, from all over the file."""
-        return self.all[:: max(1, -(-len(self.all) // MOST_LINES))]
+        return self.lines[:: max(1, -(-len(self.lines) // MOST_LINES))]
 
     @property
-    def are_cut(self) -> bool:
+    def is_cut(self) -> bool:
         """Whether a line is as long as a part: nobody can tell what it begins with."""
-        return any(len(line) >= PART // 2 for line in self.all)
-
-    def share(self, letters: str) -> float:
-        """How much of the text is one of these `letters`."""
-        return sum(map(self.text.count, letters)) / max(1, len(self.text))
+        return any(len(line) >= PART // 2 for line in self.lines)
 
 
 def data_in(file: BinaryIO, *, head: bytes, size: int) -> str | None:
@@ -145,42 +161,37 @@ def data_in(file: BinaryIO, *, head: bytes, size: int) -> str | None:
         OSError: The file cannot be read.
     """
     sample = _sample_of(file, head, size)
-    start = sample.parts[0].lstrip("\ufeff \t\r\n")
-    if kind := _by_its_start(start, sample):
+    if kind := _by_its_start(sample):
         return kind
-    lines = _Lines(list(islice(sample.lines(), MOST_LINES * PARTS)))
-    if _is_encoded(lines) and not (lines.are_cut and _holds_data_url(file)):
+    if _is_encoded(sample) and not (sample.is_cut and _holds_data_url(file)):
         return ENCODED
-    return next((kind for kind, is_of in _BY_LINES.items() if is_of(lines)), None)
+    return next((kind for kind, is_of in _BY_LINES.items() if is_of(sample)), None)
 
 
 def mail_in(head: bytes) -> str | None:
     """Which kind of mail begins with `head`, if any; headers stand before everything else."""
-    text = _text(head, utf16_of(head)).lstrip("\ufeff \t\r\n")
-    return _mail(text)
+    text = head.decode(utf16_of(head) or "utf-8", "ignore")
+    return _mail(text.lstrip(_BEFORE))
 
 
 def _sample_of(file: BinaryIO, head: bytes, size: int) -> _Sample:
     encoding = utf16_of(head)
     if encoding == "utf-16":
         encoding = "utf-16-le" if head.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
-    if size <= PART * PARTS:
-        file.seek(0)
-        return _Sample([_text(file.read(PART * PARTS), encoding)], is_whole=True)
+    places = [0]
+    if size > PART * PARTS:
+        places = [(size - PART) * number // (PARTS - 1) // 2 * 2 for number in range(PARTS)]
     parts = []
-    for number in range(PARTS):
-        file.seek((size - PART) * number // (PARTS - 1) // 2 * 2)
-        parts.append(_text(file.read(PART), encoding))
-    return _Sample(parts, is_whole=False)
-
-
-def _text(content: bytes, utf16: str | None) -> str:
-    """Letters that are not of UTF-8 are left out: no kind is told by them."""
-    return content.decode(utf16 or "utf-8", "ignore")
+    for place in places:
+        file.seek(place)
+        part = file.read(PART if len(places) > 1 else PART * PARTS)
+        parts.append(part.decode(encoding, "ignore").encode() if encoding else part)
+    return _Sample(parts, is_whole=len(places) == 1)
 
 
 # What a file begins with.
 
+_BEFORE = "\ufeff \t\r\n"
 _HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):(.*)")
 _MAILBOX = re.compile(
     r"From \S[^\n]{0,120}?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b[ ,][^\n]{4,20}\d\d:\d\d[^\n]*\n"
@@ -232,11 +243,12 @@ _OF_HTML = frozenset(
 """Elements that Markdown may begin with."""
 
 
-def _by_its_start(start: str, sample: _Sample) -> str | None:
+def _by_its_start(sample: _Sample) -> str | None:
+    start = sample.text(0).lstrip(_BEFORE)
     if mail := _mail(start):
         return mail
     if start.startswith(("{", "[")) and _is_json(start, is_cut=not sample.is_whole):
-        is_notebook = any(_NOTEBOOK.search(part) for part in (sample.parts[0], sample.parts[-1]))
+        is_notebook = any(_NOTEBOOK.search(text) for text in (start, sample.text(-1)))
         return NOTEBOOK if is_notebook else JSON
     if start.startswith("<") and _is_xml(start, sample):
         return XML
@@ -260,7 +272,7 @@ def _headers(start: str) -> dict[str, str]:
     """The lines `Name: value` that a text begins with, by their names in lower case."""
     found: dict[str, str] = {}
     name = ""
-    for line in start.splitlines():
+    for line in start.splitlines() if _HEADER.match(start) else ():
         if name and line[:1] in (" ", "\t") and not line.isspace():
             found[name] += line
         elif header := _HEADER.match(line):
@@ -288,10 +300,11 @@ def _is_xml(start: str, sample: _Sample) -> bool:
     root = _ROOT.match(start)
     if root is None or root[1].lower() in _OF_HTML:
         return False
-    if not sample.parts[-1].rstrip().endswith(f"</{root[1]}>"):
+    if not sample.text(-1).rstrip().endswith(f"</{root[1]}>"):
         return False
-    tags = sum(len(tag) for part in sample.parts for tag in _TAG.findall(part))
-    return tags >= TAGS_SHARE * sum(map(len, sample.parts))
+    texts = list(map(sample.text, range(len(sample.parts))))
+    tags = sum(len(tag) for text in texts for tag in _TAG.findall(text))
+    return tags >= TAGS_SHARE * sum(map(len, texts))
 
 
 # What its lines are.
@@ -334,12 +347,12 @@ _OF_A_PROGRAM = re.compile(
 _DUMPED = re.compile(r"INSERT\s+INTO\b|\(.*\)[,;]$", re.IGNORECASE)
 
 
-def _is_encoded(lines: _Lines) -> bool:
-    if lines.share(" ") > MOST_BLANKS and lines.digits < DIGITS_SHARE:
+def _is_encoded(sample: _Sample) -> bool:
+    if sample.share(b" ") > MOST_BLANKS and sample.share(DIGITS) < DIGITS_SHARE:
         return False
     encoded = total = 0
     signs: set[str] = set()
-    for line in lines.all:
+    for line in sample.lines:
         shown = _DATA_URL.sub("", line) if "base64," in line else line
         total += len(shown)
         if _ENCODED_LINE.fullmatch(shown):
@@ -360,16 +373,16 @@ def _holds_data_url(file: BinaryIO) -> bool:
     return False
 
 
-def _is_table(lines: _Lines) -> bool:
-    if len(lines.all) < FEWEST_ROWS:
+def _is_table(sample: _Sample) -> bool:
+    if sample.breaks < FEWEST_ROWS - 1:
         return False
-    return _is_of_numbers(lines) or any(_is_delimited(lines, by) for by in _DELIMITERS)
+    return _is_of_numbers(sample) or any(_is_delimited(sample, by) for by in _DELIMITERS)
 
 
-def _is_of_numbers(lines: _Lines) -> bool:
-    if lines.digits < DIGITS_SHARE:
+def _is_of_numbers(sample: _Sample) -> bool:
+    if sample.share(DIGITS) < DIGITS_SHARE or len(sample.lines) < FEWEST_ROWS:
         return False
-    return sum(map(_has_numbers, lines.some)) >= ROWS_SHARE * len(lines.some)
+    return sum(map(_has_numbers, sample.some)) >= ROWS_SHARE * len(sample.some)
 
 
 def _has_numbers(line: str) -> bool:
@@ -381,46 +394,54 @@ def _has_numbers(line: str) -> bool:
     return len(numbers) > max(1, NUMBERS_SHARE * len(words))
 
 
-def _is_delimited(lines: _Lines, by: str) -> bool:
+def _is_delimited(sample: _Sample, by: str) -> bool:
     """Whether most lines are records of as many cells, three or more."""
-    marks = lines.text.count(by)
-    if marks < (_FEWEST_CELLS - 1) * ROWS_SHARE * len(lines.all):
+    if sample.count(by.encode()) < (_FEWEST_CELLS - 1) * ROWS_SHARE * sample.breaks:
         return False
-    if by in ",;" and _QUOTED.sub("", lines.text).count(f"{by} ") > MOST_SPACED * marks:
+    if len(sample.lines) < FEWEST_ROWS:
         return False
-    if by == "|" and any(map(_MARKDOWN_TABLE.match, lines.some)):
+    text = "\n".join(sample.some)
+    marks = text.count(by)
+    if by in ",;" and _QUOTED.sub("", text).count(f"{by} ") > MOST_SPACED * marks:
+        return False
+    if by == "|" and any(map(_MARKDOWN_TABLE.match, sample.some)):
         return False
     try:
-        widths = Counter(len(row) for row in csv.reader(lines.some, delimiter=by))
+        widths = Counter(len(row) for row in csv.reader(sample.some, delimiter=by))
     except csv.Error:
         return False
     cells, rows = widths.most_common(1)[0]
     return cells >= _FEWEST_CELLS and rows >= ROWS_SHARE * widths.total()
 
 
-def _is_log(lines: _Lines) -> bool:
-    if len(lines.all) < FEWEST_ENTRIES or not any(map(_ENTRY.match, lines.all[:FEWEST_ENTRIES])):
+def _is_log(sample: _Sample) -> bool:
+    if sample.breaks < FEWEST_ENTRIES - 1 or sample.share(DIGITS) < TIMES_SHARE:
         return False
-    entries = [line for line in lines.some if _ENTRY.match(line)]
-    if len(entries) < ENTRIES_SHARE * len(lines.some):
+    first = sample.lines[:FEWEST_ENTRIES]
+    if len(first) < FEWEST_ENTRIES or not any(map(_ENTRY.match, first)):
+        return False
+    entries = [line for line in sample.some if _ENTRY.match(line)]
+    if len(entries) < ENTRIES_SHARE * len(sample.some):
         return False
     return sum(bool(_OF_A_PROGRAM.search(line)) for line in entries) >= len(entries) / 2
 
 
-def _is_dump(lines: _Lines) -> bool:
-    dumped = [line for line in lines.all if _DUMPED.match(line)]
+def _is_dump(sample: _Sample) -> bool:
+    if not any(word in part for part in sample.parts for word in (b"INSERT", b"insert")):
+        return False
+    dumped = [line for line in sample.lines if _DUMPED.match(line)]
     if len(dumped) < FEWEST_DUMPED or not any(line[:6].upper() == "INSERT" for line in dumped):
         return False
-    return sum(map(len, dumped)) >= DUMPED_SHARE * len(lines.text)
+    return sum(map(len, dumped)) >= DUMPED_SHARE * sum(map(len, sample.lines))
 
 
-def _is_minified(lines: _Lines) -> bool:
-    if len(lines.text) < max(FEWEST_MINIFIED, LONG_LINE * len(lines.all)):
+def _is_minified(sample: _Sample) -> bool:
+    if sample.size < max(FEWEST_MINIFIED, LONG_LINE * (sample.breaks + 1)):
         return False
-    return lines.share("{}();=") >= CODE_SHARE and lines.share(" \t\n") <= MOST_BLANKS
+    return sample.share(b"{}();=") >= CODE_SHARE and sample.share(b" \t\n") <= MOST_BLANKS
 
 
-_BY_LINES: dict[str, Callable[[_Lines], bool]] = {
+_BY_LINES: dict[str, Callable[[_Sample], bool]] = {
     TABLE: _is_table,
     LOG: _is_log,
     SQL: _is_dump,
