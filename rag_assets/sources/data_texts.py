@@ -107,21 +107,21 @@ class _Sample:
         return self.parts[number].decode("utf-8", "ignore")
 
     @cached_property
-    def counts(self) -> np.ndarray:
+    def counts(self) -> Sequence[int]:
         """How often each byte stands in it."""
         content = np.frombuffer(b"".join(self.parts), np.uint8)
-        return np.bincount(content, minlength=256)
+        return np.bincount(content, minlength=256).tolist()
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes that are looked at."""
         return sum(map(len, self.parts))
 
     def count(self, letters: bytes) -> int:
         """How many bytes are one of these `letters`."""
-        return int(self.counts[list(letters)].sum())
+        return sum(self.counts[letter] for letter in letters)
 
-    @property
+    @cached_property
     def breaks(self) -> int:
         """How many lines end, blank ones included."""
         return max(self.count(b"\n"), self.count(b"\r"))

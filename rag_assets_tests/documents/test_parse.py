@@ -15,9 +15,10 @@ from rag_assets import clock, images, sync
 from rag_assets.documents import parse, parsers
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
+from rag_assets.documents.problems import joined, problem_of
 from rag_assets.sources.files import refresh_document_files
 from rag_assets.store import Store
-from rag_assets.workers import Pool, pool
+from rag_assets.workers import Failed, Pool, pool
 from rag_assets_tests.documents import stand_in_parser
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf, scan, without_pages
 
@@ -345,6 +346,23 @@ def test_oversized_pages_are_left_out_and_named_also_after_a_rename(project, sub
     assert texts(project, "moved.pdf") == ["small"]
     project.parse(retry=True)
     assert len(submitted) == 1
+
+
+@pytest.mark.parametrize(
+    ("failed", "kind"),
+    [
+        ([Failed("timeout", "took longer than 30 s")], "limit"),
+        ([Failed("memory", "ran out of memory")], "limit"),
+        ([Failed("crash", "its process ended with signal SIGKILL")], "environment"),
+        ([Failed("system", "no space left")], "environment"),
+        ([Failed("error", "nonsense", "KeyError")], "input"),
+        ([Failed("error", "nonsense", "KeyError"), Failed("crash", "SIGKILL")], "environment"),
+        ([Failed("crash", "SIGKILL"), Failed("timeout", "took longer than 30 s")], "limit"),
+    ],
+)
+def test_what_is_to_blame_says_when_a_file_is_tried_again(failed, kind):
+    problems = [problem_of(each, stand_in_parser.PARSER) for each in failed]
+    assert joined(problems).kind == kind
 
 
 def test_a_mail_with_an_attachment_is_named_and_gives_no_elements(project):
