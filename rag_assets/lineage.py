@@ -37,7 +37,7 @@ class RefreshConfig(dg.Config):
     allow_shrink: bool = False
     """Accept that a source lost more than half of its items."""
     retry_failed: bool = False
-    """Try again what failed on its own content."""
+    """Try again what failed on its own content, or waits for a day since it ran into a limit."""
 
 
 @contextmanager

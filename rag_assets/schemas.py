@@ -244,10 +244,16 @@ QUARANTINE = pa.schema(
         _required("target", pa.string(), "the table that lacks this input's output"),
         _required("key", pa.string(), "key of the input"),
         _required("fingerprint", pa.string(), "the input's fingerprint when it failed"),
-        _required("kind", pa.string(), "input: waits for a change; environment: tried again"),
+        _required(
+            "kind",
+            pa.string(),
+            "input: waits for a change; environment: tried again; limit: waits for a date",
+        ),
         _required("reason", pa.string(), "what happened and what to do"),
         _required("label", pa.string(), "the file or row, as a person knows it"),
         _required("failed_at", pa.timestamp("us", tz="UTC"), "when it last failed"),
+        _column("attempts", pa.int32(), "how often it ran into a limit; NULL for other kinds"),
+        _column("tried_again", pa.date32(), "day (UTC) from which it is; NULL for other kinds"),
     ]
 )
 """Inputs that could not be transformed. Key: `target`, `key`."""

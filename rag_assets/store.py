@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import pyarrow as pa
 
+from rag_assets import clock
 from rag_assets.atomic import write_atomically
 from rag_assets.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.config import Config
@@ -94,6 +95,13 @@ class Completion:
     """How long each file of its rows is, in bytes; None in the record of an older release."""
     is_settled: bool = True
     """Whether nothing is left: no input that moved meanwhile, none to be tried again unasked."""
+    settled_until: str | None = None
+    """The day (ISO 8601, UTC) on which an input that ran into a limit is tried again, if any."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something that waited is to be tried again by now."""
+        return self.settled_until is not None and self.settled_until <= clock.today().isoformat()
 
 
 class Store:
@@ -380,6 +388,11 @@ class Store:
             self._catalog.register(name)
             self._database.create_table(self._folder(name), data=rows.cast(schema), schema=schema)
 
+    def upsert(self, name: str, rows: pa.Table, *, on: Sequence[str]) -> None:
+        """Put `rows` in the place of those that agree in the columns `on`, in one commit."""
+        merge = self._dataset(name).merge_insert(list(on))
+        merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
     def row_ids(
         self, name: str, *, column: str, keys: pa.Array | pa.ChunkedArray, version: int
     ) -> np.ndarray:
@@ -464,7 +477,7 @@ class Store:
     def completion(self, name: str) -> Completion | None:
         """What the last pass over the table was made from, if it left nothing and still holds."""
         ended = self.ended(name)
-        return ended if ended and ended.is_settled else None
+        return ended if ended and ended.is_settled and not ended.is_due else None
 
     def ended(self, name: str) -> Completion | None:
         """The same of a pass that may have left something to be tried again."""

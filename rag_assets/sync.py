@@ -11,7 +11,8 @@ One input gives one row (`group == key`: a row's text, a unit's vector) or sever
 input's key: the elements of a document), which are replaced as a set. A killed run leaves its
 committed batches behind and the next run goes on from there. An input that fails is recorded in
 the table `quarantine` with its reason and leaves no rows; it is tried again when its fingerprint
-changes or, where the environment was at fault, at every refresh.
+changes or, where the environment was at fault, at every refresh, or, where it ran into a limit, on
+the day that its entry names: what waits for a day does not keep a pass from being finished.
 """
 
 import gc
@@ -19,12 +20,13 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas
+from rag_assets import clock, schemas
 from rag_assets.arrow_sql import query
 from rag_assets.data_versions import Content, Identities, moved_on
 from rag_assets.difference import INPUTS, Difference, Moved, Watched, compare, compare_moved
@@ -153,7 +155,7 @@ def refresh(
         transform: Turns the changed inputs into batches. It may read what the target holds, since
             old rows go only when their replacement is committed.
         log: Receives progress, one line at a time.
-        retry: Also try again what failed on its own content.
+        retry: Also try again what failed on its own content, or at a limit.
         settle: Brings what is kept beside the target in line with it, once all is committed. Until
             it has returned, the pass does not count as finished.
     """
@@ -175,7 +177,9 @@ def refresh(
                 seconds=time.monotonic() - started,
                 failures=failures,
             )
-        request = _Request(store, target, made_from, inputs, transform, log, retry, settle)
+        request = _Request(
+            store, target, made_from, inputs, transform, log, retry, settle, clock.today()
+        )
         with _few_collections():
             report = _pass(request, finished, asked=asked, started=started)
         let_go(rows=report.rows)
@@ -194,6 +198,8 @@ class _Request:
     log: Callable[[str], None]
     retry: bool
     settle: Callable[[], None] | None
+    today: date
+    """A pass that ends after midnight is of the day on which it began."""
 
 
 def _pass(request: _Request, finished: Completion | None, *, asked: str, started: float) -> Report:
@@ -224,7 +230,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
         count, watched = every.count, every.watched
         if retry:
             difference = difference.with_again(watched)
-    blocked = [] if retry else waiting(failed_before, inputs=watched)
+    blocked = [] if retry else waiting(failed_before, inputs=watched, today=request.today)
     valid = valid_entries(failed_before, inputs=watched)
     known = set(difference.changed["key"].to_pylist())
     removed, unchanged = difference.removed, difference.unchanged
@@ -253,7 +259,13 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     lost = sorted(known & {failure.key for failure in failures} - redone)
     store.delete(target.name, column=target.group, keys=removed + lost)
     record_failures(
-        store, target.name, held=failed_before, valid=valid, tried=pending, failures=failures
+        store,
+        target.name,
+        held=failed_before,
+        valid=valid,
+        tried=pending,
+        failures=failures,
+        today=request.today,
     )
 
     if request.settle:
@@ -261,6 +273,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     remaining = quarantined(store, target.name)
     content = _content(finished, before=replace(before, key=target.key))
     is_tried_again = any(failure.kind == "environment" for failure in remaining)
+    days = [failure.tried_again.isoformat() for failure in remaining if failure.tried_again]
     if pending.is_done:
         store.complete(
             target.name,
@@ -275,6 +288,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
                 read_at=read_at,
                 sizes=store.sizes(target.name),
                 is_settled=is_settled and not is_tried_again,
+                settled_until=min(days, default=None),
             ),
         )
     return Report(

@@ -6,15 +6,18 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assets import data_versions, schemas, sync
+from rag_assets import clock, data_versions, schemas, sync
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 
@@ -184,6 +187,139 @@ def test_partial_output_is_kept_and_completed_when_the_environment_recovers(stor
     _, asked = refresh(store, {"a": "one BROKEN"}, kind="environment")
 
     assert asked == ["a"]
+
+
+def entry(store: Store) -> tuple[int | None, date | None]:
+    (failure,) = sync.quarantined(store, WORDS.name)
+    return failure.attempts, failure.tried_again
+
+
+NIGHT = date(2026, 11, 24)
+
+
+@pytest.fixture
+def on(monkeypatch):
+    """Sets the day, as a number of nights after the first one."""
+
+    def at(nights: int) -> None:
+        monkeypatch.setattr(clock, "today", lambda: NIGHT + timedelta(days=nights))
+
+    at(0)
+    return at
+
+
+def test_what_ran_into_a_limit_waits_longer_each_time_and_says_until_when(store, on):
+    documents = {"a": "one", "b": "BROKEN"}
+    nights = []
+    for night in range(260):
+        on(night)
+        if refresh(store, documents, kind="limit")[1]:
+            nights.append(night)
+
+    assert nights == [0, 1, 3, 7, 15, 31, 63, 127, 191, 255]
+    report, _ = refresh(store, documents, kind="limit")
+    assert entry(store) == (10, NIGHT + timedelta(days=255 + 64))
+    assert report.failures[0].reason == (
+        "broken; tried again on 2027-10-09, or at once with --retry-failed"
+    )
+
+
+def test_a_pass_is_finished_until_the_day_on_which_something_is_tried_again(store, on):
+    refresh(store, {"a": "one", "b": "BROKEN"}, kind="limit")
+
+    assert store.completion(WORDS.name) is not None
+    on(1)
+    assert store.completion(WORDS.name) is None
+    assert store.ended(WORDS.name) is not None
+
+
+def test_what_waits_for_a_day_is_tried_at_once_on_request_and_when_it_changes(store, on):
+    refresh(store, {"a": "one", "b": "BROKEN"}, kind="limit")
+    on(1)
+    refresh(store, {"a": "one", "b": "BROKEN"}, kind="limit")
+
+    _, asked = refresh(store, {"a": "one", "b": "BROKEN"}, kind="limit", retry=True)
+    assert (asked, entry(store)) == (["b"], (3, NIGHT + timedelta(days=5)))
+    _, asked = refresh(store, {"a": "one", "b": "other BROKEN"}, kind="limit")
+    assert (asked, entry(store)) == (["b"], (1, NIGHT + timedelta(days=2)))
+    report, _ = refresh(store, {"a": "one", "b": "two"}, kind="limit")
+    assert (report.failed, sync.quarantined(store)) == (0, [])
+
+
+@pytest.mark.parametrize("broken", ["BROKEN", "one BROKEN"])
+def test_other_inputs_go_on_while_one_waits(store, on, broken):
+    refresh(store, {"a": "one", "b": broken}, kind="limit")
+
+    report, asked = refresh(store, {"a": "two", "b": broken, "c": "three"}, kind="limit")
+
+    assert (sorted(asked), report.failed, entry(store)[0]) == (["a", "c"], 1, 1)
+    on(1)
+    assert refresh(store, {"a": "two", "b": broken, "c": "three"}, kind="limit")[1] == ["b"]
+
+
+@pytest.mark.parametrize("step", ["upsert", "append", "delete", "complete"])
+@pytest.mark.parametrize("broken", ["BROKEN", "one BROKEN"])
+def test_attempts_outlive_whoever_is_killed(store, on, monkeypatch, step, broken):
+    documents = {"a": "one", "b": broken}
+    refresh(store, documents, kind="limit")
+    on(1)
+    refresh(store, documents, kind="limit")
+    on(3)
+    with monkeypatch.context() as patch:
+        kept = getattr(Store, step)
+
+        def killed(self, name, *arguments, **options):
+            if name == sync.QUARANTINE or step == "complete":
+                raise KeyboardInterrupt
+            return kept(self, name, *arguments, **options)
+
+        patch.setattr(Store, step, killed)
+        with suppress(KeyboardInterrupt):
+            refresh(store, documents, kind="limit")
+    on(7)
+    refresh(store, documents, kind="limit")
+
+    attempts, day = entry(store)
+    assert attempts in (3, 4)
+    assert day > NIGHT + timedelta(days=7 + 3)
+
+
+def test_a_quarantine_of_the_last_release_is_taken_over(store, on):
+    older = [name for name in schemas.QUARANTINE.names if name not in ("attempts", "tried_again")]
+    refresh(store, {"a": "one", "b": "BROKEN"}, kind="environment")
+    rows = store.read(sync.QUARANTINE, columns=older)
+    store.drop(sync.QUARANTINE)
+    store.append(sync.QUARANTINE, rows, schema=rows.schema)
+    assert entry(store) == (None, None)
+
+    refresh(store, {"a": "one", "b": "BROKEN"}, kind="limit")
+
+    assert entry(store) == (1, NIGHT + timedelta(days=1))
+
+
+@given(st.lists(st.sampled_from(["night", "edit", "mend", "add", "request"]), max_size=8))
+@settings(max_examples=15, deadline=None)
+def test_a_refresh_equals_a_rebuild_whatever_waits(steps):
+    documents = {"a": "one", "b": "two BROKEN", "c": "BROKEN"}
+    day = NIGHT
+    with TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "today", lambda: day)
+        kept = Store(Path(home) / "kept")
+        refresh(kept, documents, kind="limit")
+        for step in steps:
+            day += timedelta(days=step == "night")
+            if step == "edit":
+                documents["c"] += " BROKEN"
+            elif step == "mend":
+                documents["b"] = "two three"
+            elif step == "add":
+                documents["d"] = "four BROKEN"
+            refresh(kept, documents, kind="limit", retry=step == "request")
+        fresh = Store(Path(home) / "fresh")
+        refresh(fresh, documents, kind="limit")
+        assert content(kept) == content(fresh)
+        failed = [{item.key for item in sync.quarantined(each)} for each in (kept, fresh)]
+        assert failed[0] == failed[1]
 
 
 @pytest.mark.parametrize("kind", ["input", "environment"])

@@ -92,7 +92,9 @@ class Parser(Section):
     )
     pages_per_task: int = Field(25, gt=0, description="pages that one worker task parses")
     seconds_per_task: float = Field(30, gt=0, description="time limit of a task, before its pages")
-    seconds_per_page: float = Field(6, gt=0, description="time limit added for each page")
+    seconds_per_page: float = Field(
+        6, gt=0, description="time limit added for each page, or what counts as one"
+    )
     max_pages: int = Field(5_000, gt=0, description="longer documents are quarantined")
     fallback: list[Engine] = Field(
         ["pdfium"], description="engines that are given the pages on which those before failed"

@@ -148,7 +148,7 @@ class SourceReader:
 
 def _check(sha256: str, file: SourceFile) -> None:
     if sha256 != file.sha256:
-        reason = "changed while being read: the next refresh takes it"
+        reason = "changed while being read"
         raise FetchError(reason, kind="environment")
 
 
@@ -159,11 +159,8 @@ def _failing_clearly() -> Generator[None]:
     except FetchError:
         raise
     except Exception as error:  # a bucket's client may raise anything
-        raise FetchError(
-            f"cannot be read ({type(error).__name__}: {error}): it is tried again at the next "
-            "refresh",
-            kind="environment",
-        ) from error
+        reason = f"cannot be read ({type(error).__name__}: {error})"
+        raise FetchError(reason, kind="environment") from error
 
 
 def _local_root(url: str) -> Path | None:

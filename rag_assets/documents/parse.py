@@ -4,9 +4,10 @@ The fingerprint of a document covers its bytes, its media type and the parser, n
 renamed file, or the same bytes under a second name, takes over the elements that are already
 there; so does a document that its parser read without help, when only a helper (text recognition,
 the next parser of the chain) is another than before, and one that shows no picture from beside it,
-when only pictures are. What fails is a value: pages that took too long or crashed their worker are
-named in the quarantine and tried again at the next refresh; a file that cannot be read waits until
-it changes. What became of each page stands in the document's account, beside its elements.
+when only pictures are. What fails is a value: pages that crashed their worker are named in the
+quarantine and tried again at the next refresh, those that took too long or too much memory after
+some nights; a file that cannot be read waits until it changes. What became of each page stands in
+the document's account, beside its elements.
 """
 
 import time
@@ -32,6 +33,7 @@ from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsing import Content, Parsed, Parsing
+from rag_assets.documents.problems import blame
 from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.keys import KeyIndex
@@ -92,7 +94,7 @@ def refresh_elements(
         config: Names the sources and the parser's settings.
         parser: Name of the parser in the config.
         log: Receives progress, one line at a time.
-        retry: Also try again the files that could not be parsed.
+        retry: Also try again the files that could not be parsed, or that wait for a day.
 
     Raises:
         ParserUnavailableError: A parser is not installed; nothing was done.
@@ -526,14 +528,10 @@ class _Rows:
             self.elements[file.document_id] = parsed.elements
         if parsed.problems:
             reason = "; ".join(problem.reason for problem in parsed.problems)
-            passing = any(problem.kind == "environment" for problem in parsed.problems)
+            kind = blame(parsed.problems)
+            until = "; it is tried again at the next refresh" if kind == "environment" else ""
             self.failed.append(
-                sync.Failure(
-                    file.document_id,
-                    f"{file.uri}: {reason}",
-                    file.uri,
-                    "environment" if passing else "input",
-                )
+                sync.Failure(file.document_id, f"{file.uri}: {reason}{until}", file.uri, kind)
             )
 
 

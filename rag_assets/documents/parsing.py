@@ -20,7 +20,7 @@ from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
-from rag_assets.documents.problems import Problem, given_up, joined, problem_of
+from rag_assets.documents.problems import Problem, given_up, joined, kind_of, problem_of
 from rag_assets.documents.sections import with_sections
 from rag_assets.executors import Executor
 from rag_assets.media_types import PDF, PPTX, SUFFIXES
@@ -327,9 +327,9 @@ class Parsing:
         if found.pages > most:
             reason = (
                 f"has {found.pages:,} pages, more than parsers.{self._name}.max_pages "
-                f"({most:,}): raise it and refresh with --retry-failed"
+                f"({most:,}): raise it, or leave the file out with sources.documents.exclude"
             )
-            opened.problems.append(Problem(reason, "input"))
+            opened.problems.append(Problem(reason, "limit"))
             opened.account.left_out = found.pages
             return
         self._plan_pages(opened, found)
@@ -439,7 +439,7 @@ class Parsing:
         reason = f"{picture.name}: {outcome.reason}"
         picture.settle(problem=reason)
         if outcome.kind != "error":
-            picture.opened.problems.append(Problem(reason, "environment"))
+            picture.opened.problems.append(Problem(reason, kind_of(outcome.kind)))
 
     def _pass_on(self, part: _Range, problems: tuple[Problem, ...]) -> None:
         """Give pages to the next parser of the chain, or up."""

@@ -2,34 +2,41 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from rag_assets.documents.parsers.description import ParseError, Parser
-from rag_assets.workers import Failed
+from rag_assets.quarantine import Blame
+from rag_assets.workers import Failed, FailureKind
+
+_FIRST_TO_BLAME: tuple[Blame, ...] = ("limit", "environment")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One reason, and whether the file or its environment is to blame."""
+    """One reason, and what is to blame: the file, its environment, or a limit that it ran into."""
 
     reason: str
-    kind: Literal["input", "environment"]
+    kind: Blame
 
 
 def given_up(parser: Parser, *, after: int) -> Problem:
     """Why a parser is given no more pages of a file, `after` so many it could not bear."""
     reason = (
         f"the parser {parser.name} was given up after {after} pages of the file that it "
-        "could not bear; it is tried again at the next refresh"
+        "could not bear"
     )
-    return Problem(reason, "environment")
+    return Problem(reason, "limit")
 
 
 def joined(problems: Sequence[Problem]) -> Problem:
-    """What every parser of a chain had to say; the environment is to blame where it was once."""
+    """What every parser of a chain had to say."""
     reason = "; then ".join(dict.fromkeys(problem.reason for problem in problems))
-    is_passing = any(problem.kind == "environment" for problem in problems)
-    return Problem(reason, "environment" if is_passing else "input")
+    return Problem(reason, blame(problems))
+
+
+def blame(problems: Sequence[Problem]) -> Blame:
+    """What is to blame for all of them: a limit where it was once, so that the cost is bounded."""
+    kinds = {problem.kind for problem in problems}
+    return next((kind for kind in _FIRST_TO_BLAME if kind in kinds), "input")
 
 
 def problem_of(failure: Failed, parser: Parser) -> Problem:
@@ -42,8 +49,10 @@ def problem_of(failure: Failed, parser: Parser) -> Problem:
             "it again from the program that made it",
             "input",
         )
-    return Problem(
-        f"the parser {parser.name} failed ({failure.kind}: {failure.reason}); it is tried again "
-        "at the next refresh",
-        "environment",
-    )
+    reason = f"the parser {parser.name} failed ({failure.kind}: {failure.reason})"
+    return Problem(reason, kind_of(failure.kind))
+
+
+def kind_of(failure: FailureKind) -> Blame:
+    """What is to blame for a task that failed otherwise than by an error of its own."""
+    return "limit" if failure in ("timeout", "memory") else "environment"

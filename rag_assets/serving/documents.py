@@ -43,7 +43,11 @@ class Document:
     reason: str | None
     """Why it is in quarantine."""
     is_tried_again: bool
-    """At each refresh, unasked."""
+    """Unasked: at each refresh, or from a day on."""
+    tried_again: str | None
+    """That day (ISO 8601, UTC)."""
+    attempts: int | None
+    """How often it ran into a limit."""
 
     @property
     def read_by(self) -> str:
@@ -107,7 +111,9 @@ def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> Do
         garbled=account.get("garbled", 0),
         language=account.get("language"),
         reason=failure.reason if failure else None,
-        is_tried_again=failure is not None and failure.kind == "environment",
+        is_tried_again=failure is not None and failure.kind != "input",
+        tried_again=str(failure.tried_again) if failure and failure.tried_again else None,
+        attempts=failure.attempts if failure else None,
     )
 
 

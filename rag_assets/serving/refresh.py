@@ -24,7 +24,7 @@ EXAMPLES = """\
   rag-assets refresh
   rag-assets refresh --variant long_chunks --json
   rag-assets refresh --allow-shrink        accept that a source lost most of its items
-  rag-assets refresh --retry-failed        also try again what failed on its own content
+  rag-assets refresh --retry-failed        also try again what waits: for a change, or for a day
   rag-assets refresh --accept-drift        take tables that drifted for normal from now on"""
 
 LOCK = "index"
@@ -57,7 +57,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("--variant", help="the variant that serves unless given")
     command.add_argument("--allow-shrink", action="store_true", help="accept large deletions")
-    command.add_argument("--retry-failed", action="store_true", help="try failed inputs again")
+    command.add_argument(
+        "--retry-failed", action="store_true", help="try now what failed and waits"
+    )
     command.add_argument("--accept-drift", action="store_true", help="accept drift of tables")
 
 
@@ -131,6 +133,8 @@ def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
             "what": failure.label,
             "reason": failure.reason,
             "kind": failure.kind,
+            "attempts": failure.attempts,
+            "tried_again": str(failure.tried_again) if failure.tried_again else None,
         }
         for target in targets
         for failure in sync.quarantined(store, target)

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, astuple
 
 from rag_assets import config as configuration
@@ -11,6 +11,7 @@ from rag_assets.catalog import ADDRESS
 from rag_assets.config import Config
 from rag_assets.damage import DamagedTablesError
 from rag_assets.documents.parsers import unavailable
+from rag_assets.quarantine import Failure, at_limits
 from rag_assets.serving import documents
 from rag_assets.serving.checks import standing
 from rag_assets.serving.command import FAILED, OK, Answer, Json, table
@@ -23,6 +24,7 @@ EXAMPLES = """\
   rag-assets status --variant default --json"""
 
 COLUMNS = ("asset", "table", "rows", "failed", "complete", "data_version")
+MOST_SHOWN = 20
 EXPORTS = "exports/"
 """How the targets of table sources begin in the quarantine."""
 
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> Answer:
         for name in names
     }
     missing = {name: reason for name in names if (reason := _missing(config, name))}
-    judged = standing(store)
+    judged, waiting = standing(store), at_limits(store)
     states = [state for each in (shared, *variants.values()) for state in each.values()]
     damaged = {str(state["table"]): str(state["damage"]) for state in states if "damage" in state}
     record: dict[str, Json] = {
@@ -70,11 +72,20 @@ def run(options: argparse.Namespace) -> Answer:
         "unavailable": missing,
         "quarantine": dict(failed),
         "damaged": damaged,
+        "waiting": [
+            {
+                "what": failure.label,
+                "reason": failure.reason,
+                "attempts": failure.attempts,
+                "tried_again": str(failure.tried_again),
+            }
+            for failure in waiting
+        ],
         "checks": judged.record,
     }
     text = _text(config, shared=shared, variants=variants, missing=missing)
     damage = str(DamagedTablesError(damaged)) if damaged else ""
-    said = [text, _exports(failed), judged.text, damage]
+    said = [text, _exports(failed), _at_limits(waiting), judged.text, damage]
     return Answer(
         record=record,
         text="\n\n".join(part for part in said if part),
@@ -145,6 +156,16 @@ def _exports(failed: Mapping[str, int]) -> str:
         if target.startswith(EXPORTS)
     ]
     return "\n".join(["In quarantine (a refresh says why):", *lines]) if lines else ""
+
+
+def _at_limits(waiting: Sequence[Failure]) -> str:
+    """What ran into a limit, and when it is tried again: that costs a refresh time."""
+    if not waiting:
+        return ""
+    more = len(waiting) - MOST_SHOWN
+    lines = [f"  {failure.reason}" for failure in waiting[:MOST_SHOWN]]
+    lines += [f"  and {more:,} more: see --json"] if more > 0 else []
+    return "\n".join(["Ran into a limit of time, memory or pages:", *lines])
 
 
 def _text(

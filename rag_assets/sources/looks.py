@@ -15,7 +15,7 @@ from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.sources.listing import Entry, Listing
 from rag_assets.store import Store
 
-RECIPE = "document_files 3"
+RECIPE = "document_files 4"
 """Raised when a file may be judged differently than before."""
 SAVE_EVERY_SECONDS = 30.0
 

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from rag_assets.encodings import HEAD, is_mostly_utf8, utf16_of
 from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, SUFFIXES, XLSX
+from rag_assets.sources import data_texts
 
 OLE = "application/x-ole-storage"
 ZIP = "application/zip"
@@ -49,14 +50,12 @@ _NAMES = {
     "application/vnd.sqlite3": "an SQLite database",
     "application/vnd.apache.parquet": "a Parquet file",
     "application/rtf": "a rich text file (RTF)",
-    "application/xml": "an XML file",
-    "text/csv": "a CSV table",
-    "application/json": "a JSON file",
     "application/yaml": "a YAML file",
     "application/epub+zip": "an EPUB book",
     "application/vnd.oasis.opendocument.text": "an OpenDocument text",
     "application/vnd.oasis.opendocument.presentation": "an OpenDocument presentation",
     "application/vnd.oasis.opendocument.spreadsheet": "an OpenDocument spreadsheet",
+    **{kind: name for kind, (name, _) in data_texts.KINDS.items()},
 }
 
 _MAGIC = (
@@ -94,18 +93,19 @@ _CLAIMS = {
 """What an extension says that the file is; other extensions say nothing."""
 
 _OTHER_TEXTS = {
-    "csv": "text/csv",
-    "tsv": "text/csv",
-    "json": "application/json",
-    "jsonl": "application/json",
+    "csv": data_texts.TABLE,
+    "tsv": data_texts.TABLE,
+    "ipynb": data_texts.NOTEBOOK,
+    "json": data_texts.JSON,
+    "jsonl": data_texts.JSON,
     "yaml": "application/yaml",
     "yml": "application/yaml",
-    "xml": "application/xml",
+    "xml": data_texts.XML,
 }
-"""Text that holds data rather than prose."""
+"""Text whose name says that it holds data; of other text the content tells."""
 
 _HTML_START = re.compile(
-    rb"(?:\s|<!--.*?-->|<\?xml[^>]*\?>)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+    rb"(?:\s|<!--.*?-->|<\?xml[^>]*\?>)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 _HTML_TAG = re.compile(rb"<(?:p|div|h[1-6]|table|ul|ol|span|a|br|section|article)\b", re.I)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -129,7 +129,7 @@ def examine(file: BinaryIO, *, name: str, size: int) -> Finding:
     if not size:
         return Finding(None, "empty", f"{name} is empty: restore it or delete it")
     head = _head(file)
-    media_type = _binary_type(file, head) or _text_type(file, head, extension=_extension(name))
+    media_type = _binary_type(file, head) or _text_type(file, head, name=name, size=size)
     if media_type is None:
         return Finding(None, "unsupported", _unknown(name))
     return (
@@ -155,7 +155,8 @@ def described(media_type: str | None) -> str:
 def _judged(file: BinaryIO, *, name: str, media_type: str) -> Finding:
     claim = _CLAIMS.get(_extension(name))
     what = described(media_type)
-    if claim is not None and claim != media_type:
+    is_data = media_type in data_texts.KINDS and claim in (MARKDOWN, PLAIN)
+    if claim is not None and claim != media_type and not is_data:
         remedy = "rename it" if media_type in SUFFIXES else "replace it by what it should be"
         reason = f"{name} is named as {described(claim)} but is {what}: {remedy}"
         return Finding(media_type, "mislabelled", reason)
@@ -167,13 +168,15 @@ def _judged(file: BinaryIO, *, name: str, media_type: str) -> Finding:
 
 
 def _remedy(media_type: str) -> str:
+    if kind := data_texts.KINDS.get(media_type):
+        return kind[1]
     if media_type.startswith("image/"):
         return "put it into a PDF to index it"
     if media_type == OLE:
         return "save it as DOCX or PPTX to index it"
-    if media_type in ("text/csv", "application/vnd.sqlite3", "application/vnd.apache.parquet"):
+    if media_type in ("application/vnd.sqlite3", "application/vnd.apache.parquet"):
         return "name it under sources.tables to index its rows"
-    if media_type in ("application/json", "application/yaml", "application/xml"):
+    if media_type == "application/yaml":
         return "rename it to .txt to index it as text"
     if media_type in (ZIP, "application/gzip", "application/x-7z-compressed"):
         return "unpack it to index what it holds"
@@ -232,20 +235,20 @@ def _zip_type(file: BinaryIO) -> str:
     return ZIP
 
 
-def _text_type(file: BinaryIO, head: bytes, *, extension: str) -> str | None:
+def _text_type(file: BinaryIO, head: bytes, *, name: str, size: int) -> str | None:
     if not _is_text(file, head):
         return None
-    start = _without_mark(head)
+    start, extension = _without_mark(head), _extension(name)
     if _HTML_START.match(start):
         return HTML
+    if other := _OTHER_TEXTS.get(extension):
+        return other
     claim = _CLAIMS.get(extension)
     if claim == HTML and _HTML_TAG.search(start):
-        return HTML
-    if claim == MARKDOWN:
-        return MARKDOWN
-    if start.lstrip().startswith(b"<?xml"):
-        return "application/xml"
-    return _OTHER_TEXTS.get(extension, PLAIN)
+        return data_texts.mail_in(head) or HTML
+    if kind := data_texts.data_in(file, head=head, size=size):
+        return kind
+    return MARKDOWN if claim == MARKDOWN else PLAIN
 
 
 def _locked(file: BinaryIO, name: str, media_type: str) -> Finding | None:

@@ -15,6 +15,7 @@ from rag_assets.workers.pool import MOST_PROCESSES, WARM_UP_SECONDS, Pool, cores
 from rag_assets.workers.tasks import (
     Done,
     Failed,
+    FailureKind,
     Json,
     Outcome,
     Task,
@@ -28,6 +29,7 @@ __all__ = [
     "WARM_UP_SECONDS",
     "Done",
     "Failed",
+    "FailureKind",
     "Json",
     "Outcome",
     "Pool",

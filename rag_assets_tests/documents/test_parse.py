@@ -3,18 +3,22 @@
 import shutil
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import date
+from email.message import EmailMessage
 from io import BytesIO
 from urllib.parse import quote
 
 import pytest
 from PIL import Image as Picture
 
-from rag_assets import images, sync
+from rag_assets import clock, images, sync
 from rag_assets.documents import parse, parsers
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
+from rag_assets.documents.problems import joined, problem_of
+from rag_assets.sources.files import refresh_document_files
 from rag_assets.store import Store
-from rag_assets.workers import Pool, pool
+from rag_assets.workers import Failed, Pool, pool
 from rag_assets_tests.documents import stand_in_parser
 from rag_assets_tests.documents.making import (
     SENTENCE,
@@ -250,7 +254,10 @@ def test_bad_files_through_the_layout_engine(project):
     assert project.elements("good.pdf")[0]["type"] == "heading"
 
 
-def test_a_hanging_page_range_costs_that_range_and_is_tried_again(project, stand_in, submitted):
+def test_a_hanging_page_range_costs_that_range_and_is_tried_again_after_a_night(
+    project, stand_in, submitted, monkeypatch
+):
+    monkeypatch.setattr(clock, "today", lambda: date(2026, 11, 24))
     project.settings |= {"pages_per_task": 1, "seconds_per_task": 1, "seconds_per_page": 1}
     pdf(project.folder / "a.pdf", ["<p>first</p>", "<p>hang</p>", "<p>third</p>"])
     pdf(project.folder / "b.pdf", ["<p>fine</p>"])
@@ -259,13 +266,21 @@ def test_a_hanging_page_range_costs_that_range_and_is_tried_again(project, stand
     assert texts(project, "a.pdf") == ["first", "third"]
     assert texts(project, "b.pdf") == ["fine"]
     (failure,) = report.failures
-    assert failure.kind == "environment"
+    assert failure.kind == "limit"
     assert failure.reason.startswith("a.pdf: page 2: the parser stand_in failed (timeout: ")
+    assert failure.reason.endswith("; tried again on 2026-11-25, or at once with --retry-failed")
     assert (report.added, report.failed) == (2, 1)
     submitted.clear()
+    waits = project.parse()
+    assert (submitted, waits.unchanged, waits.failed) == ([], 1, 1)
+    monkeypatch.setattr(clock, "today", lambda: date(2026, 11, 25))
     again = project.parse()
     assert len(submitted) == 3
     assert (again.unchanged, again.failed) == (1, 1)
+    assert again.failures[0].tried_again == date(2026, 11, 27)
+    submitted.clear()
+    project.parse(retry=True)
+    assert len(submitted) == 3
 
 
 def test_a_crash_costs_one_page_and_never_the_run(project, stand_in):
@@ -338,6 +353,40 @@ def test_oversized_pages_are_left_out_and_named_also_after_a_rename(project, sub
     assert texts(project, "moved.pdf") == ["small"]
     project.parse(retry=True)
     assert len(submitted) == 1
+
+
+@pytest.mark.parametrize(
+    ("failed", "kind"),
+    [
+        ([Failed("timeout", "took longer than 30 s")], "limit"),
+        ([Failed("memory", "ran out of memory")], "limit"),
+        ([Failed("crash", "its process ended with signal SIGKILL")], "environment"),
+        ([Failed("system", "no space left")], "environment"),
+        ([Failed("error", "nonsense", "KeyError")], "input"),
+        ([Failed("error", "nonsense", "KeyError"), Failed("crash", "SIGKILL")], "environment"),
+        ([Failed("crash", "SIGKILL"), Failed("timeout", "took longer than 30 s")], "limit"),
+    ],
+)
+def test_what_is_to_blame_says_when_a_file_is_tried_again(failed, kind):
+    problems = [problem_of(each, stand_in_parser.PARSER) for each in failed]
+    assert joined(problems).kind == kind
+
+
+def test_a_mail_with_an_attachment_is_named_and_gives_no_elements(project):
+    message = EmailMessage()
+    message["From"], message["Subject"] = "anna@example.com", "Plate 7"
+    message.set_content("Please find the report of plate 7.")
+    message.add_attachment(bytes(range(256)) * 300, maintype="application", subtype="pdf")
+    project.write("plate.txt", message.as_bytes())
+    project.write("plate.md", f"# Plate 7\n\n{SENTENCE}")
+    sources = project.config.sources.documents
+    refresh_document_files(project.store, sources, allow_shrink=False, log=print)
+
+    report = project.parse()
+
+    assert (report.added, report.failed) == (1, 1)
+    assert reasons(report)["plate.txt"].reason.startswith("plate.txt is a mail with its headers: ")
+    assert texts(project, "plate.txt") == []
 
 
 def test_too_many_pages_name_the_setting(project):

@@ -19,6 +19,7 @@ from rag_assets.documents.parsers import (
     pdfium,
     preflight,
     rapidocr,
+    spreadsheet,
     tesseract,
     text,
 )
@@ -28,7 +29,7 @@ from rag_assets.documents.parsers.page_view import PageView
 from rag_assets.documents.parsers.preflight import Inspection
 from rag_assets.documents.parsers.tables import Word
 from rag_assets.documents.sections import with_sections
-from rag_assets.media_types import DOCX, MARKDOWN, PDF, PLAIN
+from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, SUFFIXES, XLSX
 from rag_assets.workers.pool import _environment
 from rag_assets_tests.documents import making
 from rag_assets_tests.documents.making import SENTENCE, pdf, scan, without_pages
@@ -177,6 +178,23 @@ def test_a_picture_inside_markdown_is_a_figure_and_no_text(tmp_path):
         ("text", "[b]: <data:image/png>"),
     ]
     assert figures(elements) == [("A", link), ("B", link)]
+
+
+@pytest.mark.parametrize("suffix", [".md", ".txt"])
+def test_the_bytes_of_a_file_inside_a_text_are_no_text(tmp_path, suffix):
+    held = "AAEAAAAO" * 5_000
+    path = tmp_path / f"file{suffix}"
+    path.write_text(
+        f"Before [the font](data:font/woff2;base64,{held}) after.\n\n"
+        f"    background: url(data:image/png;base64,{held});\n\n"
+        "Short: data:text/plain,hello"
+    )
+    texts = [element.text for element in read(text, path)]
+    assert texts == [
+        "Before [the font](data:font/woff2) after.",
+        "background: url(data:image/png);",
+        "Short: data:text/plain,hello",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -899,9 +917,64 @@ def test_preflight_tells_passwords_apart(tmp_path):
 
 def test_preflight_estimates_text_by_its_size(tmp_path):
     path = tmp_path / "long.txt"
-    path.write_text("word " * 20_000)
+    path.write_text("word " * 1_000_000)
     found = inspected(path, PLAIN)
     assert (found.pages, found.work) == (0, 6)
+
+
+CELLS = "<tr><td>12.5</td><td>355</td></tr>" * 20
+TABLES = (
+    f"<h2>Loads</h2><table><tr><th>MPa</th><th>N</th></tr>{CELLS}</table>\n\n<p>{SENTENCE}</p>\n"
+)
+
+
+def word_with(path, paragraphs):
+    import docx
+
+    document = docx.Document()
+    for _ in range(paragraphs):
+        document.add_paragraph(SENTENCE)
+    document.save(path)
+
+
+def workbook_with(path, rows):
+    import openpyxl
+
+    workbook = openpyxl.Workbook()
+    for row in range(rows):
+        workbook.active.append([f"v{row}.{column}" for column in range(9)])
+    workbook.save(path)
+
+
+@pytest.mark.parametrize(
+    ("parser", "media_type", "write"),
+    [
+        (office, HTML, lambda path: path.write_text(f"<html>{TABLES * 60}</html>")),
+        (text, MARKDOWN, lambda path: path.write_text(TABLES * 60)),
+        (office, DOCX, lambda path: word_with(path, 400)),
+        (spreadsheet, XLSX, lambda path: workbook_with(path, 2_000)),
+        (text, PLAIN, lambda path: path.write_text(f"{SENTENCE}\n\n" * 9_000)),
+    ],
+)
+def test_the_time_limit_follows_what_good_files_take(tmp_path, parser, media_type, write):
+    """A page of six seconds for each page that there is, and some more for each file."""
+    path = tmp_path / f"good{SUFFIXES[media_type]}"
+    write(path)
+    parser.parse(str(path), None)  # imports are given time of their own
+    started = process_time()
+    parser.parse(str(path), None)
+    taken = process_time() - started
+    settings = config.Parser()
+    pages = inspected(path, media_type).work
+    assert taken * 6 < settings.seconds_per_task + pages * settings.seconds_per_page
+
+
+def test_a_page_of_the_web_of_a_megabyte_is_given_less_than_two_minutes(tmp_path):
+    path = tmp_path / "deep.html"
+    path.write_text("<div>" * 90_000 + "deep" + "</div>" * 90_000)
+    settings = config.Parser()
+    pages = inspected(path, HTML).work
+    assert settings.seconds_per_task + pages * settings.seconds_per_page < 100
 
 
 # --- availability

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
-    revision=6,
+    revision=7,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
@@ -44,8 +44,10 @@ _LINE_BREAKS = ("\r\n", "\r", "\v", "\f")
 """Word parts lines by a vertical tab, and printers pages by a form feed."""
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 _PICTURE = re.compile(r"!\[|<img\b", re.IGNORECASE)
-_PAYLOAD = re.compile(r"(data:image/[\w.+-]+)(?:;[\w=.-]+)*,[\w+/=%-]+")
-"""A picture inside the text, which no reader can read as text."""
+_PAYLOAD = re.compile(
+    r"(data:(?:image/[\w.+-]+|[\w.+-]+/[\w.+-]+(?=[;\w=.-]*;base64,)))(?:;[\w=.-]+)*,[\w+/=%-]+"
+)
+"""A picture or another file inside the text, which no reader can read as text."""
 
 _TYPES = {
     "heading_open": "heading",
@@ -101,7 +103,7 @@ def _decoded_leniently(content: bytes) -> str:
 
 
 def _paragraphs(source: str) -> Iterator[Element]:
-    for paragraph in _BLANK_LINES.split(clean(source)):
+    for paragraph in _BLANK_LINES.split(_without_payloads(clean(source))):
         yield Element("text", paragraph.strip())
 
 
@@ -157,9 +159,9 @@ def _element(block: "Sequence[Token]", lines: Sequence[str]) -> Element:
     if kind == "heading":
         return Element(type=kind, text=_plain(block[1].content), level=int(token.tag[1:]))
     if kind == "code":
-        return Element(type=kind, text=clean(token.content))
+        return Element(type=kind, text=_without_payloads(clean(token.content)))
     first, end = token.map or (0, 0)
-    source = _PAYLOAD.sub(r"\1", clean(dedent("\n".join(lines[first:end]))))
+    source = _without_payloads(clean(dedent("\n".join(lines[first:end]))))
     if kind == "table":
         return table_of(_rows(block), text=source, markdown=source)
     if token.type == "html_block":
@@ -169,6 +171,11 @@ def _element(block: "Sequence[Token]", lines: Sequence[str]) -> Element:
     if source.startswith("$$") and source.endswith("$$"):
         kind = "formula"
     return Element(type=kind, text=source)
+
+
+def _without_payloads(text: str) -> str:
+    """The text without the bytes of files that it holds as `data:`; what they are stays."""
+    return _PAYLOAD.sub(r"\1", text) if "data:" in text else text
 
 
 def _plain(heading: str) -> str:
