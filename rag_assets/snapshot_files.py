@@ -60,6 +60,10 @@ class Said(TypedDict):
     data_version: str
 
 
+MAGIC = b"PAR1"
+"""The first and the last bytes of each Parquet file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Books:
     """What a patch, or the marks of a Parquet file, add up to."""
@@ -223,19 +227,36 @@ class Snapshot:
         return footer if _books(footer).base == self.base_version else None
 
 
+def is_whole(file: Path) -> bool:
+    """Whether the snapshot at `file` and what lies beside it begin and end as Parquet files do.
+
+    A file that was cut short or overwritten does not; nothing is read but these few bytes.
+    """
+    snapshot = Snapshot(file)
+    beside = [each for each in (snapshot.patch_file, snapshot.marks_file) if each.is_file()]
+    return file.is_file() and all(map(_is_parquet, (file, *beside)))
+
+
+def _is_parquet(file: Path) -> bool:
+    with file.open("rb") as held:
+        begin = held.read(len(MAGIC))
+        held.seek(max(file.stat().st_size - len(MAGIC), len(MAGIC)))
+        return begin == held.read() == MAGIC
+
+
 def metadata_of(file: Path) -> Said:
     """What the snapshot at `file` says about itself."""
     return Snapshot(file).said
 
 
 def data_version_of(file: Path) -> str:
-    """Data version of the snapshot at `file`; `absent` if there is none."""
-    return metadata_of(file)["data_version"] if file.is_file() else "absent"
+    """Data version of the snapshot at `file`; `absent` if there is none, or it is damaged."""
+    return metadata_of(file)["data_version"] if is_whole(file) else "absent"
 
 
 def rows_of(file: Path) -> int:
-    """Number of rows of the snapshot at `file`; 0 if there is none."""
-    return Snapshot(file).rows if file.is_file() else 0
+    """Number of rows of the snapshot at `file`; 0 if there is none, or it is damaged."""
+    return Snapshot(file).rows if is_whole(file) else 0
 
 
 def rows_in(files: Iterable[Path]) -> int:

@@ -18,6 +18,7 @@ from rag_assets import snapshot_passes, snapshots, sync
 from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
 from rag_assets.identity import fingerprint
 from rag_assets.places import remove_folder
+from rag_assets.snapshot_files import is_whole
 from rag_assets.snapshot_types import ContentError
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
@@ -214,6 +215,9 @@ class _Refresh:
         increment = increment_of(origin, item.spec, item.table)
         item.mark = self._mark(origin, item, increment)
         done = snapshot_passes.last_pass(file)
+        if done and not is_whole(file):
+            self.log(f"{self.source.name}/{item.table}: {file} is damaged: the table is read again")
+            done = None
         if done and done.observed == item.mark and not (self.retry and done.failed):
             return done
         is_keyed = bool(
@@ -285,6 +289,8 @@ class _Refresh:
         try:
             if isinstance(landed, Exception):
                 raise landed
+            if not is_whole(self.outcomes.file(item.table)):
+                snapshot_passes.remove(self.outcomes.file(item.table))
             swapped = None
             with suppress(snapshots.StaleKeysError):
                 swapped = self._swap(origin, item, landed, work=work / "first")

@@ -18,6 +18,7 @@ from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.headings import read_headings
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
+from rag_assets.tables.snapshots import SnapshotError, held_in
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
 
@@ -454,6 +455,40 @@ def test_sqlite_is_read_only_when_its_file_moved(store, sqlite, reads):
     sqlite("CREATE TABLE unrelated (id INTEGER)")
     assert counts(refresh(store, source)["parts"]) == (0, 0, 0, 3, 0)
     assert len(reads) == 3
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.parametrize("length", [0.5, 0.01, 0])
+def test_a_damaged_snapshot_is_read_again_from_its_source(store, sqlite, length, is_edited):
+    source = TableSource(url=f"sqlite:///{sqlite()}")
+    before = rows(refresh(store, source)["parts"])
+    if is_edited:
+        sqlite("INSERT INTO parts VALUES (4, 'washer', 1)")
+        before.append({"id": 4, "name": "washer", "mass": 1.0})
+    file = store.export_file(source.name, "parts")
+    data = file.read_bytes()
+    file.write_bytes(data[: int(len(data) * length)])
+    lines: list[str] = []
+
+    done = refresh(store, source, log=lines.append)["parts"]
+
+    assert rows(done) == before
+    assert any(f"{file} is damaged: the table is read again" in line for line in lines)
+    assert counts(refresh(store, source)["parts"])[3:] == (len(before), 0)
+
+
+def test_a_damaged_snapshot_of_a_table_that_cannot_be_read_loses_no_row(store, sqlite):
+    path = sqlite()
+    source = TableSource(url=f"sqlite:///{path}")
+    refresh(store, source)
+    file = store.export_file(source.name, "parts")
+    file.write_bytes(b"PAR1")
+    path.write_bytes(b"no database")
+    settle(path)
+
+    assert refresh(store, source)["parts"].report.failed
+    with pytest.raises(SnapshotError, match="delete the file"):
+        held_in(store, sources={source.name})
 
 
 def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store, sqlite):
