@@ -117,6 +117,14 @@ class Catalog:
         write_atomically(self._file, json.dumps(generations, indent=1, sort_keys=True))
 
 
+def is_of_recipe(name: str) -> bool:
+    """Whether a table is made by settings, with a hash of them in its name or of a release before.
+
+    All other tables there is one of, whatever the settings.
+    """
+    return "__" in name
+
+
 def first(name: str) -> str:
     """The first generation of a table."""
     return f"{name}.1"

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rag_assets.atomic import write_atomically
-from rag_assets.catalog import ADDRESS, folder_of, name_of
+from rag_assets.catalog import folder_of, is_of_recipe, name_of
 from rag_assets.clean_up import RUNNING, Cleaned, clean_up_all
 from rag_assets.config import Config
 from rag_assets.damage import DamagedTablesError
@@ -85,7 +85,7 @@ def _named(store: Store, config: Config, answering: "Collection[CompleteSet]") -
     """Generations that somebody names."""
     variants = [name for each in config.variants for name in astuple(config.tables_of(each))]
     sets = [name for held in answering for name in (held.elements, held.chunks)]
-    shared = [name for name in store.names() if not ADDRESS.fullmatch(name)]
+    shared = [name for name in store.names() if not is_of_recipe(name)]
     return {
         *map(store.generation, (*variants, *sets, *shared)),
         *(pin.table for held in answering for pin in held.pins),

@@ -7,7 +7,7 @@ from dataclasses import asdict, astuple
 
 from rag_assets import config as configuration
 from rag_assets import schemas, sync
-from rag_assets.catalog import ADDRESS
+from rag_assets.catalog import is_of_recipe
 from rag_assets.config import Config
 from rag_assets.damage import DamagedTablesError
 from rag_assets.documents.parsers import unavailable
@@ -137,7 +137,7 @@ def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Count
     if not store.exists(sync.QUARANTINE):
         return Counter()
     held = [name for variant in variants for name in astuple(config.tables_of(variant))]
-    others = {store.known_as(name) for name in store.names() if ADDRESS.fullmatch(name)}
+    others = {store.known_as(name) for name in store.names() if is_of_recipe(name)}
     left_out = others.difference(map(store.known_as, held))
     targets = store.read(sync.QUARANTINE, columns=["target"])["target"].to_pylist()
     return Counter(

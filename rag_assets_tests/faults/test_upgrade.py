@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.index import assets, embed, encoders, joint
+from rag_assets.index import assets, embed, encoders, joint, reclaim
+from rag_assets.retrieval.search import Index, open_index
 from rag_assets_tests.faults import comparing
-from rag_assets_tests.faults.hashing import index_encoder
+from rag_assets_tests.faults.hashing import HashEncoder, index_encoder
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
+from rag_assets_tests.faults.reading import found, mixed
 
 FIXTURE = Path(__file__).with_name("previous_release.tar.gz")
 
@@ -72,6 +74,47 @@ def test_a_refresh_embeds_only_what_was_edited_since_and_ends_like_a_fresh_build
     before = comparing.embedded(state)
     refresh(held.config)
     assert set(comparing.written_down(ledger)) == comparing.embedded(state) - before != set()
+
+
+def test_it_answers_before_during_and_after_the_first_refresh(held, ledger, monkeypatch):
+    before = found(opened_by(held))
+    path = held.documents / "series1/report1.md"
+    path.write_text(path.read_text().replace("series 1 was tested at 25", "series 1 broke at 25"))
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(joint, "refresh_joint", killed)
+        with pytest.raises(KeyboardInterrupt):
+            refresh(held.config)
+    assert found(opened_by(held)) == before
+    refresh(held.config)
+    assert found(opened_by(held)) != before
+    assert mixed(held.config, opened_by(held)) == []
+
+
+def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
+    refresh(held.config)
+    held.file.write_text(held.file.read_text().replace("chunking: small", "chunking: tiny"))
+    refresh(held.config)
+    now = [1e9]
+    monkeypatch.setattr(reclaim.time, "time", lambda: now[0])
+    assert (
+        list(reclaim.clean_up_tables(held.store, held.config, keep_days=7, log=print).removed) == []
+    )
+    now[0] += 8 * 86_400
+    removed = reclaim.clean_up_tables(held.store, held.config, keep_days=7, log=print).removed
+    assert "documents__pdfium__small__minilm" in removed
+    assert found(opened_by(held))
+
+
+def opened_by(held: Project) -> Index:
+    """The index, its queries embedded by a stand-in of the recorded model."""
+    recorded = json.loads((held.home / "state/encoders/minilm.json").read_text())
+    encoder = HashEncoder(None, encoder_id=recorded["encoder_id"], dimension=384)
+    encoder.model_id = recorded["model_id"]
+    return open_index(held.store, held.config, "default", encoder=encoder)
 
 
 def vectors(held: Project) -> dict[str, list[float]]:
