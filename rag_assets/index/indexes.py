@@ -127,6 +127,19 @@ def maintain(
     return report
 
 
+def build_text_index(table: "Table") -> None:
+    """Index the text of a table of units, from the rows that it has now and from no others."""
+    from lancedb.index import FTS
+
+    settings = FTS(
+        stem=False,
+        remove_stop_words=True,
+        custom_stop_words=list(STOP_WORDS),
+        ascii_folding=True,
+    )
+    table.create_index("text", config=settings, name=FTS_INDEX)
+
+
 def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) -> float:
     """Recall@`depth` of the ANN index against exact search, over vectors sampled from the table.
 
@@ -247,15 +260,7 @@ class _Maintenance:
         self._table.drop_index(name)
 
     def _build_text(self) -> None:
-        from lancedb.index import FTS
-
-        settings = FTS(
-            stem=False,
-            remove_stop_words=True,
-            custom_stop_words=list(STOP_WORDS),
-            ascii_folding=True,
-        )
-        self._table.create_index("text", config=settings, name=FTS_INDEX)
+        build_text_index(self._table)
 
     def _build_filter(self, column: str) -> None:
         from lancedb.index import Bitmap
