@@ -50,6 +50,10 @@ class Place(Protocol):
         """Remove the table if there is one; whoever is killed leaves it whole or gone."""
         ...
 
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped; nobody may write."""
+        ...
+
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are, in bytes; None for one that is gone."""
         ...
@@ -92,6 +96,12 @@ class Folder:
         if folder.exists():
             folder.replace(dropped)
             remove_folder(dropped)
+
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped."""
+        for folder in self._path.glob("*"):
+            if folder.suffix != ".lance" or not self.exists(folder.stem):
+                remove_folder(folder)
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are."""
@@ -140,6 +150,12 @@ class Bucket:
         files, root = self._files()
         files.delete_dir_contents(f"{root}/{name}.lance/{MANIFESTS}", missing_dir_ok=True)
         files.delete_dir_contents(f"{root}/{name}.lance", missing_dir_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped."""
+        for info in self._listed(""):
+            if info.extension == "lance" and not self.exists(info.base_name.removesuffix(".lance")):
+                self.drop(info.base_name.removesuffix(".lance"))
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are: one question for all of a folder."""

@@ -115,7 +115,8 @@ def erase(
 def without(store: Store, generation: str, *, column: str, keys: Sequence[str]) -> None:
     """Delete rows, and what the newest version still holds of rows that are deleted.
 
-    The caller is the one writer.
+    Lance writes down with a version what was asked for, the keys of a deletion too, so the newest
+    one is made once more by other means. The caller is the one writer.
     """
     indexed = [
         index.name for index in store.open(generation).list_indices() if index.columns == ["text"]
@@ -124,6 +125,7 @@ def without(store: Store, generation: str, *, column: str, keys: Sequence[str]) 
     for name in indexed:
         store.open(generation).drop_index(name)
     write_anew(store, generation)
+    store.open(generation).to_lance().restore()
     if FTS_INDEX in indexed:
         build_text_index(store.open(generation))
 

@@ -11,7 +11,7 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from rag_assets.operations.erasure import DOCUMENT, UNIT, Held
 from rag_assets.operations.kept_files import Kept
 from rag_assets.operations.proof import Proof
 from rag_assets.operations.run_records import Telling
-from rag_assets.operations.traces import BETWEEN, Traces, traces_of
+from rag_assets.operations.traces import BETWEEN, Traces, plain, traces_of
 from rag_assets.quarantine import QUARANTINE, forget
 from rag_assets.retrieval.cache import Cache
 from rag_assets.sources.listing import look
@@ -76,6 +76,7 @@ class Plan:
 
     document: Document
     traces: Traces = field(repr=False)
+    """What nothing else says: nothing of it may be left."""
     held: Sequence[Held]
     units: int
     """Units of any version and chunking."""
@@ -86,6 +87,13 @@ class Plan:
     records: Telling
     questions: Mapping[str, Sequence[str]]
     """Ids of the questions that are anchored on it, by their set: their files are the user's."""
+
+    @property
+    def is_name_shared(self) -> bool:
+        """Whether others say the name of the document too: it stays where they say it."""
+        return (
+            bool(self.document.uri) and plain(self.document.uri.encode()) not in self.traces.names
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -179,6 +187,7 @@ def plan(state: State, document: Document) -> Plan:
             )
     pictures = _own_pictures(store, document)
     traces = _traces(state, document, held, pictures)
+    every = replace(traces, names=traces.names | ({plain(document.uri.encode())} - {b""}))
     units = {row[UNIT] for each in held for row in _rows_of(store, each, [UNIT], document)}
     return Plan(
         document,
@@ -186,9 +195,9 @@ def plan(state: State, document: Document) -> Plan:
         held,
         units=len(units),
         pictures=len(pictures),
-        kept=kept_files.telling(state.root, traces),
-        records=run_records.telling(state.instance, state.home, traces),
-        questions=_anchored(store, traces),
+        kept=kept_files.telling(state.root, every),
+        records=run_records.telling(state.instance, state.home, every),
+        questions=_anchored(store, every),
     )
 
 
@@ -226,6 +235,7 @@ def erase_all(state: State, planned: Plan) -> None:
     run_records.erase(state.instance, state.home, planned.records)
     state.log(f"{len(planned.records.runs):,} runs removed from Dagster's records")
     _cache(store).forget_rankings()
+    store.sweep()
     _erase_rows(state, planned)
     Looks(store).forget(document.document_id)
 

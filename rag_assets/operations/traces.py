@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import quote
 
 RUN_WORDS = 4
 """Words of a run: fewer are said by chance, more are cut off by the previews of records."""
@@ -104,9 +105,14 @@ class Traces:
 def traces_of(
     texts: Iterable[bytes], *, names: Iterable[str], other_names: Iterable[str]
 ) -> Traces:
-    """All that `texts` and `names` say; names that others have too are left out."""
+    """All that `texts` and `names` say; names that others have too are left out.
+
+    A name counts as it is written in a URL too: so do files that are called by it.
+    """
     others = {plain(name.encode()) for name in other_names}
-    own = {plain(name.encode()) for name in names if name} - others
+    given = {name for name in names if name}
+    written = given | {quote(name, safe=safe) for name in given for safe in ("", "/")}
+    own = {plain(name.encode()) for name in written} - others
     runs: set[Run] = set()
     words: set[bytes] = set()
     for text in texts:

@@ -170,4 +170,6 @@ def _paragraphs(planned: "Plan", found: "Proof") -> Iterator[str]:
         yield f"Nothing is left: {_searched(found)} for {for_what}."
     if not traces.runs:
         yield "Its text was gone before, or others say all of it: only its names were searched for."
+    if planned.is_name_shared:
+        yield "Other documents or rows name it too: its name was not searched for."
     yield "Made again by: rag-assets refresh. Backups and copies of the state are not reached."
