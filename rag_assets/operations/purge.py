@@ -26,7 +26,7 @@ from rag_assets.index import complete_sets
 from rag_assets.operations import erasure, kept_files, proof, run_records
 from rag_assets.operations.erasure import DOCUMENT, UNIT, Held
 from rag_assets.operations.kept_files import Kept
-from rag_assets.operations.proof import Proof
+from rag_assets.operations.proof import Proof, told_in_file
 from rag_assets.operations.run_records import Telling
 from rag_assets.operations.traces import BETWEEN, Traces, plain, traces_of
 from rag_assets.quarantine import QUARANTINE, forget
@@ -86,7 +86,9 @@ class Plan:
     """Reports, evaluations, experiments and other files that tell of it."""
     records: Telling
     questions: Mapping[str, Sequence[str]]
-    """Ids of the questions that are anchored on it, by their set: their files are the user's."""
+    """Ids of the questions that name or quote it, by their set: they are the user's."""
+    files_of_user: Sequence[Path]
+    """Files of questions and rewrites, outside the state, that name or quote it."""
 
     @property
     def is_name_shared(self) -> bool:
@@ -198,6 +200,7 @@ def plan(state: State, document: Document) -> Plan:
         kept=kept_files.telling(state.root, every),
         records=run_records.telling(state.instance, state.home, every),
         questions=_anchored(store, every),
+        files_of_user=[file for file in _files_of_user(state.config) if told_in_file(file, every)],
     )
 
 
@@ -427,6 +430,15 @@ def _anchored(store: Store, traces: Traces) -> dict[str, list[str]]:
             if traces.are_in(*(cell for cell in row.values() if isinstance(cell, str))):
                 found.setdefault(row["question_set"], []).append(row["question_id"])
     return found
+
+
+def _files_of_user(config: Config) -> list[Path]:
+    """Files of the config that may say something of documents, those that are there."""
+    sets = config.evaluation.questions
+    fusions = [each.query_fusion for each in config.retrieval.retrievers.values()]
+    rewrites = [fusion.path for fusion in fusions if fusion]
+    named = [*(each.path for each in sets), *(each.documents for each in sets), *rewrites]
+    return sorted({file for file in named if file and file.is_file()})
 
 
 def _by_id(store: Store, key: str) -> Document:

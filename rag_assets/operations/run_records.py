@@ -9,7 +9,7 @@ deleted in its files, so those are written anew.
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,13 +58,18 @@ def telling(instance: "dg.DagsterInstance", home: Path, traces: Traces) -> Telli
         event = instance.get_latest_materialization_event(key)
         if event is not None and _tells(event, traces):
             assets.add(key)
+    runs.update(_left_behind(home, known=instance.get_run_ids(), traces=traces))
     return Telling(sorted(runs), sorted(assets, key=str))
 
 
 def erase(instance: "dg.DagsterInstance", home: Path, found: Telling) -> None:
-    """Let the records go that tell; who is killed finds the rest again, runs go last."""
+    """Let the records go that tell; who is killed finds the rest again.
+
+    Dagster itself would delete a run before its events, which nobody would find then.
+    """
     instance.wipe_assets(found.assets)
     for run_id in found.runs:
+        instance.event_log_storage.delete_events(run_id)
         instance.compute_log_manager.delete_logs(prefix=[run_id])
         shutil.rmtree(home / LOGS / run_id, ignore_errors=True)
         instance.delete_run(run_id)
@@ -95,6 +100,14 @@ def is_database(file: Path) -> bool:
     """Whether a file is a SQLite database, by its content."""
     with file.open("rb") as opened:
         return opened.read(len(SQLITE_HEAD)) == SQLITE_HEAD
+
+
+def _left_behind(home: Path, *, known: Collection[str], traces: Traces) -> Iterator[str]:
+    """Runs that only a file still tells of: who deleted them was killed, here or elsewhere."""
+    for file in (home / SHARDS).glob("*.db*"):
+        run_id = file.name.partition(".")[0]
+        if run_id not in (*known, SHARED_SHARD) and traces.first_in_file(file) is not None:
+            yield run_id
 
 
 def _of_run(

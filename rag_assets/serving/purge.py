@@ -128,6 +128,7 @@ def _answer(planned: "Plan", found: "Proof") -> Answer:
         },
         "left": [{"place": left.place, "said": left.said} for left in found.left],
         "questions": {name: list(ids) for name, ids in planned.questions.items()},
+        "files_of_user": [str(file) for file in planned.files_of_user],
     }
     return Answer(
         record, "\n\n".join(_paragraphs(planned, found)), code=FAILED if found.left else OK
@@ -149,12 +150,13 @@ def _removed(planned: "Plan") -> Mapping[str, Json]:
 def _paragraphs(planned: "Plan", found: "Proof") -> Iterator[str]:
     traces = planned.traces
     yield "\n".join(["Erased:", *_told(planned)])
-    if planned.questions:
-        lines = [f"  {name}: {', '.join(ids)}" for name, ids in planned.questions.items()]
+    if planned.files_of_user:
+        lines = [f"  {file}" for file in planned.files_of_user]
+        lines += [f"  {name}: {', '.join(ids)}" for name, ids in planned.questions.items()]
         yield "\n".join(
             [
-                "Questions that name or quote it are yours and stay in their files (a refresh "
-                "reads them again); remove them there:",
+                "Files of yours that name or quote it stay as they are, and a refresh reads them "
+                "again; remove it there (questions by their set):",
                 *lines,
             ]
         )

@@ -11,8 +11,10 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from lance.file import LanceFileReader
 
 from rag_assets import schemas
+from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.identity import document_id
 from rag_assets.index import complete_sets
 from rag_assets.quarantine import Failure, record
@@ -52,6 +54,13 @@ def purge(made, capsys, monkeypatch):
 
 def reader(made, variant="default"):
     return open_index(made.store, made.config, variant, encoder=HashEncoder(None))
+
+
+def words_indexed(table):
+    """How many words the full-text indexes of a table know; which ones stands in no plain bytes."""
+    files = [str(file) for file in table.glob("_indices/*/*_tokens.lance")]
+    parts = [LanceFileReader(file).read_all().to_table() for file in files]
+    return sum(part["_token_next_id"][0].as_py() for part in parts)
 
 
 def fresh(tmp_path):
@@ -103,6 +112,8 @@ def test_nothing_is_left_anywhere_and_a_refresh_equals_a_build_without_it(made, 
     project.build(made, ledger=ledger)
     assert comparing.written_down(ledger) == []
     assert comparing.contents(state) == fresh(tmp_path)
+    for table in (state / "lance").glob("joint__*.lance"):
+        assert words_indexed(table) == words_indexed(tmp_path / "fresh/state/lance" / table.name)
 
 
 def test_what_a_refresh_has_already_removed_is_erased_from_versions_and_indexes(
@@ -221,8 +232,6 @@ def test_questions_that_are_anchored_on_it_are_named(made, purge):
     made.file.write_text(
         f"{made.file.read_text()}evaluation:\n  questions:\n    - path: questions.jsonl\n"
     )
-    from rag_assets.evaluation.questions import refresh_questions
-
     refresh_questions(made.store, made.config, log=lambda _: None)
     project.withdraw(made)
 
@@ -230,6 +239,7 @@ def test_questions_that_are_anchored_on_it_are_named(made, purge):
 
     assert code == OK, said
     assert answer["questions"] == {"questions": ["questions/q1"]}
+    assert answer["files_of_user"] == [str(file)]
     assert places_of(made.home / "state", *NEEDLES) == []
     assert made.store.count(schemas.QUESTIONS_TABLE) == 1
     assert SECRET in file.read_text()

@@ -31,6 +31,7 @@ COMMANDS = (
     "experiment",
     "status",
     "clean-up",
+    "purge",
     "ui",
 )
 
