@@ -60,12 +60,16 @@ def rows_ever(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of all versions, also those that are deleted as long as they lie in a file.
 
-    Each file is read once, `columns` that it has (all unless given).
+    Each file is read once, `columns` that it has (all that say something in words unless given).
     """
     for dataset, fragments in _parts(store, generation):
-        names = dataset.schema.names
+        wanted = [
+            field.name
+            for field in dataset.schema
+            if (field.name in columns if columns else _is_in_words(field.type))
+        ]
         yield from dataset.scanner(
-            columns=[name for name in columns if name in names] if columns else names,
+            columns=wanted,
             filter=where,
             fragments=fragments,
             with_row_id=True,
@@ -163,6 +167,10 @@ def _parts(store: Store, generation: str) -> Iterator[tuple["LanceDataset", "lis
 
 def _files(fragment: "LanceFragment") -> tuple[str, ...]:
     return tuple(file.path for file in fragment.data_files())
+
+
+def _is_in_words(kind: pa.DataType) -> bool:
+    return any(True for _ in _strings(pa.array([], kind)))
 
 
 def _strings(array: pa.Array) -> Iterable[pa.Array]:

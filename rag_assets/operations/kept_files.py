@@ -58,8 +58,7 @@ def erase(root: Path, found: Iterable[Kept]) -> None:
     """Remove what tells; of a record of indexes only the preview."""
     for kept in found:
         if kept.place.parent == root / INDEXES:
-            record = json.loads(kept.place.read_text("utf-8"))
-            write_atomically(kept.place, json.dumps(record | {"preview": []}, indent=1))
+            _without_preview(kept.place)
         elif kept.place.is_dir() and kept.place.parents[1] == root / "experiments":
             shutil.rmtree(kept.place)
         else:
@@ -67,6 +66,16 @@ def erase(root: Path, found: Iterable[Kept]) -> None:
                 file.unlink(missing_ok=True)
     for name in SCRATCH:
         shutil.rmtree(root / name, ignore_errors=True)
+
+
+def _without_preview(file: Path) -> None:
+    """Empty the preview of a record of indexes, which is made again with the next refresh."""
+    try:
+        record = dict(json.loads(file.read_text("utf-8")))
+    except (ValueError, TypeError):
+        file.unlink()  # damaged, it counts as absent anyway
+    else:
+        write_atomically(file, json.dumps(record | {"preview": []}, indent=1))
 
 
 def _kept(root: Path) -> Iterator[Kept]:

@@ -28,6 +28,10 @@ SECONDS_TO_WAIT = 30
 SQLITE_HEAD = b"SQLite format 3\x00"
 
 
+class BusyRecordsError(Exception):
+    """A database of Dagster cannot be written anew now; the message says which."""
+
+
 @dataclass(frozen=True, slots=True)
 class Telling:
     """Runs and assets whose records tell of a document."""
@@ -79,14 +83,23 @@ def write_anew(home: Path, *, gone: Sequence[str]) -> None:
     """Have the SQLite files below `home` hold what is recorded and nothing else.
 
     Those of runs that are `gone` are removed.
+
+    Raises:
+        BusyRecordsError: Another process keeps one busy.
     """
     for run_id in gone:
         for file in (home / SHARDS).glob(f"{run_id}.db*"):
             file.unlink(missing_ok=True)
     for file in databases(home):
-        with closing(sqlite3.connect(file, timeout=SECONDS_TO_WAIT)) as database:
-            database.execute("VACUUM")
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            with closing(sqlite3.connect(file, timeout=SECONDS_TO_WAIT)) as database:
+                database.execute("VACUUM")
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as error:
+            raise BusyRecordsError(
+                f"Dagster's records in {file} cannot be written anew ({error}): stop the UI and "
+                "its daemon, and run the purge again; it goes on from here"
+            ) from error
 
 
 def databases(folder: Path) -> Iterator[Path]:

@@ -34,6 +34,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Show what would go, ask, erase and search for what is left."""
     from rag_assets.operations import purge
+    from rag_assets.operations.run_records import BusyRecordsError
     from rag_assets.serving import instance
 
     config = configuration.load()
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> Answer:
                 purge.erase_pictures(state)
             purge.finish(state, planned)
             return _answer(planned, purge.prove(state, planned))
-        except purge.PurgeError as error:
+        except (purge.PurgeError, BusyRecordsError) as error:
             raise CommandError(str(error)) from error
 
 

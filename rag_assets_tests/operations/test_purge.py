@@ -5,6 +5,7 @@ import random
 import shutil
 import sqlite3
 import time
+from contextlib import closing
 from urllib.parse import quote
 
 import dagster as dg
@@ -17,6 +18,7 @@ from rag_assets import schemas
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.identity import document_id
 from rag_assets.index import complete_sets
+from rag_assets.operations import run_records
 from rag_assets.quarantine import Failure, record
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.rankings import Ranking
@@ -325,6 +327,23 @@ def test_a_run_of_the_ui_that_works_is_waited_for(made, purge):
 
     assert code == FAILED
     assert f"run {run.run_id} of the Dagster UI is working" in said
+
+
+def test_records_that_another_process_keeps_busy_are_named_and_the_next_purge_goes_on(
+    made, purge, monkeypatch
+):
+    project.run_recorded(made, TEXT)
+    project.withdraw(made)
+    monkeypatch.setattr(run_records, "SECONDS_TO_WAIT", 0.1)
+    with closing(sqlite3.connect(made.home / "state/dagster/schedules/schedules.db")) as busy:
+        busy.execute("BEGIN IMMEDIATE")
+        code, _, said = purge("--yes")
+    monkeypatch.undo()
+
+    assert code == FAILED
+    assert "schedules.db cannot be written anew (database is locked): stop the UI" in said
+    assert purge("--yes")[0] == OK
+    assert places_of(made.home / "state", *NEEDLES) == []
 
 
 def test_a_purge_that_is_killed_anywhere_is_finished_by_the_next(made, purge, runs, tmp_path):
