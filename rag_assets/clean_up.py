@@ -159,6 +159,30 @@ def merge(store: Store, table: str) -> int:
     return done.fragments_removed
 
 
+def write_anew(store: Store, table: str) -> None:
+    """Write every fragment with deleted rows again, without them; the caller is the one writer.
+
+    Nothing of the deleted rows is left in the newest version. The pass that the table is known by
+    counts as forgotten.
+    """
+    store.open(table).to_lance().optimize.compact_files(
+        target_rows_per_fragment=MERGED_ROWS, materialize_deletions_threshold=0.0
+    )
+
+
+def keep_only(store: Store, table: str, *, versions: Collection[int]) -> int:
+    """Remove all versions but the newest and `versions`, however lately they were replaced.
+
+    Files that no version names go too. The caller is the one writer, and knows that no tag names a
+    version that goes. Returns how many versions went.
+    """
+    dataset = store.open(table).to_lance()
+    kept = {*versions, dataset.version}
+    unneeded = [version for version in store.versions(table) if version not in kept]
+    _remove(dataset, unneeded)
+    return len(unneeded)
+
+
 def _is_worth_merging(dataset: "LanceDataset") -> bool:
     fragments = dataset.get_fragments()
     rows = sum(fragment.physical_rows for fragment in fragments)

@@ -56,6 +56,10 @@ class Place(Protocol):
         """Remove the table if there is one; whoever is killed leaves it whole or gone."""
         ...
 
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped; nobody may write."""
+        ...
+
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are, in bytes; None for one that is gone."""
         ...
@@ -112,6 +116,12 @@ class Folder:
                 return found.st_ino, found.st_mtime_ns, found.st_size
         return None
 
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped."""
+        begun = [path for path in self._path.glob("*.lance") if not self.exists(path.stem)]
+        for folder in (*begun, *self._path.glob(".*.dropped")):
+            remove_folder(folder)
+
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are."""
         folder = self._path / f"{name}.lance"
@@ -163,6 +173,12 @@ class Bucket:
     def stamp(self, _name: str, _version: int, /) -> Stamp | None:
         """None: to ask would take each search a round trip."""
         return None
+
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped."""
+        for info in self._listed(""):
+            if info.extension == "lance" and not self.exists(info.base_name.removesuffix(".lance")):
+                self.drop(info.base_name.removesuffix(".lance"))
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are: one question for all of a folder."""

@@ -168,6 +168,15 @@ def record_failures(
             (_marks(store) / path_of(target)).unlink()
 
 
+def forget(store: Store, target: str, keys: Sequence[str]) -> None:
+    """Take entries out of the quarantine, whatever became of their inputs."""
+    with store.lock(QUARANTINE, log=lambda _: None):
+        for part in parts_of(sorted(keys)):
+            store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
+        if not store.count(QUARANTINE, where=f"target = {quoted(target)}"):
+            (_marks(store) / path_of(target)).unlink(missing_ok=True)
+
+
 def _marks(store: Store) -> Path:
     """A folder with one empty file for each table named in the quarantine."""
     return store.root / "quarantined"

@@ -468,6 +468,10 @@ class Store:
         self._tables.drop(folder_of(generation))
         self._looked_at.discard(generation)
 
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped; nobody may write."""
+        self._tables.sweep()
+
     def forget(self, name: str) -> None:
         """Remove a generation that nobody names any more, and all that is known of it."""
         generation = self.generation(name)

@@ -12,7 +12,7 @@ variant under another name finds the set of its recipe.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -176,6 +176,15 @@ def answering(store: Store, config: Config) -> list[CompleteSet]:
         with suppress(MissingTableError):
             found.append(set_of(store, config, variant))
     return found
+
+
+def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
+    """Let the sets name what took the place of their pins; the next refresh records them anew."""
+    for file in (store.root / FOLDER).glob("*.json"):
+        held = CompleteSet.read(file)
+        if held and moved.keys() & set(held.pins):
+            pins = {name: moved.get(pin := getattr(held, name), pin) for name in PINNED}
+            write_atomically(file, json.dumps(asdict(replace(held, **pins, seen="")), indent=1))
 
 
 def forget_gone(store: Store) -> None:

@@ -31,7 +31,7 @@ from rag_assets.store import ANN_PROBES, ROW_ID, Store, is_searched_exactly, row
 from rag_assets.text_parts import TEXT, TextIndex, text_index, to_be_counted
 
 if TYPE_CHECKING:
-    from lance import LanceFragment
+    from lance import LanceDataset, LanceFragment
     from lancedb.index import IndexConfig
     from lancedb.table import Table
 
@@ -122,6 +122,14 @@ def maintain(
         report = work.report(made_for=made_for(), seconds=time.monotonic() - started)
         write_atomically(record_file(store, table), json.dumps(asdict(report), indent=1))
     return report
+
+
+def build_text_index(table: "Table") -> None:
+    """Index the text of a table of units, from the rows that it has now and from no others."""
+    dataset = table.to_lance()
+    rows = _rows_of(dataset)
+    everything = TextIndex([], uncounted=frozenset(rows))
+    _build_parts(dataset, to_be_counted(everything, rows=rows) or [[]])  # an empty table has one
 
 
 def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) -> float:
@@ -243,34 +251,12 @@ class _Maintenance:
 
     def _keep_text(self) -> None:
         """Have the full-text index count what the table holds."""
-        dataset = self._table.to_lance()
-        rows = {one.fragment_id: one.metadata.num_rows for one in dataset.get_fragments()}
         if self._index(FTS_INDEX) is None:
-            everything = TextIndex([], uncounted=frozenset(rows))
-            parts = to_be_counted(everything, rows=rows) or [[]]  # that of an empty table is empty
-            self._do("full-text index built", partial(self._build_text, parts))
-        elif parts := to_be_counted(text_index(dataset, name=FTS_INDEX), rows=rows):
-            self._do("full-text index brought up to date", partial(self._build_text, parts))
-
-    def _build_text(self, parts: Sequence[Sequence[int]]) -> None:
-        """Let each of `parts`, fragments of the table, be one of the index, all in one commit."""
+            self._do("full-text index built", partial(build_text_index, self._table))
+            return
         dataset = self._table.to_lance()
-        built = [
-            dataset.create_index_uncommitted(
-                TEXT,
-                "INVERTED",
-                name=FTS_INDEX,
-                replace=True,
-                fragment_ids=[*part],
-                stem=False,
-                remove_stop_words=True,
-                custom_stop_words=[*STOP_WORDS],
-                ascii_folding=True,
-                with_position=False,
-            )
-            for part in parts
-        ]
-        dataset.commit_existing_index_segments(FTS_INDEX, TEXT, [*built])
+        if parts := to_be_counted(text_index(dataset, name=FTS_INDEX), rows=_rows_of(dataset)):
+            self._do("full-text index brought up to date", partial(_build_parts, dataset, parts))
 
     def _build_filter(self, column: str) -> None:
         from lancedb.index import Bitmap
@@ -308,6 +294,31 @@ class _Maintenance:
     def _preview(self) -> list[dict[str, object]]:
         rows = self._table.to_lance().to_table(columns=list(PREVIEW_COLUMNS), limit=PREVIEW_ROWS)
         return [row | {"text": shortened(row["text"])} for row in rows.to_pylist()]
+
+
+def _rows_of(dataset: "LanceDataset") -> dict[int, int]:
+    """How many rows each fragment has."""
+    return {one.fragment_id: one.metadata.num_rows for one in dataset.get_fragments()}
+
+
+def _build_parts(dataset: "LanceDataset", parts: Sequence[Sequence[int]]) -> None:
+    """Let each of `parts`, fragments of a table, be one of its full-text index, in one commit."""
+    built = [
+        dataset.create_index_uncommitted(
+            TEXT,
+            "INVERTED",
+            name=FTS_INDEX,
+            replace=True,
+            fragment_ids=[*part],
+            stem=False,
+            remove_stop_words=True,
+            custom_stop_words=[*STOP_WORDS],
+            ascii_folding=True,
+            with_position=False,
+        )
+        for part in parts
+    ]
+    dataset.commit_existing_index_segments(FTS_INDEX, TEXT, [*built])
 
 
 def _filter_index(column: str) -> str:

@@ -67,6 +67,22 @@ class Cache:
         """Keep scores."""
         self._put("scores", scores.items())
 
+    def forget_rankings(self) -> int:
+        """Forget all rankings, so that nothing of them stays in the file; returns how many."""
+        if self._path is None or not self._path.is_file():
+            return 0
+        try:
+            with self._opened() as database:
+                with database:
+                    gone = database.execute("DELETE FROM rankings").rowcount
+                database.execute("VACUUM")
+        except sqlite3.DatabaseError as error:
+            logger.warning("the cache %s cannot be read and is removed: %s", self._path, error)
+            self._path.with_name(f"{self._path.name}-journal").unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
+            return 0
+        return gone
+
     def _get(self, table: str, keys: Sequence[str]) -> Iterator[tuple[str, bytes | float]]:
         if self._path is None or not keys or not self._path.is_file():
             return

@@ -21,16 +21,17 @@ from rag_assets.serving import (
     evaluate,
     experiment,
     init,
+    purge,
     refresh,
     search,
     show,
     status,
     ui,
 )
-from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError
+from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
 from rag_assets.store import MissingTableError
 
-COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, ui)
+COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, purge, ui)
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
     "GX_ANALYTICS_ENABLED": "false",
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with stoppable():
             answer: Answer = options.run(options)
-    except ConfigError as error:
+    except (ConfigError, UsageError) as error:
         return _complain(error, code=USAGE)
     except (
         CommandError,

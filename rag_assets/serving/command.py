@@ -18,6 +18,10 @@ class CommandError(Exception):
     """A command could not do its work; the message says why, and the remedy."""
 
 
+class UsageError(CommandError):
+    """A command was called in a way that cannot work; the message says how it is called."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a command has to say."""

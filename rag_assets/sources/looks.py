@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.identity import document_ids
@@ -88,6 +89,11 @@ class Looks:
         self._fresh[str(row["document_id"])] = found | look
         if time.monotonic() - self._saved > SAVE_EVERY_SECONDS:
             self.save()
+
+    def forget(self, document: str) -> None:
+        """Have nothing written down of a document."""
+        known = self._held["document_id"]
+        self.save(keep=known.filter(pc.not_equal(known, document)))
 
     def save(self, *, keep: pa.ChunkedArray | None = None) -> None:
         """Write down the entries whose key is in `keep`, all if None."""

@@ -46,7 +46,7 @@ SMALL_BATCHES = {
 }
 """Many commits in little work: more places to die at."""
 
-Kind = Literal["all", "index", "command"]
+Kind = Literal["all", "index", "command", "purge"]
 
 
 def refresh(
@@ -168,6 +168,8 @@ def _run(
         with hashing(ledger):
             if kind == "command":
                 sys.exit(cli.main(["refresh", *arguments]))
+            if kind == "purge":
+                sys.exit(cli.main(["purge", "--yes", *arguments]))
             config = configuration.load()
             if kind == "all":
                 refresh(config, log=say, allow_shrink=allow_shrink)

@@ -32,6 +32,7 @@ COMMANDS = (
     "experiment",
     "status",
     "clean-up",
+    "purge",
     "ui",
 )
 

@@ -1,0 +1,184 @@
+"""Rows of one document in all tables, generations and versions, and how they go for good.
+
+A deleted row stays in its file until that is written anew, old versions keep their files, and a
+full-text index keeps the words of rows that are gone. So each version that is needed (the newest,
+and those that complete sets pin) is made anew without the document: its rows are deleted, the files
+that held them are written again, the full-text index is built from what is left. Then every other
+version goes.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from rag_assets.catalog import name_of
+from rag_assets.clean_up import keep_only, write_anew
+from rag_assets.index.indexes import FTS_INDEX, build_text_index
+from rag_assets.pins import Pin, pin_of
+from rag_assets.store import Store, quoted
+
+if TYPE_CHECKING:
+    from lance import LanceDataset, LanceFragment
+
+DOCUMENT = "document_id"
+"""Column of every table whose rows belong to documents."""
+UNIT = "unit_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A table (a generation of one) that holds rows of the document."""
+
+    generation: str
+    rows: int
+    """In all versions; those that are deleted and still lie in a file are counted too."""
+    versions: int
+    """Versions of the table, which all go but those that are made anew."""
+    tags: Sequence[str]
+
+
+def document_tables(store: Store) -> list[str]:
+    """All generations whose rows belong to documents."""
+    return [each for each in store.generations() if DOCUMENT in store.schema(each).names]
+
+
+def held_of(store: Store, document: str) -> list[Held]:
+    """Where rows of a document lie."""
+    found = []
+    for generation in document_tables(store):
+        parts = rows_ever(store, generation, columns=[DOCUMENT], where=_is_of(document))
+        if rows := sum(part.num_rows for part in parts):
+            tags = store.open(generation).to_lance().tags.list()
+            found.append(Held(generation, rows, len(store.versions(generation)), sorted(tags)))
+    return found
+
+
+def rows_ever(
+    store: Store, generation: str, *, columns: Sequence[str] | None = None, where: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of all versions, also those that are deleted as long as they lie in a file.
+
+    Each file is read once, `columns` that it has (all that say something in words unless given).
+    """
+    for dataset, fragments in _parts(store, generation):
+        wanted = [
+            field.name
+            for field in dataset.schema
+            if (field.name in columns if columns else _is_in_words(field.type))
+        ]
+        yield from dataset.scanner(
+            columns=wanted,
+            filter=where,
+            fragments=fragments,
+            with_row_id=True,
+            include_deleted_rows=True,
+            late_materialization=False,  # the other way, Lance cannot read deleted rows
+            use_scalar_index=False,
+        ).to_batches()
+
+
+def rows_of(
+    store: Store, generation: str, document: str, *, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The same of one document."""
+    return rows_ever(store, generation, columns=columns, where=_is_of(document))
+
+
+def texts_in(batch: pa.RecordBatch) -> Iterator[str]:
+    """All that the columns of a batch say in words, whatever they are nested in."""
+    for column in batch.columns:
+        for strings in _strings(column):
+            yield from filter(None, strings.to_pylist())
+
+
+def erase(
+    store: Store, generation: str, document: str, *, pinned: Collection[Pin]
+) -> Mapping[Pin, Pin]:
+    """Make each needed version of a table of units anew without a document, the newest last.
+
+    Old versions stay for now: they are what the pins name until these are moved.
+
+    Returns:
+        For each of `pinned` that is of this table and still there, the one that takes its place.
+    """
+    newest = store.version(generation)
+    mine = [pin for pin in pinned if pin.table == generation and _is_there(store, pin)]
+    versions = sorted({pin.version for pin in mine} | {newest})  # the newest is highest
+    made: dict[int, Pin] = {}
+    forget_pass(store, generation)
+    for version in versions:
+        if store.version(generation) != version:
+            store.open(generation, version=version).to_lance().restore()
+        without(store, generation, column=DOCUMENT, keys=[document])
+        made[version] = pin_of(store, generation, key=UNIT)
+    return {pin: made[pin.version] for pin in mine}
+
+
+def without(store: Store, generation: str, *, column: str, keys: Sequence[str]) -> None:
+    """Delete rows, and what the newest version still holds of rows that are deleted.
+
+    Lance writes down with a version what was asked for, the keys of a deletion too, so the newest
+    one is made once more by other means. The caller is the one writer.
+    """
+    indexed = [
+        index.name for index in store.open(generation).list_indices() if index.columns == ["text"]
+    ]
+    store.delete(generation, column=column, keys=keys)
+    for name in indexed:
+        store.open(generation).drop_index(name)
+    write_anew(store, generation)
+    store.open(generation).to_lance().restore()
+    if FTS_INDEX in indexed:
+        build_text_index(store.open(generation))
+
+
+def keep_newest(store: Store, generation: str) -> None:
+    """Remove all versions but the newest; the caller is the one writer."""
+    keep_only(store, generation, versions=[])
+
+
+def forget_pass(store: Store, generation: str) -> None:
+    """Forget the last pass over a table that is changed now, if this is what its name means."""
+    if store.generation(name_of(generation)) == generation:
+        store.reopen(name_of(generation))
+
+
+def _is_of(document: str) -> str:
+    return f"{DOCUMENT} = {quoted(document)}"
+
+
+def _is_there(store: Store, pin: Pin) -> bool:
+    return store.files(pin.table, version=pin.version) == pin.files
+
+
+def _parts(store: Store, generation: str) -> Iterator[tuple["LanceDataset", "list[LanceFragment]"]]:
+    """Fragments of all versions, each at the oldest one that has its files."""
+    seen: set[tuple[str, ...]] = set()
+    for version in store.versions(generation):
+        dataset = store.open(generation, version=version).to_lance()
+        fragments = {_files(each): each for each in dataset.get_fragments()}
+        fresh = [each for files, each in fragments.items() if files not in seen]
+        seen.update(fragments)
+        if fresh:
+            yield dataset, fresh
+
+
+def _files(fragment: "LanceFragment") -> tuple[str, ...]:
+    return tuple(file.path for file in fragment.data_files())
+
+
+def _is_in_words(kind: pa.DataType) -> bool:
+    return any(True for _ in _strings(pa.array([], kind)))
+
+
+def _strings(array: pa.Array) -> Iterable[pa.Array]:
+    kind = array.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        yield array
+    elif pa.types.is_struct(kind):
+        for field in array.flatten():
+            yield from _strings(field)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        yield from _strings(array.flatten())
