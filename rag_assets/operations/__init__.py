@@ -1,6 +1,6 @@
 """Operations: what an operator does to a state, beside refreshing it.
 
-`purge` erases one document; read it first. It takes what is searched for from `traces`, the rows
-from `erasure`, Dagster's records from `run_records` and everything else from `kept_files`; `proof`
-searches the whole state afterwards.
+`purge` erases one document; read it first. `plans` finds out before what tells of the document, by
+the `traces` of what it says. The rows go by `erasure`, Dagster's records by `run_records`,
+everything else by `kept_files`; `proof` searches the whole state afterwards.
 """

@@ -39,6 +39,11 @@ class Held:
     tags: Sequence[str]
 
 
+def generations_of(store: Store, name: str) -> list[str]:
+    """All generations of a table."""
+    return [each for each in store.generations() if name_of(each) == name]
+
+
 def document_tables(store: Store) -> list[str]:
     """All generations whose rows belong to documents."""
     return [each for each in store.generations() if DOCUMENT in store.schema(each).names]

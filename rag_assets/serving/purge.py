@@ -12,8 +12,8 @@ from rag_assets.serving.command import FAILED, OK, Answer, CommandError, Json, U
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from rag_assets.operations.plans import Plan
     from rag_assets.operations.proof import Proof
-    from rag_assets.operations.purge import Plan
 
 SUMMARY = "erase one document from tables, versions, caches, reports and records, and prove it"
 EXAMPLES = """\
@@ -33,7 +33,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Show what would go, ask, erase and search for what is left."""
-    from rag_assets.operations import purge
+    from rag_assets.operations import plans, purge
     from rag_assets.operations.run_records import BusyRecordsError
     from rag_assets.serving import instance
 
@@ -46,15 +46,15 @@ def run(options: argparse.Namespace) -> Answer:
     with disk.writing(config.state_dir), ExitStack() as stack:
         try:
             stack.enter_context(store.lock(refresh.LOCK, log=say))
-            document = purge.find(store, config, options.document, source=options.source)
-            purge.refuse_if_there(store, config, document)
+            document = plans.find(store, config, options.document, source=options.source)
+            plans.refuse_if_there(store, config, document)
             with instance.opened(config) as opened:
                 instance.close_dead_runs(opened)
                 instance.close_lost_runs(opened)
-                state = purge.State(store, config, opened, instance.home(config), say)
+                state = plans.State(store, config, opened, instance.home(config), say)
                 with ExitStack() as locks:
                     purge.lock_everything(state, locks)
-                    planned = purge.plan(state, document)
+                    planned = plans.plan(state, document)
                     has_begun = purge.intent_of(store, document).exists()
                     if planned.is_empty and not has_begun:
                         found = purge.prove(state, planned)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> Answer:
                 purge.erase_pictures(state)
             purge.finish(state, planned)
             return _answer(planned, purge.prove(state, planned))
-        except (purge.PurgeError, BusyRecordsError) as error:
+        except (plans.PurgeError, BusyRecordsError) as error:
             raise CommandError(str(error)) from error
 
 

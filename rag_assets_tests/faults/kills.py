@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeAlias
@@ -16,9 +17,10 @@ from rag_assets_tests.faults import comparing
 from rag_assets_tests.faults.comparing import Rows
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import Kind, Runs, refresh
-from rag_assets_tests.faults.project import Project, age, report
+from rag_assets_tests.faults.project import Project, report
 
 Failed: TypeAlias = set[tuple[str, str, str]]
+PAST = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 INDEX = ("documents__", "rows__", "joint__")
 
 
@@ -160,13 +162,18 @@ def without_index(state: Path) -> None:
 
 
 def write_edition(project: Project, edition: int) -> None:
-    """Let the sources hold one of two editions: some items are in both, some are not."""
+    """Let the sources hold one of two editions: some items are in both, some are not.
+
+    The files of an edition have its times, whenever they are written.
+    """
+    written = PAST + timedelta(hours=edition).total_seconds()
     partly = making.partly_readable(project.documents / "partly.pdf", f"Edition {edition} of it")
-    age(partly)
+    os.utime(partly, (written, written))
     for number in range(8):
         path = f"series{number % 3}/report{number}.md"
         if number % 4 != edition:
-            project.write(path, report(number, edition=1 if number % 2 else edition))
+            text = report(number, edition=1 if number % 2 else edition)
+            os.utime(project.write(path, text), (written, written))
         else:
             (project.documents / path).unlink(missing_ok=True)
     project.execute(
