@@ -11,7 +11,7 @@ from rag_assets import config as configuration
 from rag_assets.damage import DamagedTablesError
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
-from rag_assets.store import Store
+from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -41,7 +41,8 @@ def made(tmp_path, monkeypatch):
 
 
 def damaged(made: Project, table: str, *, files: str, damage: str) -> None:
-    found = sorted((made.store.root / "lance" / f"{table}.lance").glob(files))
+    folder = made.store.root / "lance" / f"{table}.lance"
+    found = sorted(path for path in folder.glob(files) if path.is_file())
     assert found
     for path in found:
         DAMAGES[damage](path)
@@ -58,8 +59,10 @@ def searched(made: Project) -> None:
 def test_whoever_searches_a_damaged_table_is_told_which_it_is(made, files, damage):
     joint = made.config.tables_of("default").joint
     damaged(made, joint, files=files, damage=damage)
-    if (files, damage) == ("_versions/*.manifest", "gone"):
-        pytest.skip("a table without a manifest is none: it is built again")
+    if (files, damage) == ("_versions/*.manifest", "gone"):  # then there is no table
+        with pytest.raises(MissingTableError, match="run `rag-assets refresh` first"):
+            searched(made)
+        return
 
     with pytest.raises(DamagedTablesError) as raised:
         searched(made)

@@ -1,6 +1,8 @@
 """A project with a document that is to be erased, beside others that share something with it."""
 
 import json
+import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rag_assets import config as configuration
@@ -13,6 +15,7 @@ from rag_assets_tests.faults.project import Project
 SECRET = "offers/quoxite offer.md"
 NEEDLES = ("quoxite", "zwetschgen", "kelvinoids", "fortnights")
 """What only the secret document says; its name says the first."""
+WRITTEN = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 SHARED = "All prices are without value added tax and hold for thirty days from today."
 TEXT = f"""\
 # Zwetschgen alloy
@@ -42,6 +45,8 @@ def make(home: Path, *, with_secret: bool = True) -> Project:
     made.write("offers/own.png", _png(80, 60))
     if with_secret:
         made.write(SECRET, TEXT)
+    for path in made.documents.rglob("*"):
+        os.utime(path, (WRITTEN, WRITTEN))
     return made
 
 
