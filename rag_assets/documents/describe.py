@@ -21,6 +21,7 @@ from pydantic import BaseModel, ValidationError
 
 from rag_assets import images, schemas, sync
 from rag_assets.config import Config, Figures, VisionModel, addresses
+from rag_assets.damage import DamagedTablesError
 from rag_assets.difference import INPUTS
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
@@ -140,7 +141,11 @@ def _taken(
         if not {*schemas.DESCRIPTIONS.names} <= {*store.schema(table).names}:
             continue
         images_left = sorted(image for image, _ in left)
-        rows = store.read_keys(table, column="image", keys=images_left)
+        try:
+            rows = store.read_keys(table, column="image", keys=images_left)
+        except DamagedTablesError as error:
+            log(f"nothing is taken from a damaged table: {error}")
+            continue
         pairs = zip(*(rows[name].to_pylist() for name in ("image", "fingerprint")), strict=True)
         found = [pair in left for pair in pairs]
         if any(found):
