@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from rag_assets.config import Config
 from rag_assets.index.complete_sets import take_over
+from rag_assets.index.reclaim import note_named
 from rag_assets.interrupts import stoppable
 from rag_assets.previews import shortened
 from rag_assets.store import Store
@@ -70,6 +71,7 @@ def store_of(config: Config) -> Store:
     """The state that belongs to `config`, to be written to."""
     store = Store.of(config)
     take_over(store, config)
+    note_named(store, config)
     return store
 
 

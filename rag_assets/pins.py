@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.damage import DAMAGE
-from rag_assets.store import MissingTableError, Store
+from rag_assets.store import Store
 from rag_assets.sync import current_version
 
 if TYPE_CHECKING:
@@ -51,8 +50,15 @@ def opened(store: Store, pin: Pin) -> "LanceTable":
 
 
 def holds(store: Store, pin: Pin) -> bool:
-    """Whether the rows of `pin` can still be read there."""
-    try:
-        return store.files(pin.table, version=pin.version) == pin.files
-    except (MissingTableError, *DAMAGE):
+    """Whether the rows of `pin` can still be read there, and no others are in their place.
+
+    Raises:
+        DamagedTablesError: Files of the table cannot be read.
+        OSError, ValueError: The tables cannot be reached, which says nothing of what they hold.
+    """
+    if not store.exists(pin.table):
         return False
+    files = store.files(pin.table, version=pin.version)
+    if files is None:
+        store.versions(pin.table)  # where nothing answers, no version is found either
+    return files == pin.files

@@ -301,3 +301,4 @@ class VariantTables:
 
 
 ELEMENTS_PREFIX = "elements__"
+DESCRIPTIONS_PREFIX = "descriptions__"

@@ -131,6 +131,27 @@ def test_a_damaged_table_that_nobody_needs_stops_nothing(made):
     searched(made)
 
 
+@pytest.mark.parametrize("damage", ["zeros", "noise"])
+def test_a_table_that_rots_at_its_size_stops_no_other_variant(made, damage):
+    """Only whoever reads its rows finds out, and that may be another one, for its vectors."""
+    refresh(made.config, variant="other")
+    rotten = made.config.tables_of("other").documents
+    for file in (made.store.root / "lance" / f"{rotten}.lance" / "data").iterdir():
+        DAMAGES[damage](file)
+    made.write("series0/report0.md", project.report(0, edition=9))
+    lines: list[str] = []
+
+    refresh(made.config, log=lines.append)
+
+    assert any("nothing is taken from a damaged table" in line and rotten in line for line in lines)
+    fresh = made.config_with(made.home / "fresh")
+    refresh(fresh)
+    tables = comparing.tables_of(made.config)
+    assert comparing.contents(made.store, tables=tables) == comparing.contents(
+        made.home / "fresh", tables=tables
+    )
+
+
 def test_a_query_that_cannot_be_answered_is_no_damage(made):
     store = made.store
     with pytest.raises(ValueError, match="Schema error"):

@@ -7,6 +7,7 @@ import pytest
 from pyarrow.fs import FileSelector, FileSystem
 
 from rag_assets.config import ConfigError, load
+from rag_assets.index import complete_sets
 from rag_assets.places import MANIFESTS
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
@@ -123,6 +124,28 @@ def test_a_refresh_into_an_object_store_gives_the_tables_and_answers_of_a_folder
         for config in (local, remote)
     ]
     assert [hit.text for hit in answers[0]] == [hit.text for hit in answers[1]] != []
+
+
+def test_a_set_is_not_forgotten_while_its_object_store_does_not_answer(
+    bucket, tmp_path, monkeypatch
+):
+    made = project.make(tmp_path, documents=1, rows=4)
+    remote = made.config.model_copy(update={"tables_url": f"{bucket}/outage"})
+    with hashing():
+        refresh(remote)
+    recorded = complete_sets.set_of(Store.of(remote), remote, "default")
+    warm = Store.of(remote)
+    assert complete_sets.is_kept(warm, recorded)
+
+    with monkeypatch.context() as outage:
+        outage.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        for store in (warm, Store.of(remote)):
+            complete_sets.forget_gone(store)
+
+    assert complete_sets.set_of(Store.of(remote), remote, "default") == recorded
+    Store.of(remote).drop(recorded.joint.table)
+    complete_sets.forget_gone(Store.of(remote))
+    assert list(complete_sets.all_sets(Store.of(remote))) == []
 
 
 @pytest.mark.parametrize("url", ["/srv/tables", "s3://", "s3://key:secret@bucket/x", "ftp://a/b"])

@@ -85,17 +85,23 @@ def seed_of(chunking: Chunking, *, tokenizer: str, shipped: Mapping[str, Chunkin
 
 
 def _elements(config: "Config", name: str) -> Canonical:
-    """What the elements depend on, limits aside: a file that meets one is in quarantine."""
+    """What the elements depend on, limits aside: a file that meets one is in quarantine.
+
+    Programs are told apart by where they lie: two may be of different versions, and would take
+    turns at building one table.
+    """
     parser = config.parsers[name]
-    engines = [parser.engine, *parser.fallback]
+    engines = dict.fromkeys([parser.engine, *parser.fallback])
     reading: dict[str, Canonical] = {"engines": [*engines], "ocr": parser.ocr}
+    if parser.python is not None:
+        reading["python"] = str(parser.python)
     if "docling" in engines:
         reading["docling"] = parser.docling.model_dump(mode="json")
     if "marker" in engines:
         reading["marker"] = parser.marker.model_dump(mode="json")
         reading["levels"] = {str(level): to for level, to in parser.heading_levels.items()}
     if parser.ocr == "tesseract":
-        reading["tesseract"] = [*parser.ocr_languages]
+        reading["tesseract"] = [parser.tesseract, *parser.ocr_languages]
     return reading
 
 

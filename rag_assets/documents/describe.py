@@ -1,6 +1,7 @@
 """Figures become descriptions: a vision model says in words what the picture shows.
 
-One description for each picture, however many documents show it. The prompt and the model are part
+One description for each picture, however many documents show it; one that another table holds, made
+by the same model and prompt, is taken over. The prompt and the model are part
 of its fingerprint; the words around the picture, which the model is told as well, are not: an
 edited caption asks for nothing. Where no model is configured there is no such table, and a figure
 is found by its caption and its own words. An endpoint that cannot be reached holds nothing up: its
@@ -9,7 +10,7 @@ figures are tried again at the next refresh.
 
 import os
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -20,6 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from rag_assets import images, schemas, sync
 from rag_assets.config import Config, Figures, VisionModel, addresses
+from rag_assets.damage import DamagedTablesError
+from rag_assets.difference import INPUTS
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 
@@ -102,7 +105,11 @@ def refresh_descriptions(
         return sync.with_recipe(table, key="image", content="image", recipe=recipe)
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
-        wanted = iter([held[image] for image in changed["key"].to_pylist()])
+        new = dict(zip(*(changed[name].to_pylist() for name in INPUTS.names), strict=True))
+        for taken in _taken(store, new, log=log):
+            new = {image: mark for image, mark in new.items() if image not in taken.done}
+            yield taken
+        wanted = iter([held[image] for image in new])
         with _session() as session, ThreadPoolExecutor(model.requests_at_once) as threads:
             describe = _Describer(store, model, session=session)
             while part := list(islice(wanted, FIGURES_A_BATCH)):
@@ -119,6 +126,33 @@ def refresh_descriptions(
         log=log,
         retry=retry,
     )
+
+
+def _taken(
+    store: Store, new: Mapping[str, str], *, log: Callable[[str], None]
+) -> Iterator[sync.Batch]:
+    """Descriptions that are held under other settings of parser or figures, retired ones too.
+
+    `new` names the picture and what its description is made from: where that is the same, the
+    model has been asked already.
+    """
+    left = set(new.items())
+    for table in store.stock(schemas.DESCRIPTIONS_PREFIX, log=log) if left else ():
+        if not {*schemas.DESCRIPTIONS.names} <= {*store.schema(table).names}:
+            continue
+        images_left = sorted(image for image, _ in left)
+        try:
+            rows = store.read_keys(table, column="image", keys=images_left)
+        except DamagedTablesError as error:
+            log(f"nothing is taken from a damaged table: {error}")
+            continue
+        pairs = zip(*(rows[name].to_pylist() for name in ("image", "fingerprint")), strict=True)
+        found = [pair in left for pair in pairs]
+        if any(found):
+            kept = rows.filter(pa.array(found)).select(CONTENT.names)
+            done = kept["image"].to_pylist()
+            left = {(image, mark) for image, mark in left if image not in {*done}}
+            yield sync.Batch(kept, done)
 
 
 class _Message(BaseModel):

@@ -20,7 +20,7 @@ from typing import Self
 from rag_assets.atomic import write_atomically
 from rag_assets.catalog import name_of
 from rag_assets.config import Config, EmbeddingModel
-from rag_assets.damage import DamagedTablesError
+from rag_assets.damage import DAMAGE, DamagedTablesError
 from rag_assets.identity import fingerprint
 from rag_assets.index.indexes import record_file
 from rag_assets.index.joint import joint_made_from
@@ -188,10 +188,13 @@ def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
 
 
 def forget_gone(store: Store) -> None:
-    """Forget the sets of variants that are no longer there, once their tables are gone."""
+    """Forget the sets of variants that are no longer there, once their tables are gone.
+
+    Tables that cannot be read or reached just now are not known to be gone.
+    """
     for file in (store.root / FOLDER).glob("*.json"):
         held = CompleteSet.read(file)
-        with suppress(DamagedTablesError):
+        with suppress(DamagedTablesError, *DAMAGE):
             if held is None or not is_kept(store, held):
                 file.unlink()
 

@@ -8,7 +8,7 @@ committed part by part: a killed run goes on where it stopped.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.config import Config, Execution
+from rag_assets.damage import DamagedTablesError
 from rag_assets.difference import gathered
 from rag_assets.executors import for_embedding, outcomes
 from rag_assets.identity import fingerprint
@@ -194,18 +195,40 @@ class _Pass:
         for table in self._stock():
             if plan.num_rows == 0:
                 return
-            if not self._store.count(table):
-                continue
-            version = self._store.version(table)
-            held = self._held(table, _texts(plan), version=version)
-            is_held = held != ABSENT
-            copies = plan.append_column("held", pa.array(held)).filter(pa.array(is_held))
-            for part in parts_of_plan(copies):
-                yield self._copied(part, table=table, version=version)
-            plan = plan.filter(pa.array(~is_held))
+            if self._store.count(table):
+                plan = yield from self._taken(plan, table=table)
         if plan.num_rows:
             let_go(rows=plan.num_rows)
             yield from self._computed(plan)
+
+    def _taken(self, plan: pa.Table, *, table: str) -> Generator[Batch, None, pa.Table]:
+        """The units of `plan` whose vectors `table` holds; returns what is left of the plan.
+
+        What turns out to be damaged there is computed anew: nobody else may need that table.
+        """
+        version = self._store.version(table)
+        try:
+            held = self._held(table, _texts(plan), version=version)
+        except DamagedTablesError as error:
+            self._pass_over(table, error)
+            return plan
+        is_held = held != ABSENT
+        copies = plan.append_column("held", pa.array(held)).filter(pa.array(is_held))
+        left = [plan.filter(pa.array(~is_held))]
+        for part in parts_of_plan(copies):
+            try:
+                batch = self._copied(part, table=table, version=version)
+            except DamagedTablesError as error:
+                self._pass_over(table, error)
+                left.append(part.drop_columns("held"))
+            else:
+                yield batch
+        return left[0] if len(left) == 1 else pa.concat_tables(left).sort_by(LONGEST_FIRST)
+
+    def _pass_over(self, table: str, error: DamagedTablesError) -> None:
+        if table == self._store.generation(self._target):
+            raise error
+        self._log(f"nothing is taken from a damaged table: {error}")
 
     def report(self, report: Report) -> EmbeddingReport:
         """The tally of the pass that gave `report`."""

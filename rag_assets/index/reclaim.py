@@ -2,7 +2,8 @@
 
 A table is named by a variant of the config, by a complete set that answers for one, or by a Lance
 tag. Any other stays for a while: it is the stock from which a recipe that comes back, or another
-one, takes texts and vectors. When it was first seen without a name stands in `unnamed.json`.
+one, takes texts and vectors. When it was first seen without a name stands in `unnamed.json`, until
+a refresh names it again: one by another config of the same state, too.
 """
 
 import json
@@ -53,10 +54,11 @@ def clean_up_tables(
     """
     complete_sets.take_over(store, config)
     answering = complete_sets.answering(store, config)
+    pinned = _pinned(store, named=_named(store, config, answering), answering=answering)
     cleaned: list[Cleaned] = []
     damaged: DamagedTablesError | None = None
     try:
-        cleaned.extend(clean_up_all(store, keep_days=keep_days, pinned=_pinned(answering), log=log))
+        cleaned.extend(clean_up_all(store, keep_days=keep_days, pinned=pinned, log=log))
     except DamagedTablesError as error:  # the others have been cleaned up
         damaged = error
     freed = sum(one.bytes_freed for one in cleaned)
@@ -72,10 +74,25 @@ def clean_up_tables(
     return CleanedTables(cleaned, sorted(removed), freed + sum(removed.values()))
 
 
-def _pinned(answering: "Collection[CompleteSet]") -> Mapping[str, Collection[int]]:
-    """The versions that complete sets pin, by the generation of their table."""
+def note_named(store: Store, config: Config) -> None:
+    """Take tables that `config` names for named, whatever a clean-up by another config found."""
+    known = _known(store)
+    if not known:
+        return
+    named = _of_variants(store, config, complete_sets.answering(store, config))
+    _write(store, {held: at for held, at in known.items() if held not in named}, known=known)
+
+
+def _pinned(
+    store: Store, *, named: Collection[str], answering: "Collection[CompleteSet]"
+) -> Mapping[str, Collection[int]]:
+    """The versions that complete sets pin, by the generation of their table.
+
+    Those too by which another config is answered, as long as their joint tables stay.
+    """
+    others = [held for held in complete_sets.all_sets(store) if held.joint.table not in named]
     pinned: defaultdict[str, set[int]] = defaultdict(set)
-    for held in answering:
+    for held in (*answering, *others):
         for pin in held.pins:
             pinned[pin.table].add(pin.version)
     return pinned
@@ -83,27 +100,29 @@ def _pinned(answering: "Collection[CompleteSet]") -> Mapping[str, Collection[int
 
 def _named(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
     """Generations that somebody names."""
+    shared = [name for name in store.names() if not is_of_recipe(name)]
+    return {*map(store.generation, shared), *_of_variants(store, config, answering)}
+
+
+def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
+    """Generations that a variant names, or what answers for one."""
     variants = [name for each in config.variants for name in astuple(config.tables_of(each))]
     sets = [name for held in answering for name in (held.elements, held.chunks)]
-    shared = [name for name in store.names() if not is_of_recipe(name)]
     return {
-        *map(store.generation, (*variants, *sets, *shared)),
+        *map(store.generation, (*variants, *sets)),
         *(pin.table for held in answering for pin in held.pins),
     }
 
 
 def _due(store: Store, *, named: Collection[str], after: timedelta) -> list[str]:
     """Generations that nothing has named since `after` ago; the others' time is written down."""
-    file = store.root / UNNAMED
     now = time.time()
-    known = _read(file.read_text("utf-8") if file.exists() else "{}")
+    known = _known(store)
     unnamed = [held for held in store.generations() if held not in named]
     since = {held: min(known.get(held, now), now) for held in unnamed}
     due = [held for held in unnamed if now - since[held] >= after.total_seconds()]
     due = [held for held in due if not _is_tagged(store, held)]
-    left = {held: at for held, at in since.items() if held not in due}
-    if left != known:
-        write_atomically(file, json.dumps(left, indent=1, sort_keys=True))
+    _write(store, {held: at for held, at in since.items() if held not in due}, known=known)
     return due
 
 
@@ -114,11 +133,18 @@ def _is_tagged(store: Store, held: str) -> bool:
         return False
 
 
-def _read(text: str) -> dict[str, float]:
+def _known(store: Store) -> dict[str, float]:
+    """When each generation was first seen without a name."""
     try:
-        return {str(held): float(at) for held, at in json.loads(text).items()}
-    except (ValueError, TypeError, AttributeError):
+        held = json.loads((store.root / UNNAMED).read_text("utf-8"))
+        return {str(name): float(at) for name, at in held.items()}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
         return {}
+
+
+def _write(store: Store, since: Mapping[str, float], *, known: Mapping[str, float]) -> None:
+    if since != known:
+        write_atomically(store.root / UNNAMED, json.dumps(since, indent=1, sort_keys=True))
 
 
 def _removed(store: Store, held: str, *, log: Callable[[str], None]) -> int:

@@ -7,9 +7,10 @@ kept: vectors of one table must come from one path, and a machine never switches
 
 import json
 import logging
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import cache
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 
 from rag_assets.atomic import write_atomically
@@ -54,6 +55,8 @@ class Choice:
     path: str
     cosine: float | None = None
     """Least cosine of a probe's vector to that of fp32 in PyTorch."""
+    asked: str | None = None
+    """`engine/precision` of the config; None in the record of an older release."""
 
 
 def paths_here(model: EmbeddingModel) -> list[str]:
@@ -93,6 +96,9 @@ def chosen_path(
 ) -> str:
     """The path of the config's model called `name`, as kept in `home` or chosen now.
 
+    Tables are addressed by the settings of a model: under another name, or under two, it stays on
+    the path that was chosen for these settings.
+
     Args:
         model: The model of the config.
         name: What the config calls it.
@@ -104,12 +110,12 @@ def chosen_path(
         WeightsError: There are no weights, or they are broken.
     """
     file = home / f"{name}.json"
-    model_id = weights_of(model, home=home).model_id
-    kept = _kept(file)
-    if kept and kept.model_id == model_id and _agrees(kept.path, model):
-        return kept.path
-    choice = elsewhere(model) if elsewhere else choose(model, home=home)
-    write_atomically(file, json.dumps(asdict(choice), indent=1))
+    asked = f"{model.engine}/{model.precision}"
+    known = (kept for kept in _choices(model, home=home, first=file) if kept.asked in (asked, None))
+    choice = next(known, None) or (elsewhere or partial(choose, home=home))(model)
+    choice = replace(choice, asked=asked)
+    if choice != _kept(file):
+        write_atomically(file, json.dumps(asdict(choice), indent=1))
     return choice.path
 
 
@@ -159,11 +165,8 @@ def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
     Raises:
         EncoderError, WeightsError: As `chosen_path` does.
     """
-    model_id = weights_of(model, home=home).model_id
-    for file in sorted(home.glob("*.json")):
-        kept = _kept(file)
-        if kept and kept.model_id == model_id and _agrees(kept.path, model):
-            return kept.path
+    if known := next(_choices(model, home=home), None):
+        return known.path
     try:
         return chosen_path(model, name=name, home=home)
     except OSError as error:
@@ -180,10 +183,9 @@ def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder
         EncoderError: The model cannot compute here.
         WeightsError: There are no weights, or they are broken.
     """
-    kept = _kept(home / f"{name}.json")
-    if kept and kept.model_id == weights_of(model, home=home).model_id:
+    if known := next(_choices(model, home=home, first=home / f"{name}.json"), None):
         try:
-            return load_encoder(model, path=kept.path, home=home)
+            return load_encoder(model, path=known.path, home=home)
         except EncoderError as error:
             logger.info("queries are computed on another path than the index: %s", error)
     return load_encoder(model, path=choose(model, home=home).path, home=home)
@@ -198,10 +200,21 @@ def has_bf16() -> bool:
     return bool(flags.get("avx512_bf16") or flags.get("amx_bf16"))
 
 
+def _choices(model: EmbeddingModel, *, home: Path, first: Path | None = None) -> Iterator[Choice]:
+    """What was chosen for these weights and fits the config, under whatever name; `first` first."""
+    model_id = weights_of(model, home=home).model_id
+    for file in chain([first] if first else [], sorted(home.glob("*.json"))):
+        kept = _kept(file)
+        if kept and kept.model_id == model_id and _agrees(kept.path, model):
+            yield kept
+
+
 def _kept(file: Path) -> Choice | None:
     try:
         entries = json.loads(file.read_text("utf-8"))
-        return Choice(entries["model_id"], entries["path"], entries.get("cosine"))
+        return Choice(
+            entries["model_id"], entries["path"], entries.get("cosine"), entries.get("asked")
+        )
     except (FileNotFoundError, ValueError, KeyError, AttributeError):
         return None
 

@@ -115,6 +115,24 @@ def test_another_model_describes_everything_anew(store, vision):
     assert texts(store, model="vision-2") == texts(store) == ["A picture of 3 bytes."]
 
 
+def test_what_was_described_under_other_settings_is_not_asked_for_again(store, vision):
+    """An edit of the parser or of `min_pixels` begins another table, not another bill."""
+    parsed(store, figure(b"one"), figure(b"three", side=50))
+    assert described(store, vision.url).added == 1
+
+    fewer = Figures(vision_model=VisionModel(url=vision.url, model="vision-1"), min_pixels=100)
+    config = CONFIG.model_copy(update={"figures": fewer})
+    assert fewer.vision_model is not None
+    report = refresh_descriptions(store, config, parser=PARSER, model=fewer.vision_model, log=print)
+
+    assert (report.added, len(vision.asked)) == (2, 2)
+    held = store.read(addresses.descriptions_table(config, PARSER))
+    assert sorted(held["description"].to_pylist()) == [
+        "A picture of 3 bytes.",
+        "A picture of 5 bytes.",
+    ]
+
+
 def test_what_the_model_refuses_waits_and_what_fails_is_tried_again(store, vision):
     vision.statuses = {b"refused": 400, b"busy": 503}
     parsed(store, figure(b"one"), figure(b"refused"), figure(b"busy"))

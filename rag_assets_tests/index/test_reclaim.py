@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from rag_assets import config as configuration
+from rag_assets.config import Config
 from rag_assets.damage import DamagedTablesError
 from rag_assets.index import reclaim
 from rag_assets.index.reclaim import clean_up_tables
@@ -157,3 +159,67 @@ def test_versions_go_once_the_set_has_moved_on(made, monkeypatch):
     joint = made.config.tables_of("default").joint
     assert len(made.store.versions(joint)) == 1
     assert found(opened(made.config))
+
+
+def second_config(made: Project, *, variant: str) -> Config:
+    """Another config on the same sources and state, with one variant of its own."""
+    file = made.home / "second.yaml"
+    head = made.file.read_text().partition("variants:")[0]
+    file.write_text(f"{head}variants:\n  second: {variant}\n")
+    return configuration.load(file)
+
+
+def test_a_state_of_two_configs_loses_no_table_that_either_refreshes(made, clock):
+    second = second_config(made, variant="{parser: pdfium, chunking: tiny}")
+    refresh(second, variant="second")
+    before = found(opened(second))
+
+    for _ in range(6):
+        assert cleaned(made) == []
+        clock[0] += 5 * DAY
+        refresh(second, variant="second")
+
+    assert found(opened(second)) == before
+    assert cleaned(made) == []
+    clock[0] += 8 * DAY
+    assert cleaned(made), "nobody has refreshed the second for a week"
+
+
+def test_what_answers_another_config_keeps_its_versions(made, monkeypatch):
+    monkeypatch.setattr("rag_assets.clean_up.RUNNING", timedelta(0))
+    second = second_config(made, variant="{parser: pdfium, chunking: small, serializer: json}")
+    refresh(second, variant="second")
+    before = found(opened(second))
+    made.write("series0/report0.md", project.report(0, edition=7))
+    refresh(made.config)
+
+    for _ in range(2):
+        clean_up_tables(made.store, made.config, keep_days=0, log=print)
+
+    assert found(opened(second)) == before
+
+
+def test_a_table_that_is_used_between_two_clean_ups_is_not_taken_for_long_unnamed(made, clock):
+    """Found unnamed twice, it was named in between."""
+    reconfigure(made, "chunking: small", "chunking: tiny")
+    refresh(made.config)
+    cleaned(made)
+    clock[0] += 6 * DAY
+    reconfigure(made, "chunking: tiny", "chunking: small")
+    refresh(made.config)
+    clock[0] += 1 * DAY
+    reconfigure(made, "chunking: small", "chunking: tiny")
+    refresh(made.config)
+    clock[0] += 1 * DAY
+    assert cleaned(made) == []
+
+
+def test_tables_of_the_release_before_addresses_go_too(made, clock):
+    """A new name for each recipe is theirs; the hash in none is no reason to keep them for ever."""
+    store, tables = made.store, made.config.tables_of("default")
+    former = tables.chunks.rpartition("-")[0]
+    store.append(former, store.read(tables.chunks), schema=store.schema(tables.chunks))
+    assert cleaned(made) == []
+    clock[0] += 8 * DAY
+    assert cleaned(made) == [former]
+    assert {"document_files", "table_rows", "images"} <= {*store.names()}

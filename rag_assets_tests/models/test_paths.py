@@ -174,6 +174,28 @@ def test_the_choice_is_kept_for_the_model_and_the_config(monkeypatch, without_bf
     assert chosen_path(configured(engine="torch"), name="kept", home=home) == "cpu/torch/fp32"
 
 
+def test_a_model_under_another_name_stays_on_its_path(tmp_path, monkeypatch, without_bf16):
+    """Its vectors lie where they lay: another path would have all of them computed again."""
+    recorded = {"model_id": weights_of(MINILM).model_id, "path": "cpu/torch/fp32", "cosine": None}
+    (tmp_path / "minilm.json").write_text(json.dumps(recorded))  # before OpenVINO was installed
+
+    assert chosen_path(MINILM, name="renamed", home=tmp_path) == "cpu/torch/fp32"
+    (tmp_path / "minilm.json").unlink()
+    assert chosen_path(MINILM, name="again", home=tmp_path) == "cpu/torch/fp32"
+    with monkeypatch.context() as patch:
+        patch.setattr(paths, "choose", None)
+        encoder = load_for_queries(MINILM, name="to_search", home=tmp_path)
+    assert encoder.encoder_id.endswith("cpu/torch/fp32")
+
+
+def test_a_setting_that_is_taken_back_finds_the_path_that_it_had(tmp_path, without_bf16):
+    assert chosen_path(MINILM, name="minilm", home=tmp_path) == OPENVINO
+    plain = configured(engine="torch")
+    assert chosen_path(plain, name="minilm", home=tmp_path) == "cpu/torch/fp32"
+    assert chosen_path(plain, name="other", home=tmp_path) == "cpu/torch/fp32"
+    assert chosen_path(MINILM, name="minilm", home=tmp_path) == OPENVINO
+
+
 def test_queries_are_computed_even_where_the_path_of_the_index_is_not_to_be_had(home):
     index = {"model_id": weights_of(MINILM).model_id, "path": "cuda/torch/fp16"}
     (home / "gpu.json").write_text(json.dumps(index))

@@ -1,0 +1,87 @@
+"""An address moves with what a table holds, and with nothing else."""
+
+from dataclasses import asdict
+
+import pytest
+from pydantic import JsonValue
+
+from rag_assets.config import Config
+
+ALL = {
+    "elements",
+    "accounts",
+    "descriptions",
+    "chunks",
+    "serialized_rows",
+    "documents",
+    "rows",
+    "joint",
+}
+OF_TEXTS = {"chunks", "documents", "joint"}
+OF_ELEMENTS = OF_TEXTS | {"elements", "accounts", "descriptions"}
+OF_ROWS = {"serialized_rows", "rows", "joint"}
+VISION = {"url": "http://here:1/v1", "model": "m"}
+BASE = {
+    "parsers": {"p": {"ocr": "tesseract"}},
+    "chunkings": {"c": {}},
+    "models": {"m": {"path": "org/model"}},
+    "documents": {"header_fields": {"fields": {"number": "No. (.*)"}}},
+    "figures": {"vision_model": VISION},
+    "variants": {"v": {"parser": "p", "chunking": "c", "model": "m"}},
+}
+
+MOVES = {
+    "engine": ({"parsers": {"p": {"ocr": "tesseract", "engine": "pdfium"}}}, OF_ELEMENTS),
+    "interpreter": (
+        {"parsers": {"p": {"ocr": "tesseract", "python": "/venv/python"}}},
+        OF_ELEMENTS,
+    ),
+    "program": ({"parsers": {"p": {"ocr": "tesseract", "tesseract": "/opt/t5"}}}, OF_ELEMENTS),
+    "language": ({"parsers": {"p": {"ocr": "tesseract", "ocr_languages": ["sv"]}}}, OF_ELEMENTS),
+    "ocr": ({"parsers": {"p": {"ocr": "none"}}}, OF_ELEMENTS),
+    "size": ({"chunkings": {"c": {"size": 100}}}, OF_TEXTS),
+    "header": ({"chunkings": {"c": {"header": "title"}}}, OF_TEXTS),
+    "rules": ({"documents": {"header_fields": {"presets": ["report"]}}}, OF_TEXTS),
+    "prompt": (
+        {"figures": {"vision_model": VISION | {"prompt": "?"}}},
+        OF_TEXTS | {"descriptions"},
+    ),
+    "cells": ({"tables": {"empty_cells": "keep"}}, OF_ROWS),
+    "revision": (
+        {"models": {"m": {"path": "org/model", "revision": "b"}}},
+        {"documents", "rows", "joint"},
+    ),
+    "query_prefix": (
+        {"models": {"m": {"path": "org/model", "query_prefix": "q: "}}},
+        {"documents", "rows", "joint"},
+    ),
+}
+
+STAYS = {
+    "limits": {"parsers": {"p": {"ocr": "tesseract", "max_pages": 9, "seconds_per_page": 1}}},
+    "own engine as help": {
+        "parsers": {"p": {"ocr": "tesseract", "fallback": ["pymupdf", "pdfium"]}}
+    },
+    "endpoint": {"figures": {"vision_model": VISION | {"url": "http://there:2/v1", "seconds": 9}}},
+    "batch": {"models": {"m": {"path": "org/model", "batch_tokens": 512}}},
+    "place of work": {"execution": {"parsing": "in_process", "workers": 2}},
+    "index": {"index": {"ann_from_rows": 9}},
+    "retrieval": {"retrieval": {"top_k": 3}},
+    "source": {"sources": {"documents": "elsewhere"}},
+}
+
+
+def tables(edit: dict[str, JsonValue]) -> dict[str, str]:
+    return asdict(Config.model_validate(BASE | edit).tables_of("v"))
+
+
+@pytest.mark.parametrize(("edit", "moved"), MOVES.values(), ids=MOVES)
+def test_what_changes_a_table_moves_it_and_those_made_from_it(edit, moved):
+    before, after = tables({}), tables(edit)
+    assert before.keys() == ALL
+    assert {kind for kind in ALL if before[kind] != after[kind]} == moved
+
+
+@pytest.mark.parametrize("edit", STAYS.values(), ids=STAYS)
+def test_what_changes_no_row_moves_no_table(edit):
+    assert tables(edit) == tables({})
