@@ -19,6 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from rag_assets.encodings import utf16_of
+from rag_assets.sources.mails import BEFORE, MAIL, MULTIPART, WEB_ARCHIVE, mail_of
 
 PART = 16_384
 """Bytes of each part that is looked at; a multiple of two, as letters of UTF-16 are."""
@@ -26,9 +27,6 @@ PARTS = 8
 """Parts that are looked at of a long file; one that has no more is looked at as a whole."""
 MOST_LINES = 1_000
 
-MAIL = "message/rfc822"
-MULTIPART = "multipart/mixed"
-WEB_ARCHIVE = "multipart/related"
 ENCODED = "text/x-encoded"
 NOTEBOOK = "application/x-ipynb+json"
 JSON = "application/json"
@@ -91,7 +89,12 @@ TAGS_SHARE = 0.2
 LONG_LINE = 400
 """Letters a line on average, from which text may be code without line breaks."""
 FEWEST_MINIFIED = 2_000
-CODE_SHARE = 0.05
+CODE_SHARE = 0.03
+"""Of the letters of code that are braces, `;` or `=`; brackets are those of links, too."""
+MOST_FOREIGN = 0.2
+"""Of the bytes of code that are not ASCII; Chinese and Japanese prose has no blanks either."""
+MOST_BACKSLASHES = 0.01
+"""Of the letters of code; formulas in LaTeX have more, and braces too."""
 
 
 @dataclass(frozen=True)
@@ -168,12 +171,6 @@ def data_in(file: BinaryIO, *, head: bytes, size: int) -> str | None:
     return next((kind for kind, is_of in _BY_LINES.items() if is_of(sample)), None)
 
 
-def mail_in(head: bytes) -> str | None:
-    """Which kind of mail begins with `head`, if any; headers stand before everything else."""
-    text = head.decode(utf16_of(head) or "utf-8", "ignore")
-    return _mail(text.lstrip(_BEFORE))
-
-
 def _sample_of(file: BinaryIO, head: bytes, size: int) -> _Sample:
     encoding = utf16_of(head)
     if encoding == "utf-16":
@@ -190,30 +187,6 @@ def _sample_of(file: BinaryIO, head: bytes, size: int) -> _Sample:
 
 
 # What a file begins with.
-
-_BEFORE = "\ufeff \t\r\n"
-_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):(.*)")
-_MAILBOX = re.compile(
-    r"From \S[^\n]{0,120}?\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b[ ,][^\n]{4,20}\d\d:\d\d[^\n]*\n"
-)
-_MIME_PART = re.compile(
-    r"(?:[^\n]*multi-?part message in MIME format[^\n]*\s+)?"
-    r"--(?=\S{0,70}\w)\S{1,72}[ \t]*\r?\nContent-[\w-]+:",
-    re.IGNORECASE,
-)
-_WRITTEN_BY_PEOPLE = frozenset({"from", "to", "date", "subject", "sender"})
-_WRITTEN_BY_PROGRAMS = frozenset(
-    {
-        "message-id",
-        "mime-version",
-        "received",
-        "return-path",
-        "delivered-to",
-        "dkim-signature",
-        "content-transfer-encoding",
-    }
-)
-"""Headers that no person puts above a text: minutes and letters have the others too."""
 
 _NUMBER_OF_JSON = r"-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?"
 _JSON = re.compile(
@@ -244,8 +217,8 @@ _OF_HTML = frozenset(
 
 
 def _by_its_start(sample: _Sample) -> str | None:
-    start = sample.text(0).lstrip(_BEFORE)
-    if mail := _mail(start):
+    start = sample.text(0).lstrip(BEFORE)
+    if mail := mail_of(start):
         return mail
     if start.startswith(("{", "[")) and _is_json(start, is_cut=not sample.is_whole):
         is_notebook = any(_NOTEBOOK.search(text) for text in (start, sample.text(-1)))
@@ -253,34 +226,6 @@ def _by_its_start(sample: _Sample) -> str | None:
     if start.startswith("<") and _is_xml(start, sample):
         return XML
     return None
-
-
-def _mail(start: str) -> str | None:
-    mailbox = _MAILBOX.match(start)
-    headers = _headers(start[mailbox.end() :] if mailbox else start)
-    is_of_people = not _WRITTEN_BY_PEOPLE.isdisjoint(headers)
-    content = headers.get("content-type", "").lower()
-    if content.startswith(WEB_ARCHIVE) and "message-id" not in headers:
-        return WEB_ARCHIVE
-    if is_of_people and (mailbox or not _WRITTEN_BY_PROGRAMS.isdisjoint(headers)):
-        return MAIL
-    is_multipart = content.startswith("multipart/") and "boundary" in content
-    return MULTIPART if is_multipart or _MIME_PART.match(start) else None
-
-
-def _headers(start: str) -> dict[str, str]:
-    """The lines `Name: value` that a text begins with, by their names in lower case."""
-    found: dict[str, str] = {}
-    name = ""
-    for line in start.splitlines() if _HEADER.match(start) else ():
-        if name and line[:1] in (" ", "\t") and not line.isspace():
-            found[name] += line
-        elif header := _HEADER.match(line):
-            name = header[1].lower()
-            found[name] = header[2].strip()
-        else:
-            break
-    return found
 
 
 def _is_json(start: str, *, is_cut: bool) -> bool:
@@ -331,8 +276,10 @@ _QUOTED = re.compile(r'"[^"\n]*"')
 _MARKDOWN_TABLE = re.compile(r"\||:?-+:?\s*\|")
 
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|SEVERE|CRITICAL|FATAL)"
+_FOR_PEOPLE = r"(?:NOTICE|WARNING)(?:: | - )"
+"""How a line of safety instructions begins, too."""
 _ENTRY = re.compile(
-    rf"\W{{0,2}}{_LEVEL}\b[\]:|\s-]|(?:{_LEVEL}\W{{1,4}})?(?:[\[(<]\s*)?(?:"
+    rf"(?!{_FOR_PEOPLE})\W{{0,2}}{_LEVEL}\b[\]:|\s-]|(?:{_LEVEL}\W{{1,4}})?(?:[\[(<]\s*)?(?:"
     r"\d{4}[-/.]\d\d[-/.]\d\d[T _,]+\d\d:\d\d:\d\d"
     r"|\d\d[-/.]\d\d[-/.]\d{2,4}[T _,]+\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d"
@@ -340,10 +287,10 @@ _ENTRY = re.compile(
     r"|\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)"
 )
 _OF_A_PROGRAM = re.compile(
-    rf"\b{_LEVEL}\b|\[\d+\]|\b\w{{1,40}}=\S|\" \d{{3}} |\w\[\w{{1,20}}\]:|\b0x[0-9a-f]+"
-    r"|\w\(\w{0,20}\)"
+    rf"\b{_LEVEL}\b|\[\d+\]|\b[a-z_]\w{{2,40}}=\S|\" \d{{3}} |\w\[\w{{1,20}}\]:|\b0x[0-9a-f]+"
+    r"|\w\(\)"
 )
-"""What tells an entry of a log from a line of a diary or a chat."""
+"""What tells an entry of a log from a line of a diary or a chat; `T=450` is a value of a person."""
 _DUMPED = re.compile(r"INSERT\s+INTO\b|\(.*\)[,;]$", re.IGNORECASE)
 
 
@@ -438,7 +385,11 @@ def _is_dump(sample: _Sample) -> bool:
 def _is_minified(sample: _Sample) -> bool:
     if sample.size < max(FEWEST_MINIFIED, LONG_LINE * (sample.breaks + 1)):
         return False
-    return sample.share(b"{}();=") >= CODE_SHARE and sample.share(b" \t\n") <= MOST_BLANKS
+    if sum(sample.counts[128:]) > MOST_FOREIGN * sample.size:
+        return False
+    if sample.share(b"\\") > MOST_BACKSLASHES:
+        return False
+    return sample.share(b"{};=") >= CODE_SHARE and sample.share(b" \t\n") <= MOST_BLANKS
 
 
 _BY_LINES: dict[str, Callable[[_Sample], bool]] = {

@@ -257,6 +257,11 @@ class DatabaseTables(Origin):
     def _plain_reading(
         self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: Request
     ) -> Reading:
+        if "" in kinds:
+            raise SourceError(
+                f"{self.source.name}/{table} cannot be read, as one of its columns has no name: "
+                "name the column, or the table in `exclude`"
+            )
         spelled = self._spelled(table)
         read = alchemy.TableRead(
             self.engine, table, self.schema, spelled=spelled, watch=self._watch

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from rag_assets.encodings import HEAD, is_mostly_utf8, utf16_of
 from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, SUFFIXES, XLSX
-from rag_assets.sources import data_texts
+from rag_assets.sources import data_texts, mails
 
 OLE = "application/x-ole-storage"
 ZIP = "application/zip"
@@ -245,7 +245,7 @@ def _text_type(file: BinaryIO, head: bytes, *, name: str, size: int) -> str | No
         return other
     claim = _CLAIMS.get(extension)
     if claim == HTML and _HTML_TAG.search(start):
-        return data_texts.mail_in(head) or HTML
+        return mails.mail_in(head) or HTML
     if kind := data_texts.data_in(file, head=head, size=size):
         return kind
     return MARKDOWN if claim == MARKDOWN else PLAIN

@@ -1,8 +1,8 @@
 """Tables in files: CSV, Parquet and XLSX, read where they lie or copied from a bucket.
 
 The table of a file is named by its stem; the sheets of a workbook are `stem.sheet` where there is
-more than one visible sheet. Where two files share a stem, their tables are named by the whole
-file names. A name too long for the file of a snapshot is shortened.
+more than one visible sheet; one that shows a chart is no table. Where two files share a stem, their
+tables are named by the whole file names. A name too long for the file of a snapshot is shortened.
 
 The first row of a CSV file or a sheet is its header. An empty cell is NULL. A date that no calendar
 can show makes its column text.
@@ -44,6 +44,8 @@ BATCH_ROWS = 50_000
 LONGEST_NAME = 200
 """Bytes of a table's name in that of its snapshot, where a letter beyond ASCII takes up to 12."""
 LETTERS_KEPT = 20
+_NO_SHEETS: Mapping[str | None, bool] = {None: True}
+"""A file that is one table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,13 @@ class FileTables(Origin):
         }
         for found, stem in zip(self.listing.entries, stems, strict=True):
             name = stem if times[stem] == 1 else Path(found.uri).name
-            entry, sheets = found, [None]
+            entry, sheets = found, _NO_SHEETS
             try:
                 sheets = self._sheets(found)
             except SourceError as error:
                 entry = replace(found, problem=str(error))
                 self._damaged.add(name)
-            for sheet in sheets:
+            for sheet in (sheet for sheet, has_cells in sheets.items() if has_cells):
                 table = _shortened(name if len(sheets) == 1 else f"{name}.{sheet}")
                 named = entry
                 if other := tables.get(table):
@@ -144,14 +146,15 @@ class FileTables(Origin):
         if self.listing.filesystem is None and look_of(Path(entry.path).stat()) != entry.look[1:]:
             raise SourceError(f"{entry.uri} changed while it was read; it was not taken")
 
-    def _sheets(self, entry: Entry) -> Sequence[str | None]:
+    def _sheets(self, entry: Entry) -> Mapping[str | None, bool]:
+        """The sheets of a file, and which of them have cells."""
         if Path(entry.uri).suffix.lower() != ".xlsx" or entry.problem:
-            return [None]
+            return _NO_SHEETS
         name = Path(entry.uri).name
         if self.listing.filesystem is None:
-            return workbooks.sheet_names(Path(entry.path), name=name) or [None]
+            return {**workbooks.sheet_names(Path(entry.path), name=name)} or _NO_SHEETS
         with self.listing.filesystem.open(entry.path, "rb") as file:
-            return workbooks.sheet_names(file, name=name) or [None]
+            return {**workbooks.sheet_names(file, name=name)} or _NO_SHEETS
 
     def _local(self, entry: Entry, *, folder: Path) -> Path:
         """The file on this machine; a copy below `folder` if it lies in a bucket."""

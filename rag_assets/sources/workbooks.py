@@ -1,4 +1,4 @@
-"""Sheets of an XLSX workbook as Arrow tables: stored values, not formulas.
+"""Sheets of an XLSX workbook as Arrow tables: stored values, not formulas, and no charts.
 
 A column is a number, a date, a time or a boolean only if all its cells are; otherwise it is text,
 with numbers spelled the one canonical way. An error value such as `#N/A` is an empty cell.
@@ -8,17 +8,25 @@ import datetime
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa
+from typing_extensions import override
 
 from rag_assets.identity import canonical_number
 from rag_assets.sources.places import SourceError
 
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+
 BATCH_ROWS = 10_000
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+PARTS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
+RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+CHART = "/chartsheet"
+"""How the type of a sheet ends that shows a chart and has no cells."""
 ERRORS = frozenset(
     {"#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"}
 )
@@ -35,24 +43,37 @@ Cell: TypeAlias = (
 )
 
 
-def sheet_names(workbook: Path | BinaryIO, *, name: str) -> list[str]:
-    """The visible sheets of the workbook called `name`, in order; little of it is read.
+def sheet_names(workbook: Path | BinaryIO, *, name: str) -> dict[str, bool]:
+    """The visible sheets of the workbook called `name`, in order, and whether each has cells.
+
+    Little of it is read.
 
     Raises:
         SourceError: It is not a readable workbook.
     """
     try:
-        with ZipFile(workbook) as archive, archive.open("xl/workbook.xml") as file:
-            sheets = ElementTree.parse(file).iter(f"{MAIN}sheet")
-            return [
-                sheet.attrib["name"]
-                for sheet in sheets
-                if sheet.attrib.get("state", "visible") == "visible"
-            ]
+        with ZipFile(workbook) as archive:
+            charts = _charts(archive)
+            with archive.open("xl/workbook.xml") as file:
+                return {
+                    sheet.attrib["name"]: sheet.attrib.get(RELATION) not in charts
+                    for sheet in ElementTree.parse(file).iter(f"{MAIN}sheet")
+                    if sheet.attrib.get("state", "visible") == "visible"
+                }
     except (BadZipFile, KeyError, ElementTree.ParseError, OSError) as error:
         raise SourceError(
             f"{name} is not a readable XLSX workbook ({error}): save it again, or take it out"
         ) from error
+
+
+def _charts(archive: ZipFile) -> set[str]:
+    """By what the workbook calls them, its sheets that show a chart."""
+    with archive.open("xl/_rels/workbook.xml.rels") as file:
+        return {
+            part.attrib["Id"]
+            for part in ElementTree.parse(file).iter(f"{PARTS}Relationship")
+            if part.attrib["Type"].endswith(CHART)
+        }
 
 
 def rows(path: Path, *, sheet: str | None) -> Iterator[pa.Table]:
@@ -118,9 +139,7 @@ class _Kind:
 
 def _cells(path: Path, sheet: str | None) -> Iterator[Sequence[Cell]]:
     """The rows that hold any cell."""
-    from openpyxl import load_workbook
-
-    workbook = load_workbook(path, read_only=True, data_only=True)
+    workbook = _opened(path)
     try:
         page = workbook[sheet] if sheet is not None else workbook.worksheets[0]
         page.reset_dimensions()
@@ -130,6 +149,20 @@ def _cells(path: Path, sheet: str | None) -> Iterator[Sequence[Cell]]:
                 yield values
     finally:
         workbook.close()
+
+
+def _opened(path: Path) -> "Workbook":
+    """The workbook without its chart sheets: a chart that openpyxl cannot read lost all sheets."""
+    from openpyxl.reader.excel import ExcelReader
+
+    class Cells(ExcelReader):
+        @override
+        def read_chartsheet(self, sheet: object, rel: object) -> None:
+            pass
+
+    reader = Cells(path, read_only=True, data_only=True, keep_links=False)
+    reader.read()
+    return reader.wb
 
 
 def _names(header: Sequence[Cell]) -> list[str]:

@@ -88,6 +88,10 @@ def rows(by: str, *, count: int = 200, header: str = "time load name") -> str:
     return "\n".join(lines) + "\n"
 
 
+RECEIVED = (
+    "Received: from a.example.com (a.example.com [10.0.0.7])\n\tby b.example.com with ESMTP id 1;\n"
+    "\tTue, 24 Nov 2026 08:01:02 +0100\nFrom: Anna <anna@example.com>\nSubject: plate 7\n\n"
+) + SENTENCE
 MULTIPART = mail(attachment=NOISE).partition(b"\n\n")[2]
 XML = "<measurements>" + "<m id='1'><load>7.2</load></m>" * 90 + "</measurements>\n"
 LOG = "".join(
@@ -131,6 +135,10 @@ CODE = "var a=function(b,c){return b?c(d(b)):{e:1,f:[2,3]}};" * 200
         (data_texts.LOG, LOG),
         (data_texts.LOG, ACCESS),
         (data_texts.LOG, SYSLOG),
+        (data_texts.LOG, "[INFO] Building plates 1.0.7 of 2026-11-24\n" * 80),
+        (data_texts.LOG, "WARNING:root:plate 7 of 20 took 11 s\n" * 80),
+        (data_texts.MAIL, RECEIVED),
+        (data_texts.MAIL, f"From: a@b.de\nMessage-ID:\n <1@example.com>\n\n{SENTENCE}"),
         (data_texts.SQL, SQL),
         (data_texts.MINIFIED, CODE),
     ],
@@ -197,6 +205,23 @@ REFERENCES = "\n".join(
     f"{n} ({1990 + n}) {n * 10}-{n * 10 + 9}. https://doi.org/10.1016/j.ijfatigue.{n:04}.01.0{n:02}"
     for n in range(1, 150)
 )
+MEMO = (
+    "To: the test group\nFrom: Anna\nDate: 3 March 2026\n{}: {}\nSubject: plate 7\n\n"
+) + SENTENCE
+LOGBOOK = "\n".join(
+    f"2026-11-{day:02} {hour:02}:15:00 T={hour * 90} °C, p=2 bar: plate(7) looks dull, see f(x)"
+    for day in range(1, 12)
+    for hour in range(8, 18)
+)
+FORMULAS = {
+    "zh": r"其中$\sigma_{max}=\frac{F}{A}$为最大应力(单位为MPa),$\epsilon_{i}$为应变;见式(1)。",
+    "ja": r"ここで、$\sigma_{max}=\frac{F}{A}$は最大応力であり、き裂は板厚の半分まで進展した。",
+    "de": r"Hochtemperaturwechselfestigkeit$\sigma_{max}=\frac{F}{A}$, Dehnung$\epsilon_{i}=1$; ",
+}
+LINKS = (
+    "Der [Baustahl](/wiki/Baustahl) ist eine [Legierung](/wiki/Legierung_(Werkstoff)) aus "
+    "[Eisen](/wiki/Eisen) und [Kohlenstoff](/wiki/Kohlenstoff) (siehe [Stahl](/wiki/St%C3%A4hle)). "
+)
 PICTURE = f"![A plot](data:image/png;base64,{base64.b64encode(NOISE).decode()})"
 LARGE_PICTURE = f"![A plot](data:image/png;base64,{base64.b64encode(NOISE * 9).decode()})"
 
@@ -219,6 +244,14 @@ LARGE_PICTURE = f"![A plot](data:image/png;base64,{base64.b64encode(NOISE * 9).d
         "| Plate | Load | Width |\n| --- | --- | --- |\n" + "| 7 | 1.5 | 2.5 |\n" * 400,
         "Plate | Load | Width\n--- | --- | ---\n" + "7 | 1.5 | 2.5\n" * 400,
         f"---\ntitle: Plates\nfrom: Anna\ndate: 2026-11-24\n---\n\n# Plates\n\n{SENTENCE}",
+        MEMO.format("Received", "5 March 2026"),
+        MEMO.format("Received", "by post on 5 March 2026; answered on 7 March"),
+        MEMO.format("Sender", "Anna AB, Box 7"),
+        f"Date: 2020\nReceived: 12 January 2020; Accepted: 3 May 2020\n\n{SENTENCE}",
+        LOGBOOK,
+        "\n".join(f"WARNING: keep plate {n} away from flames at 300 °C" for n in range(80)),
+        *("\n\n".join([formula * 14] * 12) for formula in FORMULAS.values()),
+        "\n\n".join([LINKS * 12] * 12),
         f"Title: Plates\nAuthor: Anna\nDate: 2026\nContent-Type: text/x-rst\n\n{SENTENCE}",
         f"# Read me\n\n{SENTENCE}\n\n```json\n" + notebook() + f"\n```\n\n{SENTENCE}",
         f"# Read me\n\n{SENTENCE * 20}\n\n```\n" + dumped(NOISE[:500]) + "\n```\n",

@@ -766,3 +766,21 @@ def test_a_dialect_that_nobody_knows_is_said(store):
         store, TableSource(url="nosuch://host/plant"), allow_shrink=False, log=lambda _: None
     )
     assert "nosuch" in failed.report.failures[0].reason
+
+
+def test_a_column_without_a_name_is_no_fault_of_the_connection(store, tmp_path):
+    file = tmp_path / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            """CREATE TABLE odd (id INTEGER PRIMARY KEY, load REAL, "" TEXT);
+            INSERT INTO odd VALUES (1, 'heavy', 'x');
+            CREATE TABLE good (id INTEGER PRIMARY KEY);
+            INSERT INTO good VALUES (1);"""
+        )
+    done = refresh(store, TableSource(url=f"sqlite:///{file}", name="shop"))
+    assert rows(done["good"]) == [{"id": 1}]
+    [failure] = done["odd"].report.failures
+    assert failure.reason == (
+        "shop/odd cannot be read, as one of its columns has no name: name the column, or the "
+        "table in `exclude`"
+    )

@@ -260,6 +260,24 @@ def test_sheets_of_a_workbook_are_tables(store, folder):
     assert columns(done["book.Empty one"]) == {"only header": []}
 
 
+@pytest.mark.parametrize("is_drawn", [True, False])
+def test_a_sheet_that_shows_a_chart_is_no_table_and_stops_no_other(store, folder, is_drawn):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Loads"
+    for row in (["plate", "load"], [1, 7.5]):
+        sheet.append(row)
+    page = book.create_chartsheet("Diagram")
+    if is_drawn:
+        chart = openpyxl.chart.BarChart()
+        chart.add_data(openpyxl.chart.Reference(sheet, min_col=2, min_row=1, max_row=2))
+        page.add_chart(chart)
+    book.save(folder / "book.xlsx")
+    done = refresh(store, folder)
+    assert set(done) == {"book.Loads"}
+    assert columns(done["book.Loads"]) == {"plate": [1], "load": [7.5]}
+
+
 def test_cells_beyond_the_header_of_a_sheet_are_kept(store, folder):
     book = openpyxl.Workbook()
     book.active.append(["Report of 2024"])
