@@ -152,6 +152,26 @@ def test_a_table_that_rots_at_its_size_stops_no_other_variant(made, damage):
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "damage"), [("elements", "zeros"), ("accounts", "half"), ("accounts", "zeros")]
+)
+def test_damaged_elements_of_another_parser_stop_no_document(made, kind, damage):
+    """What they hold may be had again, and so is not missed."""
+    text = made.file.read_text().replace("parser: pdfium, chunking: tiny", "parser: pymupdf")
+    made.file.write_text(text)
+    made.write("new.md", project.report(11))
+    refresh(made.config, variant="other")
+    rotten = getattr(made.config.tables_of("other"), kind)
+    damaged(made, rotten, files="data/*", damage=damage)
+    lines: list[str] = []
+
+    refresh(made.config, log=lines.append)
+
+    assert any("nothing is taken from a damaged table" in line and rotten in line for line in lines)
+    elements = made.store.read(made.config.tables_of("default").elements)
+    assert any("Report 11" in text for text in elements["text"].to_pylist())
+
+
 def test_a_query_that_cannot_be_answered_is_no_damage(made):
     store = made.store
     with pytest.raises(ValueError, match="Schema error"):

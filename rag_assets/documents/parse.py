@@ -23,6 +23,7 @@ from rag_assets import images, schemas, sync
 from rag_assets.catalog import name_of
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
+from rag_assets.damage import DamagedTablesError
 from rag_assets.documents import linked_pictures
 from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
@@ -239,13 +240,7 @@ class _Pass:
         copies += self._unaffected(by_content, own)
         yield from self._copied(copies, own)
         for stock in self._others() if by_content else ():
-            copies = self._taken(by_content, stock, held=self._held(by_content, stock))
-            copies += self._unaffected(by_content, stock)
-            gone = self._without_pictures(copies, stock)
-            for copy in copies:
-                if copy.origin in gone:
-                    by_content.setdefault(copy.content, []).append(copy.file)
-            yield from self._copied([copy for copy in copies if copy.origin not in gone], stock)
+            yield from self._taken_over(by_content, stock)
         yield from self._parsed(by_content, parsing)
 
     def settle(self) -> None:
@@ -283,7 +278,38 @@ class _Pass:
             if held != own and {*CONTENT.names} <= {*self._store.schema(held).names}:
                 beside = name_of(held).removeprefix(schemas.ELEMENTS_PREFIX)
                 accounts = Accounts(self._store, f"accounts__{beside}")
-                yield _Stock.of(self._store, held, accounts, is_own=False)
+                try:
+                    stock = _Stock.of(self._store, held, accounts, is_own=False)
+                except DamagedTablesError as error:
+                    self._pass_over(error)
+                else:
+                    yield stock
+
+    def _taken_over(
+        self, by_content: dict[str, list[SourceFile]], stock: "_Stock"
+    ) -> Iterator[sync.Batch]:
+        """Elements that were found under other settings: taken out of `by_content`.
+
+        What turns out to be damaged there, or to show pictures that are gone, is parsed.
+        """
+        copies: list[_Copied] = []
+        done: set[str] = set()
+        try:
+            copies += self._taken(by_content, stock, held=self._held(by_content, stock))
+            copies += self._unaffected(by_content, stock)
+            gone = self._without_pictures(copies, stock)
+            whole = [copy for copy in copies if copy.origin not in gone]
+            for batch in self._copied(whole, stock):
+                yield batch
+                done.update(batch.done)
+        except DamagedTablesError as error:
+            self._pass_over(error)
+        for copy in copies:
+            if copy.file.document_id not in done:
+                by_content.setdefault(copy.content, []).append(copy.file)
+
+    def _pass_over(self, error: DamagedTablesError) -> None:
+        self._log(f"nothing is taken from a damaged table: {error}")
 
     def _without_pictures(self, copies: Sequence["_Copied"], stock: "_Stock") -> set[str]:
         """Documents of the `stock` that show pictures which are gone."""
