@@ -529,3 +529,53 @@ def test_what_may_be_expected_of_rankings_are_their_columns():
     kept = ["retriever", "question_id", *RANKINGS.names]
     kept.remove("query_index")
     assert list(RANKING_COLUMNS) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("state_dir: 2026-99-99", "is not valid YAML: month must be in 1..12"),
+        ("state_dir: &a [*a]", "has too many levels, or a part that holds itself"),
+        (f"state_dir: {'[' * 3_000}{']' * 3_000}", "has too many levels"),
+        ("state_dir: \x00", "is not valid YAML"),
+    ],
+)
+@pytest.mark.parametrize("is_experiment", [False, True])
+def test_what_no_loader_of_yaml_takes_is_one_sentence(write, tmp_path, text, said, is_experiment):
+    file = write(MINIMAL if is_experiment else text)
+    if is_experiment:
+        file = tmp_path / "experiments" / "fusion.yaml"
+        file.parent.mkdir()
+        file.write_text(text)
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path / "rag_assets.yaml")
+    assert said in str(error.value)
+    assert "rag_assets.yaml" in str(error.value) or file.name in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["2026-99-99", "&a [*a]", "[" * 3_000])
+def test_what_no_loader_of_yaml_takes_of_a_variable_is_one_sentence(write, monkeypatch, value):
+    file = write(MINIMAL)
+    monkeypatch.setenv("RAG_ASSETS__STATE_DIR", value)
+    with pytest.raises(ConfigError):
+        load(file)
+
+
+def test_a_config_that_may_not_be_read_is_named(write, monkeypatch):
+    file = write(MINIMAL)
+
+    def forbidden(*_: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(file), "read_text", forbidden)
+    with pytest.raises(ConfigError, match=r"rag_assets\.yaml cannot be read \(Permission denied\)"):
+        load(file)
+
+
+@pytest.mark.parametrize("key", ["lock_timeout_seconds", "statement_timeout_seconds"])
+@pytest.mark.parametrize("value", [".inf", ".nan", "1e12", "0", "99999999999999"])
+def test_a_time_that_no_server_or_clock_can_count_is_refused(write, key, value):
+    with pytest.raises(ConfigError, match=key):
+        load(write(f"sources: {{tables: [{{url: 'sqlite:///a.sqlite', {key}: {value}}}]}}"))
+    with pytest.raises(ConfigError, match=r"execution\.max_runtime_seconds"):
+        load(write(f"{MINIMAL}execution: {{max_runtime_seconds: {value}}}"))

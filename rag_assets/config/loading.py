@@ -33,22 +33,20 @@ def load(path: Path | None = None) -> Config:
     Raises:
         ConfigError: The file is missing or is not valid; every problem is named.
     """
-    import yaml
-
     path = (path or find()).absolute()
     if not path.is_file():
         raise ConfigError(
             f"there is no config file {path}: write one with `rag-assets init`, "
             f"or point {PATH_VARIABLE} at yours"
         )
-    try:
-        raw = _loaded(path) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {_syntax_problem(error)}") from None
+    raw = _loaded(path) or {}
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold keys and values, such as `sources:`")
     merged = _with_environment(_with_experiments(raw, folder=path.parent / EXPERIMENTS))
-    given = _interpolate(merged, where=str(path))
+    try:
+        given = _interpolate(merged, where=str(path))
+    except RecursionError:
+        raise ConfigError(_too_deep(path)) from None
     if (place := next(_beyond_text(given), None)) is not None:
         raise ConfigError(
             f"{path}: {'.'.join(place)} holds NUL or half a character, as no name or path may: "
@@ -63,8 +61,6 @@ def load(path: Path | None = None) -> Config:
 
 def _with_experiments(raw: dict[str, object], *, folder: Path) -> dict[str, object]:
     """`raw` with the experiment of each file in `folder`, under the file's name."""
-    import yaml
-
     files = {file.stem: file for file in sorted(folder.glob("*.yaml"))}
     experiments = raw.get("experiments") or {}
     if not files or not isinstance(experiments, dict):
@@ -74,20 +70,35 @@ def _with_experiments(raw: dict[str, object], *, folder: Path) -> dict[str, obje
         raise ConfigError(
             f"{files[twice[0]]}: the config has an experiment named {twice[0]} already: rename one"
         )
-    found = {}
-    for name, file in files.items():
-        try:
-            found[name] = _loaded(file)
-        except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{file} is not valid YAML: {_syntax_problem(error)}") from None
+    found = {name: _loaded(file) for name, file in files.items()}
     return {**raw, "experiments": {**experiments, **found}}
 
 
 def _loaded(file: Path) -> object:
-    """What a YAML file holds; a key that is there twice is an error: the first would be lost."""
+    """What a YAML file holds.
+
+    Raises:
+        ConfigError: It cannot be read, or is not valid YAML.
+    """
     import yaml
 
-    loader = yaml.SafeLoader(file.read_text("utf-8"))
+    try:
+        return _values(file.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be read ({error.strerror}): give the right to read it"
+        ) from None
+    except RecursionError:
+        raise ConfigError(_too_deep(file)) from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: of 2026-99-99, which is no date
+        raise ConfigError(f"{file} is not valid YAML: {_syntax_problem(error)}") from None
+
+
+def _values(text: str) -> object:
+    """What YAML holds; a key that is there twice is an error: the first would be lost."""
+    import yaml
+
+    loader = yaml.SafeLoader(text)
     document = loader.get_single_node()
     waiting = [document]
     looked_at: set[int] = set()
@@ -111,6 +122,10 @@ def _loaded(file: Path) -> object:
     return None if document is None else loader.construct_document(document)
 
 
+def _too_deep(file: Path) -> str:
+    return f"{file} has too many levels, or a part that holds itself: write each part out"
+
+
 def _syntax_problem(error: Exception) -> str:
     """What is wrong and in which line, without the line itself: it may hold a password."""
     mark = getattr(error, "problem_mark", None)
@@ -128,7 +143,8 @@ def _with_environment(raw: dict[str, object]) -> object:
             continue
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError:  # its text would show the value, which may be a password
+        except (yaml.YAMLError, ValueError, RecursionError):
+            # without their text: it would show the value, which may be a password
             raise ConfigError(
                 f"the environment variable {name} is not valid YAML: put its value in quotes"
             ) from None

@@ -76,6 +76,10 @@ def _table_specs(value: object) -> object:
     return value
 
 
+MOST_SECONDS = 2_147_483
+"""24 days: servers and clocks count milliseconds in 32 bits; null is for ever."""
+
+
 class TableSource(Section):
     """A database, or a folder of CSV, Parquet or XLSX files."""
 
@@ -91,10 +95,16 @@ class TableSource(Section):
     )
     exclude: list[str] = Field([], description="patterns of table names to leave out")
     lock_timeout_seconds: float | None = Field(
-        60, gt=0, description="a table of a database that stays locked so long fails; null waits"
+        60,
+        gt=0,
+        le=MOST_SECONDS,
+        description="a table of a database that stays locked so long fails; null waits",
     )
     statement_timeout_seconds: float | None = Field(
-        3_600, gt=0, description="a table that is not read within so long fails; null waits"
+        3_600,
+        gt=0,
+        le=MOST_SECONDS,
+        description="a table that is not read within so long fails; null waits",
     )
     headings_file: Path | None = Field(
         None, description="CSV with the columns table, column, heading and unit"
@@ -275,7 +285,10 @@ class Execution(Section):
     )
     steps_config: dict[str, JsonValue] = Field({}, description="config of that executor")
     max_runtime_seconds: int | None = Field(
-        LONGEST_RUN, gt=0, description="a run that takes longer is stopped; null lets it go on"
+        LONGEST_RUN,
+        gt=0,
+        le=MOST_SECONDS,
+        description="a run that takes longer is stopped; null lets it go on",
     )
 
 

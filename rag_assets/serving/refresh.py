@@ -239,7 +239,8 @@ def _paragraphs(
     if evaluation:
         yield evaluation
     if quarantine:
-        lines = [f"  {_named(str(entry['what']), str(entry['reason']))}" for entry in quarantine]
+        said = (f"  {_named(str(entry['what']), str(entry['reason']))}" for entry in quarantine)
+        lines = dict.fromkeys(said)  # a file may fail on the way to several tables
         yield "\n".join(["In quarantine (left out of the index):", *lines])
     yield judged
     if outcome.errors:

@@ -41,3 +41,12 @@ def test_a_step_that_a_check_stopped_is_told_in_one_line_below_the_checks():
     assert (
         f"  check_chunks: {runs.BLOCKED}: tokens_fit: observed 3\n  chunks: first\nsecond" in text
     )
+
+
+def test_a_file_that_fails_on_the_way_to_two_tables_is_named_once():
+    entry = {"what": "a.md", "reason": "a.md cannot be read: give the right to read it"}
+    left_out = [{"target": target, **entry} for target in ("document_files", "elements")]
+
+    text = "\n".join(refresh._paragraphs(outcome(), left_out, None, "Checks: 2 of 2", 1.0))
+
+    assert text.count("a.md cannot be read") == 1
