@@ -7,22 +7,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from unittest.mock import patch
 
-from rag_assets import clean_up
 from rag_assets.catalog import folder_of
 from rag_assets.damage import DamagedTablesError
-from rag_assets.index import reclaim
 from rag_assets.places import remove_folder
 from rag_assets.store import Store
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import comparing, project, reading
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.kills import kill, said_by
-from rag_assets_tests.faults.pipeline import Runs, refresh
+from rag_assets_tests.faults.pipeline import Runs, clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
 
 ROUNDS_BETWEEN_LOOKS = 4
@@ -303,11 +299,7 @@ class Chaos:
 
     def clean_up(self) -> None:
         """Everything that nothing names goes at once, stock and versions."""
-        now = timedelta(0)
-        with patch.object(clean_up, "RUNNING", now), patch.object(reclaim, "RUNNING", now):
-            reclaim.clean_up_tables(
-                Store(self._state), self.project.config, keep_days=0, log=lambda _: None
-            )
+        clean_up_at_once(self.project.config)
 
     def table_begun_anew(self) -> None:
         store = Store(self._state)
