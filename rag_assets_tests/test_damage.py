@@ -1,9 +1,6 @@
 """Files of tables that were cut, emptied, lost or overwritten: named, wherever they are met."""
 
 import json
-import random
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,20 +9,12 @@ from rag_assets.damage import DamagedTablesError
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
 from rag_assets.store import Store
-from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults import comparing, damaging, project
+from rag_assets_tests.faults.damaging import DAMAGES, SIZES_CHANGE
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
 from rag_assets_tests.faults.reading import QUERY, RETRIEVERS
-
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
-    "empty": lambda path: path.write_bytes(b""),
-    "gone": lambda path: path.unlink(),
-    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
-    "noise": lambda path: path.write_bytes(random.Random(1).randbytes(path.stat().st_size)),
-}
-SIZES_CHANGE = ("half", "empty", "gone")
 
 
 @pytest.fixture
@@ -41,10 +30,7 @@ def made(tmp_path, monkeypatch):
 
 
 def damaged(made: Project, table: str, *, files: str, damage: str) -> None:
-    found = sorted((made.store.root / "lance" / f"{table}.lance").glob(files))
-    assert found
-    for path in found:
-        DAMAGES[damage](path)
+    assert damaging.damage(damaging.folder_of(made.store, table), files=files, how=damage)
 
 
 def searched(made: Project) -> None:
