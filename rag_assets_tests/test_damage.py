@@ -79,6 +79,28 @@ def test_refresh_and_status_name_a_table_whose_files_are_not_whole(made, capsys,
     assert f"{table} (data/" in capsys.readouterr().out
 
 
+def test_status_looks_at_tables_that_have_no_line_of_their_own(made, capsys):
+    table = made.config.tables_of("default").accounts
+    damaged(made, table, files="data/*", damage="half")
+
+    assert cli.main(["status", "--json"]) == 1
+    assert list(json.loads(capsys.readouterr().out)["damaged"]) == [table]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_status_names_the_folder_of_a_table_that_was_begun_anew(made, capsys, options):
+    """Whoever follows the remedy must not delete the one before, which may still answer."""
+    table = made.config.tables_of("default").joint
+    made.store.retire(table)
+    refresh(made.config)
+    folder = damaging.folder_of(made.store, table)
+    assert folder.stem != table
+    damaging.damage(folder, files="data/*", how="half")
+
+    assert cli.main(["status", *options]) == 1
+    assert folder.stem in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("step", TABLES)
 def test_the_remedy_helps(made, step):
     """The folder that is named is deleted, and a refresh ends like a fresh build."""
