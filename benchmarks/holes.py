@@ -1,6 +1,6 @@
 """Each hole attacked again and again: one bad thing never stops, loses or mixes the good ones.
 
-usage: holes.py [--attacks 20] [--good 300] [--seed 0]
+usage: holes.py [--attacks 20] [--good 300] [--without-worst] [--seed 0]
 
 Attacks, at random moments and with `kill -9`, a document that is readable in part, tables that are
 begun anew under an open reader, indexes that are opened during a refresh, damaged files of tables,
@@ -285,6 +285,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--attacks", type=int, default=20, help="on each hole")
     parser.add_argument("--good", type=int, default=300, help="files beside the worst")
+    parser.add_argument("--without-worst", action="store_true", help="leave the real command out")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -292,7 +293,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         bounds = attacks(home, runs=runs, count=count, seed=seed)
-        bounds += worst(home / "worst", runs=runs, good=arguments.good)
+        if not arguments.without_worst:
+            bounds += worst(home / "worst", runs=runs, good=arguments.good)
         bounds += rankings(home / "rankings", runs=runs, count=count, seed=seed)
         bounds += upgrade(home / "upgrade")
     finish("holes", bounds)
