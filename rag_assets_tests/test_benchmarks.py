@@ -12,6 +12,7 @@ REPOSITORY = Path(__file__).parents[1]
 SMALL = {
     "batched_search": ("--units", "300", "--queries", "4", "--repeat", "1"),
     "chunk_stability": ("--edits", "4"),
+    "holes": ("--attacks", "1", "--without-worst"),
 }
 
 

@@ -1,9 +1,6 @@
 """Files of tables that were cut, emptied, lost or overwritten: named, wherever they are met."""
 
 import json
-import random
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,20 +9,12 @@ from rag_assets.damage import DamagedTablesError
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
 from rag_assets.store import MissingTableError, Store
-from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults import comparing, damaging, project
+from rag_assets_tests.faults.damaging import DAMAGES, SIZES_CHANGE
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
 from rag_assets_tests.faults.reading import QUERY, RETRIEVERS
-
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
-    "empty": lambda path: path.write_bytes(b""),
-    "gone": lambda path: path.unlink(),
-    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
-    "noise": lambda path: path.write_bytes(random.Random(1).randbytes(path.stat().st_size)),
-}
-SIZES_CHANGE = ("half", "empty", "gone")
 
 
 @pytest.fixture
@@ -41,11 +30,7 @@ def made(tmp_path, monkeypatch):
 
 
 def damaged(made: Project, table: str, *, files: str, damage: str) -> None:
-    folder = made.store.root / "lance" / f"{table}.lance"
-    found = sorted(path for path in folder.glob(files) if path.is_file())
-    assert found
-    for path in found:
-        DAMAGES[damage](path)
+    assert damaging.damage(damaging.folder_of(made.store, table), files=files, how=damage)
 
 
 def searched(made: Project) -> None:
@@ -94,6 +79,28 @@ def test_refresh_and_status_name_a_table_whose_files_are_not_whole(made, capsys,
     assert list(json.loads(capsys.readouterr().out)["damaged"]) == [table]
     assert cli.main(["status"]) == 1
     assert f"{table} (data/" in capsys.readouterr().out
+
+
+def test_status_looks_at_tables_that_have_no_line_of_their_own(made, capsys):
+    table = made.config.tables_of("default").accounts
+    damaged(made, table, files="data/*", damage="half")
+
+    assert cli.main(["status", "--json"]) == 1
+    assert list(json.loads(capsys.readouterr().out)["damaged"]) == [table]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_status_names_the_folder_of_a_table_that_was_begun_anew(made, capsys, options):
+    """Whoever follows the remedy must not delete the one before, which may still answer."""
+    table = made.config.tables_of("default").joint
+    made.store.retire(table)
+    refresh(made.config)
+    folder = damaging.folder_of(made.store, table)
+    assert folder.stem != table
+    damaging.damage(folder, files="data/*", how="half")
+
+    assert cli.main(["status", *options]) == 1
+    assert folder.stem in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("step", TABLES)

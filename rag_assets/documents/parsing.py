@@ -335,7 +335,7 @@ class Parsing:
         self._plan_pages(opened, found)
 
     def _plan_pages(self, opened: _Open, found: Inspection) -> None:
-        reason = f"left out: larger than {preflight.LARGEST_PAGE:,.0f} pt"
+        reason = f"left out: larger than {preflight.LARGEST_PAGE:,.0f} pt; make it smaller"
         opened.failed |= {page: Problem(reason, "input") for page in found.oversized}
         opened.account.left_out = len(found.oversized)
         scanned = set(found.scanned)

@@ -62,8 +62,7 @@ def run(options: argparse.Namespace) -> Answer:
     }
     missing = {name: reason for name in names if (reason := _missing(config, name))}
     judged, waiting = standing(store), at_limits(store)
-    states = [state for each in (shared, *variants.values()) for state in each.values()]
-    damaged = {str(state["table"]): str(state["damage"]) for state in states if "damage" in state}
+    damaged = _damaged(store, config, variants=names)
     record: dict[str, Json] = {
         "serving": config.serving_variant,
         "state_dir": str(config.state_dir),
@@ -71,7 +70,7 @@ def run(options: argparse.Namespace) -> Answer:
         "variants": variants,
         "unavailable": missing,
         "quarantine": dict(failed),
-        "damaged": damaged,
+        "damaged": dict(damaged),
         "waiting": [
             {
                 "what": failure.label,
@@ -126,6 +125,26 @@ def _state(store: Store, name: str, key: str, failed: Mapping[str, int]) -> dict
     except DamagedTablesError as error:
         [damage] = map(str, error.errors.values())
         return state | {"complete": False, "damage": damage}
+
+
+def _damaged(store: Store, config: Config, *, variants: Collection[str]) -> Mapping[str, str]:
+    """What is wrong with each damaged table, by its folder: the one that is to be deleted."""
+    shared = (
+        schemas.DOCUMENT_FILES_TABLE,
+        schemas.TABLE_ROWS_TABLE,
+        schemas.QUESTIONS_TABLE,
+        schemas.IMAGES_TABLE,
+    )
+    held = [name for variant in variants for name in astuple(config.tables_of(variant))]
+    damaged: dict[str, str] = {}
+    for name in (*shared, *held):
+        try:
+            if store.exists(name):
+                store.check(name)
+                store.count(name)
+        except DamagedTablesError as error:
+            damaged |= {folder: str(wrong) for folder, wrong in error.errors.items()}
+    return damaged
 
 
 def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Counter[str]:

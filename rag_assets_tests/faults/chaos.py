@@ -7,22 +7,17 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from unittest.mock import patch
 
-from rag_assets import clean_up
-from rag_assets.catalog import folder_of
 from rag_assets.damage import DamagedTablesError
-from rag_assets.index import reclaim
 from rag_assets.places import remove_folder
 from rag_assets.store import Store
 from rag_assets_tests.documents import making
-from rag_assets_tests.faults import comparing, project, reading
+from rag_assets_tests.faults import comparing, damaging, project, reading
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.kills import kill, said_by
-from rag_assets_tests.faults.pipeline import Runs, refresh
+from rag_assets_tests.faults.pipeline import Runs, clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
 
 ROUNDS_BETWEEN_LOOKS = 4
@@ -112,8 +107,7 @@ class Chaos:
         self._recovered()
         rounds = 0
         while time.monotonic() < deadline and self.tally.is_clean:
-            for _ in range(self._random.randint(1, 4)):
-                self._do(self._random.choice(self._edits))
+            self.edit(times=self._random.randint(1, 4))
             self._do(self._random.choice(self._faults))
             self._read()
             rounds += 1
@@ -121,6 +115,11 @@ class Chaos:
                 self.look()
         self.look()
         return self.tally
+
+    def edit(self, *, times: int) -> None:
+        """Do so many random edits."""
+        for _ in range(times):
+            self._do(self._random.choice(self._edits))
 
     def look(self) -> None:
         """A plain refresh must end like a build from scratch."""
@@ -268,8 +267,7 @@ class Chaos:
     def edit_during_a_run(self) -> None:
         process = self._started()
         process.join(self._random.uniform(0, self._seconds / 2))
-        for _ in range(3):
-            self._do(self._random.choice(self._edits))
+        self.edit(times=3)
         process.join()
         assert process.exitcode == 0, said_by(self.project)
 
@@ -287,9 +285,8 @@ class Chaos:
         store, config = Store(self._state), self.project.config
         tables = [each for each in comparing.tables_of(config) if store.count(each)]
         table = self._random.choice([each for each in tables if not each.startswith(VECTORS)])
-        folder = self._state / "lance" / f"{folder_of(store.generation(table))}.lance"
-        for path in (folder / "data").iterdir():
-            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        folder = damaging.folder_of(store, table)
+        damaging.damage(folder, files="data/*", how="half")
         try:
             with hashing(self._ledger):
                 refresh(config, allow_shrink=True)
@@ -303,11 +300,7 @@ class Chaos:
 
     def clean_up(self) -> None:
         """Everything that nothing names goes at once, stock and versions."""
-        now = timedelta(0)
-        with patch.object(clean_up, "RUNNING", now), patch.object(reclaim, "RUNNING", now):
-            reclaim.clean_up_tables(
-                Store(self._state), self.project.config, keep_days=0, log=lambda _: None
-            )
+        clean_up_at_once(self.project.config)
 
     def table_begun_anew(self) -> None:
         store = Store(self._state)
@@ -321,7 +314,7 @@ class Chaos:
         if names:
             name = self._random.choice(names)
             store.reopen(name)
-            folder = store.root / "lance" / f"{folder_of(store.generation(name))}.lance"
+            folder = damaging.folder_of(store, name)
             shutil.rmtree(folder)
             (folder / "_versions").mkdir(parents=True)
             self._is_robbed = True

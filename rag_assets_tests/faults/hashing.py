@@ -6,20 +6,17 @@ reuse of vectors, is the real thing. It writes each text that it embeds into a l
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
-from rag_assets.config import Config
 from rag_assets.index import assets, embed, joint
 from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
-from rag_assets.store import Store
 from rag_assets.workers import Task
 
 DIMENSION = 32
@@ -73,17 +70,6 @@ class HashEncoder:
         os.close(ledger)
 
 
-def encoder_of(
-    store: Store,
-    config: Config,
-    *,
-    model: str,
-    ledger: Path | None = None,
-) -> IndexEncoder:
-    """Stands in for `encoders.encoder_of`."""
-    return index_encoder(ledger)
-
-
 def index_encoder(
     ledger: Path | None,
     *,
@@ -120,13 +106,18 @@ def embed_texts(texts: Sequence[str], ledger: str | None, encoder_id: str, dimen
     return embed_with(encoder, texts)
 
 
-@contextmanager
-def hashing(ledger: Path | None = None) -> Iterator[None]:
+def hashing(ledger: Path | None = None) -> AbstractContextManager[None]:
     """Let every stage of this process embed with a `HashEncoder`."""
+    return embedding_with(index_encoder(ledger))
+
+
+@contextmanager
+def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
+    """Let every stage of this process embed with `encoder`."""
     modules = (assets, embed, joint)
     held = [module.encoder_of for module in modules]
     for module in modules:
-        module.encoder_of = partial(encoder_of, ledger=ledger)
+        module.encoder_of = lambda *_, **__: encoder
     try:
         yield
     finally:

@@ -5,22 +5,24 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeAlias
 
+from rag_assets.config import Config
 from rag_assets_tests.documents import making
-from rag_assets_tests.faults import comparing
+from rag_assets_tests.faults import comparing, reading
 from rag_assets_tests.faults.comparing import Rows
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import Kind, Runs, refresh
 from rag_assets_tests.faults.project import Project, report
+from rag_assets_tests.faults.reading import Unit
 
 Failed: TypeAlias = set[tuple[str, str, str]]
-PAST = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+EDITED = 1_700_000_000
+"""Unix time of the files of an edition, less its number."""
 INDEX = ("documents__", "rows__", "joint__")
 
 
@@ -38,6 +40,12 @@ class Tally:
     """Texts that went through the model although their vector was committed."""
     forgotten: list[str] = field(default_factory=list)
     """What failed, or failed in part, and is not in quarantine."""
+    searches: int = 0
+    """Indexes that were opened and searched."""
+    mixed: list[str] = field(default_factory=list)
+    """What a reader got that is not of one complete set."""
+    unnamed: list[str] = field(default_factory=list)
+    """Damages that whoever met them did not name."""
 
 
 class Killing:
@@ -50,6 +58,8 @@ class Killing:
         self._runs = runs
         self._ledger = project.home / "ledger"
         self._fresh: dict[int, Rows] = {}
+        self._whole: list[frozenset[Unit]] = []
+        """What an index of each edition holds."""
         self._failed: dict[int, Failed] = {}
         self._edition = 1
         self._seconds: dict[Kind, float] = {}
@@ -67,15 +77,16 @@ class Killing:
         """Change the sources, kill the refresh `times` times, then let one finish."""
         self.turn_over()
         for _ in range(times):
-            self._killed("all")
-        self._finished()
+            self.killed("all")
+            self.read()
+        self.finish()
 
     def kill_an_index_build(self, *, times: int = 1) -> None:
         """Throw the index away, kill its build `times` times, then let one finish."""
         without_index(self.project.home / "state")
         for _ in range(times):
-            self._killed("index")
-        self._finished()
+            self.killed("index")
+        self.finish()
 
     def turn_over(self) -> None:
         """Let the sources be the other edition."""
@@ -85,10 +96,15 @@ class Killing:
     def _built(self, edition: int) -> Rows:
         write_edition(self.project, edition)
         state = self.project.home / f"fresh{edition}"
+        config = self.project.config_with(state)
         with hashing():
-            refresh(self.project.config_with(state))
+            refresh(config)
         self._failed[edition] = self._quarantine(state)
-        return comparing.contents(state)
+        self._whole.append(reading.units(config, reading.opened(config)))
+        return self._contents(state)
+
+    def _contents(self, state: Path) -> Rows:
+        return comparing.contents(state, tables=comparing.tables_of(self.project.config))
 
     def _quarantine(self, state: Path) -> Failed:
         tables = comparing.tables_of(self.project.config)
@@ -107,12 +123,16 @@ class Killing:
         assert process.exitcode == 0, said_by(self.project)
         return time.monotonic() - started
 
-    def _killed(self, kind: Kind) -> None:
+    def killed(self, kind: Kind, *, is_read: bool = False) -> None:
+        """Kill a run at a random moment; until then read again and again, if told to."""
         committed = comparing.embedded(self.project.home / "state")
         self._ledger.unlink(missing_ok=True)
         started = time.monotonic()
         process = self._runs.start(self.project.home, kind=kind, ledger=self._ledger)
-        if kill(process, after=self.random.uniform(0, self._seconds[kind])):
+        after = self.random.uniform(0, self._seconds[kind])
+        while is_read and process.is_alive() and time.monotonic() < started + after:
+            self.read()
+        if kill(process, after=max(0.0, started + after - time.monotonic())):
             self.tally.kills += 1
         else:
             assert process.exitcode == 0, said_by(self.project)
@@ -120,22 +140,38 @@ class Killing:
             self._seconds[kind] = time.monotonic() - started
         self._count_embedded_again(committed)
 
-    def _finished(self) -> None:
+    def finish(self) -> None:
         """A plain refresh must end as if nothing had happened."""
         committed = comparing.embedded(self.project.home / "state")
         self._ledger.unlink(missing_ok=True)
         with hashing(self._ledger):
             refresh(self.project.config)
         self._count_embedded_again(committed)
-        ours = comparing.contents(self.project.home / "state")
+        ours = self._contents(self.project.home / "state")
         self.tally.lost += comparing.lost(ours, self.fresh)
         self.tally.doubled += comparing.doubled(ours, self.fresh)
         failed = self._quarantine(self.project.home / "state")
         self.tally.forgotten += map(str, self._failed[self._edition] - failed)
+        self.read()
+
+    def read(self) -> None:
+        """Whoever opens the index now finds one of the editions, and all of it."""
+        read(self.project.config, whole=self._whole, tally=self.tally)
 
     def _count_embedded_again(self, committed: set[str]) -> None:
         texts = comparing.written_down(self._ledger)
         self.tally.embedded_again += [text for text in texts if text in committed]
+
+
+def read(config: Config, *, whole: Collection[frozenset[Unit]], tally: Tally) -> None:
+    """Open the index as it stands: it is one of those in `whole`, and each retriever answers."""
+    index = reading.opened(config)
+    tally.searches += 1
+    tally.mixed += reading.mixed(config, index)
+    if reading.units(config, index) not in whole:
+        tally.mixed.append(f"{index.held} is no complete set")
+    if not all(reading.found(index)):
+        tally.mixed.append(f"{index.held} answers nothing")
 
 
 def kill(process: BaseProcess, *, after: float) -> bool:
@@ -162,20 +198,16 @@ def without_index(state: Path) -> None:
 
 
 def write_edition(project: Project, edition: int) -> None:
-    """Let the sources hold one of two editions: some items are in both, some are not.
-
-    The files of an edition have its times, whenever they are written.
-    """
-    written = PAST + timedelta(hours=edition).total_seconds()
-    partly = making.partly_readable(project.documents / "partly.pdf", f"Edition {edition} of it")
-    os.utime(partly, (written, written))
+    """Let the sources hold one of two editions: some items are in both, some are not."""
+    making.partly_readable(project.documents / "partly.pdf", f"Edition {edition} of it")
     for number in range(8):
         path = f"series{number % 3}/report{number}.md"
         if number % 4 != edition:
-            text = report(number, edition=1 if number % 2 else edition)
-            os.utime(project.write(path, text), (written, written))
+            project.write(path, report(number, edition=1 if number % 2 else edition))
         else:
             (project.documents / path).unlink(missing_ok=True)
+    for file in filter(Path.is_file, project.documents.rglob("*")):
+        os.utime(file, (EDITED + edition, EDITED + edition))  # as when that edition was built
     project.execute(
         f"UPDATE tests SET name = 'steel ' || id || ' of edition {edition}' WHERE id % 3 = 0",
         f"DELETE FROM tests WHERE id > 1000 AND id <> 1000 + {edition}",

@@ -10,9 +10,11 @@ import resource
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Literal
+from unittest.mock import patch
 
 import dagster  # noqa: F401 - imported before processes are forked
 import dlt  # noqa: F401 - likewise
@@ -21,11 +23,11 @@ import lance  # noqa: F401 - likewise
 import lancedb  # noqa: F401 - likewise
 import pyarrow as pa
 
+from rag_assets import clean_up, sync
 from rag_assets import config as configuration
-from rag_assets import sync
 from rag_assets.config import Config
 from rag_assets.documents import chunk, parse
-from rag_assets.index import complete_sets, embed, joint, parts
+from rag_assets.index import complete_sets, embed, joint, parts, reclaim
 from rag_assets.index.indexes import maintain
 from rag_assets.lineage import store_of
 from rag_assets.serving import cli
@@ -46,7 +48,7 @@ SMALL_BATCHES = {
 }
 """Many commits in little work: more places to die at."""
 
-Kind = Literal["all", "index", "command", "purge"]
+Kind = Literal["all", "index", "clean up", "command", "purge"]
 
 
 def refresh(
@@ -108,6 +110,13 @@ def build_index(
     return done
 
 
+def clean_up_at_once(config: Config, *, log: Log = lambda _: None) -> None:
+    """Everything that nothing names goes, as if its time had come: stock and versions."""
+    now = timedelta(0)
+    with patch.object(clean_up, "RUNNING", now), patch.object(reclaim, "RUNNING", now):
+        reclaim.clean_up_tables(Store.of(config), config, keep_days=0, log=log)
+
+
 class Runs:
     """Starts runs as processes of their own."""
 
@@ -130,13 +139,15 @@ class Runs:
         arguments: Sequence[str] = (),
         most_bytes: int | None = None,
         allow_shrink: bool = False,
+        small_batches: bool = True,
     ) -> BaseProcess:
         """A run over the project at `project`; what it says goes to `run.log` there.
 
-        No file that it writes may have more than `most_bytes`.
+        No file that it writes may have more than `most_bytes`. Commits are many and small, unless
+        `small_batches` is False.
         """
         options = (str(project), kind, ledger, list(arguments), most_bytes, allow_shrink)
-        process = self._context.Process(target=_run, args=options)
+        process = self._context.Process(target=_run, args=(*options, small_batches))
         process.start()
         return process
 
@@ -152,6 +163,7 @@ def _run(
     arguments: list[str],
     most_bytes: int | None,
     allow_shrink: bool,
+    small_batches: bool,
 ) -> None:
     """What a forked process does."""
     os.setpgid(0, 0)
@@ -161,9 +173,10 @@ def _run(
     if most_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     os.environ[configuration.PATH_VARIABLE] = str(Path(project) / "rag_assets.yaml")
-    for (module, name), value in SMALL_BATCHES.items():
-        setattr(module, name, value)
-    pa.set_cpu_count(1)
+    if small_batches:
+        for (module, name), value in SMALL_BATCHES.items():
+            setattr(module, name, value)
+        pa.set_cpu_count(1)
     try:
         with hashing(ledger):
             if kind == "command":
@@ -173,6 +186,8 @@ def _run(
             config = configuration.load()
             if kind == "all":
                 refresh(config, log=say, allow_shrink=allow_shrink)
+            elif kind == "clean up":
+                clean_up_at_once(config, log=say)
             else:
                 build_index(config, log=say)
     except Exception:

@@ -1,14 +1,22 @@
 """What a reader that opens an index now gets, and whether it is of one piece."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from rag_assets.config import Config
+from rag_assets.pins import Pin
 from rag_assets.retrieval.search import Index, open_index
 from rag_assets.store import Store
 from rag_assets_tests.faults.hashing import HashEncoder
 
 QUERY = "Report specimen series tested degrees steel"
 RETRIEVERS = ("baseline", "bm25", "late_fusion")
+RANKED = ("baseline", "bm25", "hybrid", "late_fusion")
+
+Unit: TypeAlias = tuple[str, str]
+"""Its id, and the fingerprint of its row."""
+Entry: TypeAlias = tuple[str, float]
+"""A unit and its score."""
 
 
 def opened(config: Config) -> Index:
@@ -23,21 +31,39 @@ def found(index: Index, query: str = QUERY) -> list[list[str]]:
     ]
 
 
+def rankings(config: Config, queries: Sequence[str]) -> dict[tuple[str, str], list[Entry]]:
+    """Units and scores of each query by each retriever, of an index opened now."""
+    index = opened(config).without_cache()
+    return {
+        (name, query): list(ranking.entries)
+        for name in RANKED
+        for query, ranking in zip(
+            queries, index.rank(queries, retriever=name, top_k=50).rankings, strict=True
+        )
+    }
+
+
+def units(config: Config, index: Index) -> frozenset[Unit]:
+    """The units of the joint table of an index, with the fingerprints of their rows."""
+    return frozenset(_units(config, index.held.joint))
+
+
 def mixed(config: Config, index: Index) -> list[str]:
     """Units that the joint table of an index has and its domains lack, or the other way round."""
-    store, held = Store.of(config), index.held
-
-    def units(*pins: object) -> set[tuple[str, str]]:
-        tables = [store.read(pin.table, version=pin.version) for pin in pins if pin]
-        columns = ("unit_id", "row_fingerprint")
-        return {
-            pair
-            for table in tables
-            for pair in zip(*(table[name].to_pylist() for name in columns), strict=True)
-        }
-
-    apart = units(held.joint) ^ units(held.documents, held.rows)
+    held = index.held
+    apart = _units(config, held.joint) ^ _units(config, held.documents, held.rows)
     return sorted(unit for unit, _ in apart)
+
+
+def _units(config: Config, *pins: Pin | None) -> set[Unit]:
+    store = Store.of(config)
+    tables = [store.read(pin.table, version=pin.version) for pin in pins if pin]
+    columns = ("unit_id", "row_fingerprint")
+    return {
+        pair
+        for table in tables
+        for pair in zip(*(table[name].to_pylist() for name in columns), strict=True)
+    }
 
 
 def texts(config: Config, index: Index) -> Sequence[str]:

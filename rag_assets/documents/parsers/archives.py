@@ -34,6 +34,10 @@ DEEPEST = 3
 PROLOG = 1 << 16
 """Bytes before the first element of an XML file in which a document type would stand."""
 
+_REMEDY = (
+    "save it again without what it holds beside text and pictures, or leave it out with "
+    "sources.documents.exclude"
+)
 _ARCHIVES = (".zip", ".docx", ".pptx", ".xlsx", ".docm", ".pptm", ".xlsm")
 _PICTURE = re.compile(
     r"(?:word|ppt|xl)/media/[^/]*\.(?:png|jpe?g|gif|bmp|tiff?|[ew]mf|wdp|jxr|webp|svg)",
@@ -128,18 +132,17 @@ def _check(archive: zipfile.ZipFile, *, left: int, depth: int) -> int:
     """How much of `left` remains once the archive is unpacked, with the archives in it."""
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
-        raise ParseError(f"holds {len(members):,} files: it is not taken for a document")
+        raise ParseError(f"holds {len(members):,} files, more than a document: {_REMEDY}")
     oversize = _oversize(members)
     for member in members:
         if member.filename in oversize:
             continue
         left -= member.file_size
         if left < 0:
-            raise ParseError("unpacks to more than 2 GB: it is not taken for a document")
+            raise ParseError(f"unpacks to more than 2 GB: {_REMEDY}")
         if _is_bomb(member):
             raise ParseError(
-                f"holds {member.filename}, which unpacks to {_unpacked(member)}: it is not taken "
-                "for a document"
+                f"holds {member.filename}, which unpacks to {_unpacked(member)}: {_REMEDY}"
             )
         if member.filename.lower().endswith(_ARCHIVES):
             left = _check_nested(archive, member, left=left, depth=depth)
@@ -150,7 +153,7 @@ def _check_nested(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, *, left: int, depth: int
 ) -> int:
     if depth >= DEEPEST:
-        raise ParseError("holds archives within archives: it is not taken for a document")
+        raise ParseError(f"holds archives within archives: {_REMEDY}")
     try:
         with archive.open(member) as packed, zipfile.ZipFile(packed) as nested:
             return _check(nested, left=left, depth=depth + 1)

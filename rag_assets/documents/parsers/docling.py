@@ -133,7 +133,9 @@ def _converted(
     try:
         return converter.convert(path, page_range=(first, last)).document
     except ConversionError as error:
-        raise ParseError(f"cannot be read: {error}") from error
+        raise ParseError(
+            f"cannot be read ({error}): save it again from the program that made it"
+        ) from error
 
 
 def _runs(pages: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -175,7 +175,9 @@ def _blocks(converter: "PdfConverter", path: str) -> Sequence[Block]:
     try:
         document = converter.build_document(path)
     except PdfiumError as error:
-        raise ParseError(f"cannot be read: {error}") from error
+        raise ParseError(
+            f"cannot be read ({error}): save it again from the program that made it"
+        ) from error
     return converter.resolve_dependencies(JSONRenderer)(document).children
 
 

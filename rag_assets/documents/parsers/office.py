@@ -83,7 +83,9 @@ def _converted(path: str) -> "DoclingDocument":
     try:
         return converter.convert(path).document
     except ConversionError as error:
-        raise ParseError(f"cannot be read: {error}") from error
+        raise ParseError(
+            f"cannot be read ({error}): save it again from the program that made it"
+        ) from error
 
 
 def elements_of(html: str) -> list[Element]:

@@ -81,7 +81,7 @@ def parse(path: str, pages: list[int] | None) -> Json:
     library = _library()
     with library.open(path) as document:
         if not document.is_pdf:
-            raise ParseError("is not a PDF inside")
+            raise ParseError("is not a PDF inside: restore it from a good copy")
         if document.needs_pass:
             raise ParseError("needs a password: save a copy without one")
         from pymupdf4llm.helpers.document_layout import parse_document

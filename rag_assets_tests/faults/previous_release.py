@@ -1,0 +1,34 @@
+"""The state that the previous release left, and a stand-in for the model that built it.
+
+`previous_release.tar.gz` holds a project and its state as `rag-assets refresh` of commit 8f0047d
+left it, on the path `cpu/torch/fp32`; caches and Dagster's own records are left out.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+from rag_assets.index.encoders import IndexEncoder
+from rag_assets_tests.faults.hashing import index_encoder
+from rag_assets_tests.faults.project import Project
+
+PACKED = Path(__file__).with_name("previous_release.tar.gz")
+
+
+def unpacked(home: Path) -> Project:
+    """The project with its state, in `home`."""
+    shutil.unpack_archive(PACKED, home)
+    return Project(home)
+
+
+def recorded(held: Project) -> dict[str, str]:
+    """What the state says of its encoder."""
+    return json.loads((held.home / "state/encoders/minilm.json").read_text())
+
+
+def encoder(held: Project, *, ledger: Path) -> IndexEncoder:
+    """Gives the vectors of new texts under the recorded identity, and writes them down."""
+    known = recorded(held)
+    return index_encoder(
+        ledger, model_id=known["model_id"], encoder_id=known["encoder_id"], dimension=384
+    )
