@@ -10,6 +10,7 @@ variant under another name finds the set of its recipe.
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +26,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.index.indexes import record_file
 from rag_assets.index.joint import joint_made_from
 from rag_assets.pins import Pin, holds, pin_of
+from rag_assets.places import remove_folder
 from rag_assets.schemas import VariantTables
 from rag_assets.store import MissingTableError, Store
 
@@ -108,7 +110,7 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
     )
     if not _is_as_left(store, found) or _seen(store, tables) != seen:
         return None
-    _write(store, found, variant=variant)
+    write_atomically(_file(store, variant), _as_json(found))
     return found
 
 
@@ -120,15 +122,22 @@ def record_all(store: Store, config: Config) -> list[str]:
 def take_over(store: Store, config: Config) -> None:
     """Record the sets of a state that an earlier release left behind, before it is written to.
 
-    One that was left incomplete answers as it did then, until a refresh completes it.
+    Each variant answers as it did then, until a refresh completes it. Whoever is killed on the way
+    has recorded none; of a variant whose tables are damaged, the refresh says so.
     """
-    if (store.root / FOLDER).exists() or not store.root.exists():
+    folder = store.root / FOLDER
+    if folder.exists() or not store.root.exists():
         return
+    begun = store.root / f".{FOLDER}.{os.getpid()}"
+    begun.mkdir(exist_ok=True)
     for variant in config.variants:
-        if record(store, config, variant=variant) or not _is_there(store, config, variant):
-            continue
-        _write(store, _as_it_stands(store, config, variant), variant=variant)
-    (store.root / FOLDER).mkdir(exist_ok=True)
+        with suppress(DamagedTablesError, MissingTableError):
+            held = _as_it_stands(store, config, variant)
+            write_atomically(begun / f"{variant}.json", _as_json(held))
+    try:
+        begun.rename(folder)
+    except OSError:  # another process was first
+        remove_folder(begun)
 
 
 def set_of(store: Store, config: Config, variant: str) -> CompleteSet:
@@ -184,7 +193,7 @@ def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
         held = CompleteSet.read(file)
         if held and moved.keys() & set(held.pins):
             pins = {name: moved.get(pin := getattr(held, name), pin) for name in PINNED}
-            write_atomically(file, json.dumps(asdict(replace(held, **pins, seen="")), indent=1))
+            write_atomically(file, _as_json(replace(held, **pins, seen="")))
 
 
 def forget_gone(store: Store) -> None:
@@ -208,12 +217,8 @@ def _file(store: Store, variant: str) -> Path:
     return store.root / FOLDER / f"{variant}.json"
 
 
-def _write(store: Store, held: CompleteSet, *, variant: str) -> None:
-    write_atomically(_file(store, variant), json.dumps(asdict(held), indent=1))
-
-
-def _is_there(store: Store, config: Config, variant: str) -> bool:
-    return store.exists(config.tables_of(variant).joint)
+def _as_json(held: CompleteSet) -> str:
+    return json.dumps(asdict(held), indent=1)
 
 
 def _seen(store: Store, tables: VariantTables) -> str | None:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.index import encoders, joint, reclaim
+from rag_assets.damage import DamagedTablesError
+from rag_assets.index import complete_sets, encoders, joint, reclaim
+from rag_assets.lineage import store_of
 from rag_assets.retrieval.search import Index, open_index
 from rag_assets_tests.faults import comparing, previous_release
 from rag_assets_tests.faults.hashing import HashEncoder, embedding_with
@@ -76,6 +78,31 @@ def test_it_answers_before_during_and_after_the_first_refresh(held, ledger, monk
     refresh(held.config)
     assert found(opened_by(held)) != before
     assert mixed(held.config, opened_by(held)) == []
+
+
+def test_whoever_is_killed_while_it_is_taken_over_has_taken_none_of_it(held, monkeypatch):
+    before = found(opened_by(held))
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(complete_sets, "write_atomically", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store_of(held.config)
+    assert found(opened_by(held)) == before
+    store_of(held.config)
+    assert (held.store.root / complete_sets.FOLDER / "default.json").is_file()
+    assert found(opened_by(held)) == before
+
+
+def test_a_damaged_table_of_it_is_named_and_stops_no_loading(held):
+    joint = "joint__pdfium__small__full_semantic__minilm"
+    for path in (held.store.root / "lance" / f"{joint}.lance" / "data").iterdir():
+        path.write_bytes(b"")
+    store_of(held.config)
+    with pytest.raises(DamagedTablesError, match=joint):
+        refresh(held.config)
 
 
 def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
