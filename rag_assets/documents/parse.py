@@ -11,7 +11,7 @@ the document's account, beside its elements.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import images, schemas, sync
-from rag_assets.catalog import name_of
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.damage import DamagedTablesError
 from rag_assets.documents import linked_pictures
 from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
+from rag_assets.documents.element_stock import ElementStock, others, pass_over
 from rag_assets.documents.elements import Element
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
 from rag_assets.documents.languages import language_of_documents, with_languages
@@ -40,8 +40,7 @@ from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.keys import KeyIndex
 from rag_assets.media_types import HTML, MARKDOWN, PDF
 from rag_assets.places import remove_folder
-from rag_assets.quarantine import entries
-from rag_assets.store import Store, is_one_of, parts_of
+from rag_assets.store import Store
 
 REVISION = 3
 """Raised when the same output of a parser gives other elements than before."""
@@ -234,12 +233,12 @@ class _Pass:
             self._accounts.drop([failure.key for failure in refused])
             yield sync.Batch(CONTENT.empty_table(), done=(), failed=refused)
 
-        own = _Stock.of(self._store, self._target.name, self._accounts, is_own=True)
-        copies = self._taken(by_content, own, held=self._held_in_part(by_content, own))
-        copies += self._taken(by_content, own, held=self._held(by_content, own))
+        own = ElementStock.of(self._store, self._target.name, self._accounts, is_own=True)
+        copies = self._taken(by_content, own, held=own.holding_in_part(by_content))
+        copies += self._taken(by_content, own, held=own.holding(by_content))
         copies += self._unaffected(by_content, own)
         yield from self._copied(copies, own)
-        for stock in self._others() if by_content else ():
+        for stock in others(self._store, own=own.elements, log=self._log) if by_content else ():
             yield from self._taken_over(by_content, stock)
         yield from self._parsed(by_content, parsing)
 
@@ -271,22 +270,8 @@ class _Pass:
                 found[place] = content
         return pa.array(found, pa.string())
 
-    def _others(self) -> Iterator["_Stock"]:
-        """Elements under other settings: what these do not touch was read in the same way."""
-        own = self._store.generation(self._target.name)
-        for held in self._store.stock(schemas.ELEMENTS_PREFIX, log=self._log):
-            if held != own and {*CONTENT.names} <= {*self._store.schema(held).names}:
-                beside = name_of(held).removeprefix(schemas.ELEMENTS_PREFIX)
-                accounts = Accounts(self._store, f"accounts__{beside}")
-                try:
-                    stock = _Stock.of(self._store, held, accounts, is_own=False)
-                except DamagedTablesError as error:
-                    self._pass_over(error)
-                else:
-                    yield stock
-
     def _taken_over(
-        self, by_content: dict[str, list[SourceFile]], stock: "_Stock"
+        self, by_content: dict[str, list[SourceFile]], stock: ElementStock
     ) -> Iterator[sync.Batch]:
         """Elements that were found under other settings: taken out of `by_content`.
 
@@ -295,40 +280,23 @@ class _Pass:
         copies: list[_Copied] = []
         done: set[str] = set()
         try:
-            copies += self._taken(by_content, stock, held=self._held(by_content, stock))
+            copies += self._taken(by_content, stock, held=stock.holding(by_content))
             copies += self._unaffected(by_content, stock)
-            gone = self._without_pictures(copies, stock)
+            gone = stock.without_pictures({copy.origin for copy in copies})
             whole = [copy for copy in copies if copy.origin not in gone]
             for batch in self._copied(whole, stock):
                 yield batch
                 done.update(batch.done)
         except DamagedTablesError as error:
-            self._pass_over(error)
+            pass_over(error, log=self._log)
         for copy in copies:
             if copy.file.document_id not in done:
                 by_content.setdefault(copy.content, []).append(copy.file)
 
-    def _pass_over(self, error: DamagedTablesError) -> None:
-        self._log(f"nothing is taken from a damaged table: {error}")
-
-    def _without_pictures(self, copies: Sequence["_Copied"], stock: "_Stock") -> set[str]:
-        """Documents of the `stock` that show pictures which are gone."""
-        gone: set[str] = set()
-        for part in parts_of(sorted({copy.origin for copy in copies})):
-            shown = self._store.read(
-                stock.elements,
-                columns=["document_id", images.KEY],
-                where=f"{images.KEY} IS NOT NULL AND {is_one_of('document_id', part)}",
-                version=stock.version,
-            )
-            is_gone = pc.invert(pc.is_in(shown[images.KEY], images.held(self._store, shown)))
-            gone.update(shown.filter(is_gone)["document_id"].to_pylist())
-        return gone
-
     def _taken(
         self,
         by_content: dict[str, list[SourceFile]],
-        stock: "_Stock",
+        stock: ElementStock,
         *,
         held: Mapping[str, str],
     ) -> list["_Copied"]:
@@ -341,7 +309,7 @@ class _Pass:
         ]
 
     def _unaffected(
-        self, by_content: dict[str, list[SourceFile]], stock: "_Stock"
+        self, by_content: dict[str, list[SourceFile]], stock: ElementStock
     ) -> list["_Copied"]:
         """Documents for which only what they did not need has changed: taken out, as copies."""
         files = {
@@ -350,18 +318,14 @@ class _Pass:
             for file in held
             if file.media_type == PDF or file.media_type in SHOWING
         }
-        plain = stock.accounts.plain(
-            {document: self._content_alone(file) for document, (_, file) in files.items()}
-        )
-        stored = dict(self._stored("document_id", list(plain), stock))
+        alone = {document: self._content_alone(file) for document, (_, file) in files.items()}
         unaffected = []
-        for document, fingerprint_then in plain.items():
-            if stored.get(document) == fingerprint_then:
-                content, file = files[document]
-                by_content[content].remove(file)
-                if not by_content[content]:
-                    del by_content[content]
-                unaffected.append(_Copied(file, content, document, fingerprint_then))
+        for document, fingerprint_then in stock.plain(alone).items():
+            content, file = files[document]
+            by_content[content].remove(file)
+            if not by_content[content]:
+                del by_content[content]
+            unaffected.append(_Copied(file, content, document, fingerprint_then))
         return unaffected
 
     def _content_alone(self, file: SourceFile) -> str:
@@ -377,46 +341,7 @@ class _Pass:
             return f"no parser takes {file.media_type}: save it as PDF to index it"
         return None
 
-    def _held(self, contents: Collection[str], stock: "_Stock") -> dict[str, str]:
-        """For each content that some document holds already, with its account, one document."""
-        if not self._store.count(stock.elements):
-            return {}
-        accounted = stock.accounts.known(contents, version=stock.of_accounts)
-        return {
-            content: document
-            for document, content in self._stored("fingerprint", sorted(accounted), stock)
-        }
-
-    def _held_in_part(self, contents: Collection[str], own: "_Stock") -> dict[str, str]:
-        """For each content of which some document lacks a part, for good, that document."""
-        failed = entries(self._store, self._target.name).to_pylist()
-        waiting = {each["key"]: each["fingerprint"] for each in failed if each["kind"] == "input"}
-        accounted = own.accounts.known(
-            set(waiting.values()).intersection(contents), version=own.of_accounts
-        )
-        lacking = {document: mark for document, mark in waiting.items() if mark in accounted}
-        return {
-            lacking[document]: document
-            for document, mark in self._stored("document_id", list(lacking), own)
-            if sync.is_partial(mark, of=lacking[document])
-        }
-
-    def _stored(
-        self, column: str, values: Sequence[str], stock: "_Stock"
-    ) -> Iterator[tuple[str, str]]:
-        """Each document with elements, and what these were made from, where `column` says so."""
-        for part in parts_of(values):
-            rows = self._store.read(
-                stock.elements,
-                columns=["document_id", "fingerprint"],
-                where=is_one_of(column, part),
-                version=stock.version,
-            )
-            yield from zip(
-                rows["document_id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True
-            )
-
-    def _copied(self, copies: Sequence["_Copied"], stock: "_Stock") -> Iterator[sync.Batch]:
+    def _copied(self, copies: Sequence["_Copied"], stock: ElementStock) -> Iterator[sync.Batch]:
         """The elements of documents whose content another document has already.
 
         They are read from the version at the start of the pass: files that have swapped their
@@ -428,12 +353,7 @@ class _Pass:
         failures = {item.key: item for item in of_own}
         for start in range(0, len(copies), DOCUMENTS_A_BATCH):
             part = copies[start : start + DOCUMENTS_A_BATCH]
-            rows = self._store.read(
-                stock.elements,
-                columns=CONTENT.names,
-                where=is_one_of("document_id", sorted({each.origin for each in part})),
-                version=stock.version,
-            )
+            rows = stock.rows({each.origin for each in part})
             self._accounts.copy(
                 [Copy(each.file.document_id, each.content, each.before) for each in part],
                 of=stock.accounts,
@@ -501,25 +421,6 @@ class _Pass:
             ]
         )
         return sync.Batch(table, list(rows.elements), rows.failed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stock:
-    """Elements that were found before, at one version, and what became of their documents."""
-
-    elements: str
-    version: int
-    accounts: Accounts
-    of_accounts: int | None
-    """Version of the accounts; None where there are none."""
-    is_own: bool
-    """Whether they are those of the pass itself."""
-
-    @classmethod
-    def of(cls, store: Store, elements: str, accounts: Accounts, *, is_own: bool) -> "_Stock":
-        """As they stand."""
-        held = store.generation(elements)
-        return cls(held, store.version(held), accounts, accounts.version, is_own)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,121 @@
+"""Elements that were found before: what equal documents, or other settings, have in common.
+
+A document whose content another one has already, under the same settings or under others that do
+not touch it, takes over its elements and its account instead of being parsed.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import images, schemas, sync
+from rag_assets.catalog import name_of
+from rag_assets.damage import DamagedTablesError
+from rag_assets.documents.account_rows import Accounts
+from rag_assets.documents.element_rows import CONTENT
+from rag_assets.quarantine import entries
+from rag_assets.store import Store, is_one_of, parts_of
+
+
+@dataclass(frozen=True, slots=True)
+class ElementStock:
+    """One table of elements at one version, and what became of its documents."""
+
+    store: Store
+    elements: str
+    """The generation."""
+    version: int
+    accounts: Accounts
+    of_accounts: int | None
+    """Version of the accounts; None where there are none."""
+    is_own: bool
+    """Whether it is the table of the pass itself."""
+
+    @classmethod
+    def of(cls, store: Store, elements: str, accounts: Accounts, *, is_own: bool) -> "ElementStock":
+        """As they stand."""
+        held = store.generation(elements)
+        return cls(store, held, store.version(held), accounts, accounts.version, is_own)
+
+    def holding(self, contents: Collection[str]) -> dict[str, str]:
+        """For each content that some document holds here, with its account, one document."""
+        if not self.store.count(self.elements):
+            return {}
+        accounted = self.accounts.known(contents, version=self.of_accounts)
+        return {
+            content: document
+            for document, content in self._stored("fingerprint", sorted(accounted))
+        }
+
+    def holding_in_part(self, contents: Collection[str]) -> dict[str, str]:
+        """For each content of which some document lacks a part, for good, that document."""
+        failed = entries(self.store, name_of(self.elements)).to_pylist()
+        waiting = {each["key"]: each["fingerprint"] for each in failed if each["kind"] == "input"}
+        accounted = self.accounts.known(
+            set(waiting.values()).intersection(contents), version=self.of_accounts
+        )
+        lacking = {document: mark for document, mark in waiting.items() if mark in accounted}
+        return {
+            lacking[document]: document
+            for document, mark in self._stored("document_id", list(lacking))
+            if sync.is_partial(mark, of=lacking[document])
+        }
+
+    def plain(self, contents: Mapping[str, str]) -> dict[str, str]:
+        """Documents that were read without help, and hold the same content still.
+
+        Args:
+            contents: For each document what its elements are made of, helpers aside.
+
+        Returns:
+            For each of them what its elements were made from.
+        """
+        plain = self.accounts.plain(contents)
+        stored = dict(self._stored("document_id", list(plain)))
+        return {document: mark for document, mark in plain.items() if stored.get(document) == mark}
+
+    def without_pictures(self, documents: Collection[str]) -> set[str]:
+        """Those of `documents` that show pictures which are gone."""
+        gone: set[str] = set()
+        for part in parts_of(sorted(documents)):
+            where = f"{images.KEY} IS NOT NULL AND {is_one_of('document_id', part)}"
+            shown = self._read(["document_id", images.KEY], where=where)
+            is_gone = pc.invert(pc.is_in(shown[images.KEY], images.held(self.store, shown)))
+            gone.update(shown.filter(is_gone)["document_id"].to_pylist())
+        return gone
+
+    def rows(self, documents: Collection[str]) -> pa.Table:
+        """The elements of `documents`, without the system columns."""
+        return self._read(CONTENT.names, where=is_one_of("document_id", sorted(documents)))
+
+    def _stored(self, column: str, values: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Each document with elements, and what these were made from, where `column` says so."""
+        for part in parts_of(values):
+            rows = self._read(["document_id", "fingerprint"], where=is_one_of(column, part))
+            columns = (rows[name].to_pylist() for name in rows.column_names)
+            yield from zip(*columns, strict=True)
+
+    def _read(self, columns: Sequence[str], *, where: str) -> pa.Table:
+        return self.store.read(self.elements, columns=columns, where=where, version=self.version)
+
+
+def others(store: Store, *, own: str, log: Callable[[str], None]) -> Iterator[ElementStock]:
+    """Elements under other settings than those of the table `own`: the damaged ones are named."""
+    mine = store.generation(own)
+    for held in store.stock(schemas.ELEMENTS_PREFIX, log=log):
+        if held != mine and {*CONTENT.names} <= {*store.schema(held).names}:
+            beside = name_of(held).removeprefix(schemas.ELEMENTS_PREFIX)
+            accounts = Accounts(store, f"accounts__{beside}")
+            try:
+                stock = ElementStock.of(store, held, accounts, is_own=False)
+            except DamagedTablesError as error:
+                pass_over(error, log=log)
+            else:
+                yield stock
+
+
+def pass_over(error: DamagedTablesError, *, log: Callable[[str], None]) -> None:
+    """Say that a table which nobody may need is damaged."""
+    log(f"nothing is taken from a damaged table: {error}")
