@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import sqlalchemy as sa
 
+from rag_assets.sources import databases
 from rag_assets.store import Store
 
 
@@ -81,3 +82,13 @@ def settle(path: Path, *, seconds: float = 60) -> None:
     """Let the file be written a while ago: a look may then trust its time."""
     status = path.stat()
     os.utime(path, (status.st_atime, status.st_mtime - seconds))
+
+
+@pytest.fixture(params=["arrow", "sqlalchemy"])
+def way(request, monkeypatch) -> str:
+    """With ADBC, and as if no driver were installed."""
+    if request.param == "sqlalchemy":
+        monkeypatch.setattr(databases, "find_spec", lambda _: None)
+    else:
+        pytest.importorskip("adbc_driver_postgresql")
+    return request.param

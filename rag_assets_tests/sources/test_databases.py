@@ -51,16 +51,6 @@ def held(item: Export) -> list[dict]:
     )
 
 
-@pytest.fixture(params=["arrow", "sqlalchemy"])
-def way(request, monkeypatch) -> str:
-    """With ADBC, and as if no driver were installed."""
-    if request.param == "sqlalchemy":
-        monkeypatch.setattr(databases, "find_spec", lambda _: None)
-    else:
-        pytest.importorskip("adbc_driver_postgresql")
-    return request.param
-
-
 @pytest.fixture
 def arrow() -> None:
     pytest.importorskip("adbc_driver_postgresql")

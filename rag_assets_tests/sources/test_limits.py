@@ -24,15 +24,6 @@ TABLES = ("cables", "motors", "parts", "pumps", "valves")
 LOCKED = "parts"
 
 
-@pytest.fixture(params=["arrow", "sqlalchemy"])
-def way(request, monkeypatch) -> str:
-    if request.param == "sqlalchemy":
-        monkeypatch.setattr(databases, "find_spec", lambda _: None)
-    else:
-        pytest.importorskip("adbc_driver_postgresql")
-    return request.param
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[MariaDB]:
     with mariadb.running() as server:

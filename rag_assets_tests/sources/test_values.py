@@ -157,15 +157,6 @@ def test_a_moment_of_mariadb_is_the_same_wherever_the_server_stands(store, plant
     assert held == held_of(source, Store(store.root / "fresh"))
 
 
-@pytest.fixture(params=["arrow", "sqlalchemy"])
-def way(request, monkeypatch) -> str:
-    if request.param == "sqlalchemy":
-        monkeypatch.setattr(databases, "find_spec", lambda _: None)
-    else:
-        pytest.importorskip("adbc_driver_postgresql")
-    return request.param
-
-
 POSTGRES = [
     ("smallint", "-32768", None),
     ("bigint", "-9223372036854775808", None),
