@@ -18,8 +18,8 @@ from pathlib import Path
 from bounds import at_most, dataset, equal, finish, rag_assets
 
 from rag_assets import config as configuration
+from rag_assets.change.sync import quarantined
 from rag_assets.store import Store
-from rag_assets.sync import quarantined
 
 CONFIG = """\
 state_dir: state

@@ -100,7 +100,7 @@ def loop(engine: str, paths: list[str], threads: int) -> float:
     """Pages a second in this process."""
     from importlib import import_module
 
-    module = import_module(f"rag_assets.documents.parsers.{engine}")
+    module = import_module(f"rag_assets.documents.parsers.engines.{engine}")
     if threads > 1 and engine == "pymupdf":
         setattr(module, "_single_threaded", lambda options: options)  # noqa: B010 - a stand-in
     module.parse(paths[0], [1])

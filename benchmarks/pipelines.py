@@ -132,14 +132,15 @@ def refresh(home: Path, recipe: Recipe) -> Done:
     for name in IMPORTED_BEFORE:
         import_module(name)
 
-    from rag_assets import config, sync
+    from rag_assets import config
+    from rag_assets.change import sync
     from rag_assets.documents.chunk import refresh_chunks
     from rag_assets.documents.parse import refresh_elements
     from rag_assets.index.embed import refresh_units
     from rag_assets.index.encoders import encoder_of
     from rag_assets.index.indexes import maintain
     from rag_assets.index.units import chunk_source
-    from rag_assets.sources.files import refresh_document_files
+    from rag_assets.sources.files.manifest import refresh_document_files
     from rag_assets.store import Store
     from rag_assets_tests.faults.hashing import index_encoder
 

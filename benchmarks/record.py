@@ -21,7 +21,7 @@ from bounds import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY))
 
-from rag_assets import plots
+from rag_assets.reports import plots
 
 RECORDS = REPOSITORY / "docs" / "benchmarks.json"
 PAGE = RECORDS.with_suffix(".md")

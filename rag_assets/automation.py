@@ -18,15 +18,15 @@ from importlib import import_module
 
 import dagster as dg
 
-from rag_assets import images, lineage
+from rag_assets import lineage
+from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError
 from rag_assets.evaluation.experiments.retention import forget_unused
-from rag_assets.index.reclaim import clean_up_tables
-from rag_assets.interrupts import stoppable
 from rag_assets.lineage import records_of
+from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources
-from rag_assets.store import Store
+from rag_assets.store import Store, images
 
 NIGHTLY_JOB = "nightly_refresh"
 BACKFILL_JOB = "backfill_variant"

@@ -12,7 +12,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.interrupts import stoppable
+from rag_assets.process.interrupts import stoppable
 from rag_assets.quality import (
     Expectation,
     Result,

@@ -13,13 +13,13 @@ from typing import TypeAlias
 import dagster as dg
 import pyarrow as pa
 
+from rag_assets.change.complete_sets import take_over
+from rag_assets.change.reclaim import note_named
+from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.index.complete_sets import take_over
-from rag_assets.index.reclaim import note_named
-from rag_assets.interrupts import stoppable
-from rag_assets.previews import shortened
+from rag_assets.process.interrupts import stoppable
+from rag_assets.reports.previews import shortened
 from rag_assets.store import Store
-from rag_assets.sync import Report
 
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 PREVIEW_ROWS = 8

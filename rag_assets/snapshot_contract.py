@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rag_assets.sync import Failure
+from rag_assets.change.sync import Failure
 
 
 class StaleKeysError(Exception):

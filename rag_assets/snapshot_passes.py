@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from rag_assets.atomic import write_atomically
+from rag_assets.store.atomic import write_atomically
 
 NEVER_SEEN = ""
 """How no source looks: a pass that must not count as the last one any more."""

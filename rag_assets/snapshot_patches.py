@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets.change.sync import guard_shrink
 from rag_assets.identity import fingerprint
 from rag_assets.snapshot_contract import About, Landed, StaleKeysError, Swap
 from rag_assets.snapshot_files import (
@@ -23,7 +24,6 @@ from rag_assets.snapshot_files import (
     with_books,
 )
 from rag_assets.snapshot_types import as_json, is_unique, load_keys, load_rows, normal
-from rag_assets.sync import guard_shrink
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rag_assets.store import quoted
+from rag_assets.columns.sql import quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets.change.sync import Failure, guard_shrink
 from rag_assets.snapshot_contract import About, Landed, StaleKeysError, Swap
 from rag_assets.snapshot_files import (
     BATCH_ROWS,
@@ -48,7 +49,6 @@ from rag_assets.snapshot_types import (
     schema_changes,
     spilling_to,
 )
-from rag_assets.sync import Failure, guard_shrink
 
 if TYPE_CHECKING:
     import duckdb

@@ -31,7 +31,7 @@ def tasks_elsewhere(another_python, tmp_path):
     plain.write_text("One.\n\nTwo.")
     markdown = tmp_path / "a.md"
     markdown.write_text("# One")
-    function, arguments = "rag_assets.documents.parsers.text:parse", {"pages": None}
+    function, arguments = "rag_assets.documents.parsers.text.markdown:parse", {"pages": None}
     return [
         Task(file.name, function, arguments, 60, file=file, python=another_python)
         for file in (plain, markdown)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets import id_columns, identity
+from rag_assets import identity
+from rag_assets.columns import id_columns
 from rag_assets.identity import canonical_json, canonical_number, fingerprint, occurrences, row_id
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

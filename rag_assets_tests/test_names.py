@@ -18,14 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets import config as configuration
-from rag_assets import sync
+from rag_assets.change import sync
+from rag_assets.columns.sql import quoted, quoted_name
 from rag_assets.config import Config, ConfigError, TableSource
 from rag_assets.config.nodes import node_of
 from rag_assets.definitions import definitions
-from rag_assets.file_names import name_of, path_of
 from rag_assets.sources import assets as sources
 from rag_assets.sources.exports import refresh_exports
-from rag_assets.store import Store, quoted, quoted_name
+from rag_assets.store import Store
+from rag_assets.store.file_names import name_of, path_of
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.real_names import LONG, NAMES

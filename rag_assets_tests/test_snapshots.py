@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag_assets import snapshot_passes, snapshot_patches, snapshots
+from rag_assets.change.sync import ShrinkError
 from rag_assets.snapshot_types import by_position, rows_by_position
 from rag_assets.snapshots import About, Landed, Swap, swap
-from rag_assets.sync import ShrinkError
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("size", pa.float64())])
 

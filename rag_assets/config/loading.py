@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from rag_assets.config.errors import ConfigError, redacted
 from rag_assets.config.places import anchored
 from rag_assets.config.sections import Config
-from rag_assets.encodings import is_unicode
+from rag_assets.media.encodings import is_unicode
 
 ENVIRONMENT_PREFIX = "RAG_ASSETS__"
 PATH_VARIABLE = "RAG_ASSETS_CONFIG"

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.documents.account import Account, grouped, measured, ranges
 from rag_assets.documents.elements import Element
-from rag_assets.store import Store, is_one_of, parts_of
+from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 import dagster as dg
 
 from rag_assets import lineage, schemas
+from rag_assets.change.sync import Report
 from rag_assets.config import Config, VisionModel
 from rag_assets.config.addresses import accounts_table
 from rag_assets.documents import chunk, describe, parse
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.chunk import ChunkReport
 from rag_assets.documents.parse import ParseReport
-from rag_assets.interrupts import stoppable
+from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
-from rag_assets.sync import Report
 
 GROUP = "documents"
 DESCRIPTIONS = "figure_descriptions"
@@ -216,7 +216,7 @@ def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     """How long the chunks are, in tokens."""
     if not report.touched:
         return {}
-    from rag_assets.plots import histogram
+    from rag_assets.reports.plots import histogram
 
     tokens = store.read(report.target, columns=["tokens"])["tokens"].to_pylist()
     plot = histogram(tokens, title="Length of the chunks", x_label="tokens")

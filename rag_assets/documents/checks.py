@@ -6,7 +6,8 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import gates, quality, sync
+from rag_assets import gates, quality
+from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.documents import completeness
 from rag_assets.documents.account_rows import Accounts

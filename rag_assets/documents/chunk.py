@@ -17,19 +17,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas, sync
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.columns.gathered import gathered
+from rag_assets.columns.id_columns import OCTETS, chunk_ids, octets
+from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
+from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Chunking, Config, HeaderRules, addresses
 from rag_assets.config.sections import DEFAULT_CHUNKINGS
-from rag_assets.difference import gathered
 from rag_assets.documents.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
-from rag_assets.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.identity import fingerprint, occurrences, text_hash
-from rag_assets.keys import ABSENT, KeyIndex, begins_run
-from rag_assets.overlap import ahead
-from rag_assets.store import ROW_ID, Store, is_one_of, parts_of
+from rag_assets.process.overlap import ahead
+from rag_assets.store import ROW_ID, Store
 
 REVISION = 10
 """Raised when the same elements and settings give other chunks or fingerprints than before."""

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 
-from rag_assets import images, schemas, sync
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.change.difference import INPUTS
 from rag_assets.config import Config, Figures, VisionModel, addresses
-from rag_assets.damage import DamagedTablesError
-from rag_assets.difference import INPUTS
 from rag_assets.identity import fingerprint
-from rag_assets.store import Store
+from rag_assets.store import Store, images
+from rag_assets.store.damage import DamagedTablesError
 
 if TYPE_CHECKING:
     from requests import Session

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets import schemas
+from rag_assets.columns.id_columns import element_ids
 from rag_assets.documents.elements import Cells, Element, Span
-from rag_assets.id_columns import element_ids
 
 CONTENT = pa.schema(
     [field for field in schemas.ELEMENTS if field.name not in schemas.SYSTEM_COLUMNS]

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import images, schemas, sync
-from rag_assets.catalog import name_of
-from rag_assets.damage import DamagedTablesError
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.change.quarantine import entries
+from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.element_rows import CONTENT
-from rag_assets.quarantine import entries
-from rag_assets.store import Store, is_one_of, parts_of
+from rag_assets.store import Store, images
+from rag_assets.store.catalog import name_of
+from rag_assets.store.damage import DamagedTablesError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from rag_assets import images
 from rag_assets.config import Config
 from rag_assets.documents.elements import POINTS_AN_INCH, Box
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
 from rag_assets.documents.shown import NotShownError, Shown, shown
-from rag_assets.media_types import PDF
-from rag_assets.store import Store
+from rag_assets.media.media_types import PDF
+from rag_assets.store import Store, images
 from rag_assets.workers import Failed, Pool, Task
 
 DPI = 120

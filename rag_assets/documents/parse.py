@@ -19,10 +19,11 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import images, schemas, sync
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
-from rag_assets.damage import DamagedTablesError
 from rag_assets.documents import linked_pictures
 from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
@@ -35,12 +36,12 @@ from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsing import Content, Parsed, Parsing
 from rag_assets.documents.problems import blame
-from rag_assets.executors import for_parsing
 from rag_assets.identity import fingerprint, fingerprints
-from rag_assets.keys import KeyIndex
-from rag_assets.media_types import HTML, MARKDOWN, PDF
-from rag_assets.places import remove_folder
-from rag_assets.store import Store
+from rag_assets.media.media_types import HTML, MARKDOWN, PDF
+from rag_assets.store import Store, images
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.places import remove_folder
+from rag_assets.workers.executors import for_parsing
 
 REVISION = 3
 """Raised when the same output of a parser gives other elements than before."""

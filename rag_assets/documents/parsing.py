@@ -22,9 +22,9 @@ from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
 from rag_assets.documents.problems import Problem, given_up, joined, kind_of, problem_of
 from rag_assets.documents.sections import with_sections
-from rag_assets.executors import Executor
-from rag_assets.media_types import PDF, PPTX, SUFFIXES
+from rag_assets.media.media_types import PDF, PPTX, SUFFIXES
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
+from rag_assets.workers.executors import Executor
 
 MOST_FAILURES = 3
 """Pages of a file that may hang, crash or exhaust a parser before it is given no more of them."""

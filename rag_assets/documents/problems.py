@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag_assets.change.quarantine import Blame
 from rag_assets.documents.parsers.description import ParseError, Parser
-from rag_assets.quarantine import Blame
 from rag_assets.workers import Failed, FailureKind
 
 _FIRST_TO_BLAME: tuple[Blame, ...] = ("limit", "environment")

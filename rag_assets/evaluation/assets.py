@@ -7,14 +7,14 @@ import dagster as dg
 import pyarrow as pa
 
 from rag_assets import lineage, schemas
+from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.evaluation import evaluate, questions
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
-from rag_assets.interrupts import stoppable
+from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
-from rag_assets.sync import Report
 
 GROUP = "evaluation"
 WORST_SHOWN = 10

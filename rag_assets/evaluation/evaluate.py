@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rag_assets import identity, schemas, sync
-from rag_assets.catalog import folder_of
+from rag_assets import identity, schemas
+from rag_assets.change import sync
+from rag_assets.change.complete_sets import CompleteSet, set_of_recipe
+from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
@@ -25,10 +27,9 @@ from rag_assets.evaluation.held import held_of, told_of
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationResult, Record, Settings
 from rag_assets.evaluation.scores import evaluate
-from rag_assets.index.complete_sets import CompleteSet, set_of_recipe
-from rag_assets.pins import Pin
 from rag_assets.store import Store
-from rag_assets.sync import Failure
+from rag_assets.store.catalog import folder_of
+from rag_assets.store.pins import Pin
 
 REVISION = 4
 """Raise it when the same tables should give other rankings or numbers, or another report."""

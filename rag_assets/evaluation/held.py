@@ -7,16 +7,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from rag_assets import identity, row_keys, schemas, sync
+from rag_assets import identity, schemas
+from rag_assets.change import sync
+from rag_assets.change.sync import Failure
+from rag_assets.columns import composite_keys
+from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import Document, DocumentGold, Gold, Places, RowGold
 from rag_assets.evaluation.projection import Held
 from rag_assets.evaluation.quotes import ChunkText, DocumentText
 from rag_assets.identity import Canonical
-from rag_assets.pins import Pin
 from rag_assets.schemas import VariantTables
-from rag_assets.store import Store, is_one_of, parts_of, quoted
-from rag_assets.sync import Failure
+from rag_assets.store import Store
+from rag_assets.store.pins import Pin
 
 RowPlace: TypeAlias = tuple[str, str, str]
 """Source, table and key of a row."""
@@ -131,10 +134,10 @@ def _rows(
     found: dict[tuple[str, str], dict[str, RowPlace]] = {}
     for part in parts_of(sorted({key for _, key in wanted})):
         found |= _named_rows(store, joint, is_one_of("row_key", part), wanted, by=str)
-    lost = {(table, key) for table, key in wanted - found.keys() if row_keys.SEPARATOR in key}
+    lost = {(table, key) for table, key in wanted - found.keys() if composite_keys.SEPARATOR in key}
     if lost:
-        escaped = f"contains(row_key, {quoted(row_keys.ESCAPE)})"
-        former = _named_rows(store, joint, escaped, lost, by=row_keys.former)
+        escaped = f"contains(row_key, {quoted(composite_keys.ESCAPE)})"
+        former = _named_rows(store, joint, escaped, lost, by=composite_keys.former)
         found |= {name: units for name, units in former.items() if len(set(units.values())) == 1}
     return found
 

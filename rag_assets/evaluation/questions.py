@@ -24,11 +24,11 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from rag_assets import identity, schemas
+from rag_assets.change.sync import INPUTS, Batch, Failure, Report, Target, refresh
 from rag_assets.config import Config, QuestionSet
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
 from rag_assets.store import Store
-from rag_assets.sync import INPUTS, Batch, Failure, Report, Target, refresh
 
 REVISION = 1
 """Raise it when the same line should give another row."""

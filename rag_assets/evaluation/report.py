@@ -23,8 +23,8 @@ from rag_assets.evaluation.wording import (
     overall_sentences,
     with_interval,
 )
-from rag_assets.pages import bullets, note, page, section, table, tile
-from rag_assets.plots import bars, line
+from rag_assets.reports.pages import bullets, note, page, section, table, tile
+from rag_assets.reports.plots import bars, line
 
 WORST_SHOWN = 25
 MISSING_SHOWN = 200

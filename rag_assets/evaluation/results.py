@@ -17,10 +17,10 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.atomic import write_atomically
+from rag_assets.change.sync import Failure
 from rag_assets.evaluation.scores import Scores
 from rag_assets.store import Store
-from rag_assets.sync import Failure
+from rag_assets.store.atomic import write_atomically
 
 REPORT_FILE = "retrieval_evaluation.html"
 RECORD_FILE = "evaluation.json"

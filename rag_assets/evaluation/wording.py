@@ -8,7 +8,7 @@ from rag_assets.evaluation import summary
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.significance import ALPHA
 from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
-from rag_assets.plots import Bar
+from rag_assets.reports.plots import Bar
 
 SHOWN_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
 LEAST_P_SHOWN = 0.001

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import dagster as dg
 
 from rag_assets import lineage, schemas
+from rag_assets.change import complete_sets
+from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.index import complete_sets
 from rag_assets.index.embed import EmbeddingReport, refresh_documents, refresh_rows
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.indexes import IndexReport, maintain
 from rag_assets.index.joint import refresh_joint
-from rag_assets.interrupts import stoppable
+from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
-from rag_assets.sync import Report
 
 GROUP = "index"
 CODE_VERSION = "1"

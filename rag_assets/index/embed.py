@@ -16,32 +16,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.change.row_inputs import RowInputs
+from rag_assets.change.sync import Batch, Failure, Report, Target, current_version, refresh
+from rag_assets.columns.gathered import gathered
+from rag_assets.columns.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
+from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
 from rag_assets.config import Config, Execution
-from rag_assets.damage import DamagedTablesError
-from rag_assets.difference import gathered
-from rag_assets.executors import for_embedding, outcomes
 from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
-from rag_assets.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
-from rag_assets.memory import let_go
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
-from rag_assets.overlap import ahead
-from rag_assets.row_inputs import RowInputs
-from rag_assets.store import KEYS_PER_STATEMENT, ROW_ID, Store, quoted
-from rag_assets.sync import (
-    Batch,
-    Failure,
-    Report,
-    Target,
-    current_version,
-    refresh,
-)
+from rag_assets.process.memory import let_go
+from rag_assets.process.overlap import ahead
+from rag_assets.store import ROW_ID, Store
+from rag_assets.store.damage import DamagedTablesError
 from rag_assets.workers import Failed, Task
+from rag_assets.workers.executors import for_embedding, outcomes
 
 RECIPE = "units:2"
 OWNERS = ("documents__", "rows__")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from rag_assets.config import Config, EmbeddingModel
-from rag_assets.executors import for_embedding
 from rag_assets.models.embedding import part_tokens
 from rag_assets.models.paths import Choice, chosen_path
 from rag_assets.models.replicas import EncoderError
@@ -13,6 +12,7 @@ from rag_assets.models.tasks import choice_of, choosing_task, embedding_task
 from rag_assets.models.weights import encoder_id, weights_of
 from rag_assets.store import Store
 from rag_assets.workers import Failed, Task
+from rag_assets.workers.executors import for_embedding
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_assets import config
-from rag_assets.atomic import write_atomically
-from rag_assets.clean_up import is_scattered, merge
 from rag_assets.identity import fingerprint
 from rag_assets.index.units import matrix_of
-from rag_assets.previews import shortened
-from rag_assets.store import ANN_PROBES, ROW_ID, Store, is_searched_exactly, rows_of
-from rag_assets.text_parts import TEXT, TextIndex, text_index, to_be_counted
+from rag_assets.reports.previews import shortened
+from rag_assets.store import ROW_ID, Store, rows_of
+from rag_assets.store.ann import ANN_PROBES, is_searched_exactly
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.clean_up import is_scattered, merge
+from rag_assets.store.text_parts import TEXT, TextIndex, text_index, to_be_counted
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment

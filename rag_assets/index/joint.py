@@ -6,19 +6,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.change.row_inputs import RowInputs
+from rag_assets.change.sync import Batch, Report, Target, current_version, refresh
+from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import encoder_of
-from rag_assets.row_inputs import RowInputs
 from rag_assets.schemas import VariantTables
-from rag_assets.store import Store, is_one_of, parts_of
-from rag_assets.sync import (
-    Batch,
-    Report,
-    Target,
-    current_version,
-    refresh,
-)
+from rag_assets.store import Store
 
 RECIPE = "joint:1"
 

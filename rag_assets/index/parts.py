@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from rag_assets.keys import begins_run
+from rag_assets.columns.keys import begins_run
 
 TEXT = ("text_high", "text_low")
 """Columns of a plan that tell its texts apart: their digests take a fifth of their hashes."""

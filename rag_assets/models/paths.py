@@ -13,12 +13,12 @@ from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 
-from rag_assets.atomic import write_atomically
 from rag_assets.config import EmbeddingModel
 from rag_assets.models import openvino
 from rag_assets.models.embedding import Encoder, load_encoder
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import weights_of
+from rag_assets.store.atomic import write_atomically
 
 CUDA = ("cuda/torch/fp16", "cuda/torch/bf16", "cuda/torch/fp32")
 CPU = ("cpu/openvino/fp32", "cpu/torch/fp32", "cpu/torch/bf16", "cpu/torch/fp16")

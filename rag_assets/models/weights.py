@@ -17,9 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_assets.atomic import write_atomically
 from rag_assets.config import ConfigError, EmbeddingModel, resolve_package_path
 from rag_assets.identity import fingerprint
+from rag_assets.store.atomic import write_atomically
 
 ID_LENGTH = 32
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")

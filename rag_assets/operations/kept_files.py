@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_assets.atomic import write_atomically
 from rag_assets.operations.traces import Traces
+from rag_assets.store.atomic import write_atomically
 
 ELSEWHERE = frozenset(
     {

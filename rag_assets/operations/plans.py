@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import images, schemas
-from rag_assets.catalog import folder_of, name_of
+from rag_assets import schemas
+from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.identity import document_id
 from rag_assets.operations import erasure, kept_files, run_records
@@ -17,9 +17,10 @@ from rag_assets.operations.kept_files import Kept
 from rag_assets.operations.proof import told_in_file
 from rag_assets.operations.run_records import Telling
 from rag_assets.operations.traces import BETWEEN, Traces, plain, traces_of
-from rag_assets.sources.listing import look
+from rag_assets.sources.files.listing import look
 from rag_assets.sources.places import SourceError
-from rag_assets.store import Store, quoted
+from rag_assets.store import Store, images
+from rag_assets.store.catalog import folder_of, name_of
 
 if TYPE_CHECKING:
     import dagster as dg

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rag_assets.catalog import folder_of
+from rag_assets.columns.sql import quoted_name
 from rag_assets.operations.erasure import document_tables, rows_ever, rows_of, texts_in
 from rag_assets.operations.run_records import is_database
 from rag_assets.operations.traces import Traces
-from rag_assets.store import Store, quoted_name
+from rag_assets.store import Store
+from rag_assets.store.catalog import folder_of
 
 LEFT_OUT = ("encoders", "purges")
 """Derived from weights; and the record of what is to be purged, which is removed at the end."""

@@ -12,23 +12,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets import images, schemas
-from rag_assets.atomic import write_atomically
-from rag_assets.catalog import folder_of, name_of
-from rag_assets.clean_up import keep_only
+from rag_assets import schemas
+from rag_assets.change import complete_sets
+from rag_assets.change.quarantine import QUARANTINE, forget
 from rag_assets.evaluation.experiments.results import lock_of, root_of
-from rag_assets.index import complete_sets
 from rag_assets.operations import erasure, kept_files, proof, run_records
 from rag_assets.operations.erasure import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.plans import IMAGE, MANIFEST, Document, Log, Plan, State
 from rag_assets.operations.proof import Proof
-from rag_assets.quarantine import QUARANTINE, forget
 from rag_assets.retrieval.cache import Cache
-from rag_assets.sources.looks import Looks
-from rag_assets.store import Store
+from rag_assets.sources.files.looks import Looks
+from rag_assets.store import Store, images
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.catalog import folder_of, name_of
+from rag_assets.store.clean_up import keep_only
 
 if TYPE_CHECKING:
-    from rag_assets.pins import Pin
+    from rag_assets.store.pins import Pin
 
 FOLDER = "purges"
 DESCRIPTIONS = "descriptions__"

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import sync
+from rag_assets.change import sync
 from rag_assets.identity import Canonical
-from rag_assets.previews import shortened
 from rag_assets.quality.languages import languages_of
 from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
@@ -22,6 +21,7 @@ from rag_assets.quality.values import (
     Number,
     Profile,
 )
+from rag_assets.reports.previews import shortened
 from rag_assets.store import Store
 
 NAMING = ("uri", "source", "table", "row_key", "index")

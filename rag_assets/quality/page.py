@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from rag_assets import pages
-from rag_assets.atomic import write_atomically
-from rag_assets.pages import Html
-from rag_assets.plots import sparkline
 from rag_assets.quality.results import Result, accepted_of, results_in
 from rag_assets.quality.suites import BETWEEN
 from rag_assets.quality.values import Expectation, Outcome, Profile
+from rag_assets.reports import pages
+from rag_assets.reports.pages import Html
+from rag_assets.reports.plots import sparkline
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 
 STAGES = ("documents", "elements", "chunks", "rows", "serializations", "vectors", "rankings")
 COLUMNS = ("expectation", "result", "found", "judged by")

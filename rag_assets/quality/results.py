@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rag_assets.atomic import write_atomically
 from rag_assets.quality.suites import DRIFT_TOTALS
 from rag_assets.quality.values import Expectation, Number, Outcome, Profile, told
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 
 EXAMPLES_TOLD = 3
 """Of those kept: a terminal is no place for more."""

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
+from rag_assets.change.sync import current_version
 from rag_assets.config.checks import StageChecks
 from rag_assets.identity import Canonical, fingerprint
 from rag_assets.quality import page
@@ -15,7 +16,6 @@ from rag_assets.quality.suites import DRIFT_TOTALS, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import Expectation, Measures, Outcome, Profile
 from rag_assets.store import Store
-from rag_assets.sync import current_version
 
 VERSION = 5
 """Raised when the meaning of a stored result changes."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from rag_assets.previews import shortened
 from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
     Example,
@@ -19,6 +18,7 @@ from rag_assets.quality.values import (
     Measures,
     Outcome,
 )
+from rag_assets.reports.previews import shortened
 
 if TYPE_CHECKING:
     from great_expectations.core import ExpectationValidationResult

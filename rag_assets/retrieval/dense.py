@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.retrieval.threads import side_by_side
-from rag_assets.store import ANN_PROBES, ROW_ID
+from rag_assets.store import ROW_ID
+from rag_assets.store.ann import ANN_PROBES
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable

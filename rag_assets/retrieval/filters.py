@@ -7,8 +7,8 @@ no value can be read as a pattern or as SQL.
 
 from dataclasses import dataclass, fields
 
+from rag_assets.columns.sql import quoted
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.store import quoted
 
 SECTION_MARK = " > "
 """What joins the headings of a section path (`schemas.units`)."""

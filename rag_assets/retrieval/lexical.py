@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
-from rag_assets.text_parts import TEXT
+from rag_assets.store.text_parts import TEXT
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable

@@ -19,15 +19,11 @@ from typing import TYPE_CHECKING, Self, overload
 
 import pyarrow as pa
 
-from rag_assets.catalog import folder_of, name_of
+from rag_assets.change.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.config import Config, Expansion, Retrieval, Retriever, RetrieverName
-from rag_assets.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.identity import Canonical
-from rag_assets.index.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
-from rag_assets.pins import holds, opened
-from rag_assets.places import Stamp
 from rag_assets.retrieval import context
 from rag_assets.retrieval.arms import JOINT, Arms, Work
 from rag_assets.retrieval.cache import Cache
@@ -39,6 +35,10 @@ from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import MissingTableError, Store
+from rag_assets.store.catalog import folder_of, name_of
+from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
+from rag_assets.store.pins import holds, opened
+from rag_assets.store.places import Stamp
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable

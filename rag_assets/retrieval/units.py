@@ -15,8 +15,9 @@ from rag_assets.config import Signal
 from rag_assets.identity import Canonical
 from rag_assets.retrieval import dense, lexical
 from rag_assets.retrieval.rankings import Ranking
-from rag_assets.store import ROW_ID, is_searched_exactly, rows_of
-from rag_assets.text_parts import text_index
+from rag_assets.store import ROW_ID, rows_of
+from rag_assets.store.ann import is_searched_exactly
+from rag_assets.store.text_parts import text_index
 
 if TYPE_CHECKING:
     from lance import LanceDataset

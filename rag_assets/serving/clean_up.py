@@ -5,12 +5,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets import images
+from rag_assets.change.reclaim import CleanedTables, clean_up_tables
 from rag_assets.config.sections import MOST_DAYS
-from rag_assets.index.reclaim import CleanedTables, clean_up_tables
 from rag_assets.serving import disk, refresh
 from rag_assets.serving.command import Answer, CommandError, say, table
-from rag_assets.store import Store
+from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.retention import Forgotten

@@ -13,9 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from rag_assets.config import ConfigError
-from rag_assets.damage import DamagedTablesError
-from rag_assets.interrupts import stoppable
-from rag_assets.places import UnreachableTablesError
+from rag_assets.process.interrupts import stoppable
 from rag_assets.serving import (
     clean_up,
     evaluate,
@@ -30,6 +28,8 @@ from rag_assets.serving import (
 )
 from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
 from rag_assets.store import MissingTableError
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.places import UnreachableTablesError
 
 COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, purge, ui)
 

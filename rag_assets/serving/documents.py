@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from rag_assets import schemas, sync
+from rag_assets import schemas
+from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.account_rows import Accounts

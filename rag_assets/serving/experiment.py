@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets import schemas, sync
-from rag_assets.atomic import write_atomically
+from rag_assets import schemas
+from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.serving import disk, refresh, runs
 from rag_assets.serving.command import Answer, CommandError, Json, say, searching, table
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.replay import Replayed

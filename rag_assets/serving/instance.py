@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets.atomic import write_atomically
 from rag_assets.config import LONGEST_RUN, Config
 from rag_assets.serving.command import Json
+from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     import dagster as dg

@@ -78,7 +78,7 @@ def _is_wanted(planned: "Plan") -> bool:
 
 
 def _told(planned: "Plan") -> Iterator[str]:
-    from rag_assets.catalog import folder_of
+    from rag_assets.store.catalog import folder_of
 
     document, records = planned.document, planned.records
     of_source = f" of the source {document.source}" if document.source else ""

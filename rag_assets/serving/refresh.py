@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.atomic import write_atomically
 from rag_assets.config import Config
 from rag_assets.serving import disk, evaluate, runs
 from rag_assets.serving.checks import Standing, standing
 from rag_assets.serving.command import OK, PARTLY, Answer, Json, say, table
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -117,7 +117,7 @@ def refresh(
 
 def quarantine_of(store: Store, outcome: Outcome) -> list[dict[str, Json]]:
     """What stands in quarantine for the tables of this run; not read where nothing failed."""
-    from rag_assets import sync
+    from rag_assets.change import sync
 
     if not any(counts.get("failed") for counts in outcome.assets.values()):
         return []

@@ -56,9 +56,9 @@ def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
 
 
 def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> Answer:
-    from rag_assets.atomic import write_atomically
     from rag_assets.documents.page_pictures import picture_of
     from rag_assets.documents.shown import NotShownError
+    from rag_assets.store.atomic import write_atomically
 
     try:
         picture = picture_of(

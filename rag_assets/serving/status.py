@@ -6,16 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, astuple
 
 from rag_assets import config as configuration
-from rag_assets import schemas, sync
-from rag_assets.catalog import is_of_recipe
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.change.quarantine import Failure, at_limits
 from rag_assets.config import Config
-from rag_assets.damage import DamagedTablesError
 from rag_assets.documents.parsers import unavailable
-from rag_assets.quarantine import Failure, at_limits
 from rag_assets.serving import documents
 from rag_assets.serving.checks import standing
 from rag_assets.serving.command import FAILED, OK, Answer, Json, table
 from rag_assets.store import Store
+from rag_assets.store.catalog import is_of_recipe
+from rag_assets.store.damage import DamagedTablesError
 
 SUMMARY = "show tables, rows, data versions and quarantine of each variant"
 EXAMPLES = """\

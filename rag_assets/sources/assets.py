@@ -8,7 +8,8 @@ import pyarrow as pa
 from rag_assets import lineage, schemas, snapshots
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import RefreshConfig
-from rag_assets.sources import exports, files, looks
+from rag_assets.sources import exports
+from rag_assets.sources.files import looks, manifest
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.store import Store
 
@@ -35,7 +36,7 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
         """Manifest of all source files: type by content, size, hash, and what is wrong with it."""
         store = lineage.store_of(project)
         with lineage.tried_twice():
-            report = files.refresh_document_files(
+            report = manifest.refresh_document_files(
                 store,
                 project.sources.documents,
                 tables=project.sources.tables,
@@ -135,7 +136,7 @@ def _materialized(
 
 
 def _statuses(store: Store) -> dg.MetadataValue:
-    held = store.read(files.TARGET.name, columns=["media_type", "status"])
+    held = store.read(manifest.TARGET.name, columns=["media_type", "status"])
     counted = held.group_by(["media_type", "status"]).aggregate([([], "count_all")])
     return lineage.records_of(
         {"media type": row["media_type"], "status": row["status"], "files": row["count_all"]}

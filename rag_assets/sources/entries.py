@@ -16,10 +16,10 @@ def open_origin(source: TableSource, *, log: Callable[[str], None]) -> Origin:
     """
     place = place_of(source)
     if isinstance(place, Database):
-        from rag_assets.sources.databases import DatabaseTables
+        from rag_assets.sources.databases.database import DatabaseTables
 
         return DatabaseTables(source, place, log=log)
-    from rag_assets.sources.tabular import FileTables
+    from rag_assets.sources.tabular.folder import FileTables
 
     return FileTables(source, place)
 

@@ -14,20 +14,21 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from rag_assets import snapshot_passes, snapshots, sync
+from rag_assets import snapshot_passes, snapshots
+from rag_assets.change import sync
 from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
 from rag_assets.identity import fingerprint
-from rag_assets.places import remove_folder
 from rag_assets.snapshot_files import is_whole
 from rag_assets.snapshot_types import ContentError
+from rag_assets.sources.databases.limits import LimitError
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
 from rag_assets.sources.landing import LandingError, first_line, land, landing
-from rag_assets.sources.limits import LimitError
 from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
 from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.store import Store
+from rag_assets.store.places import remove_folder
 
 RECIPE = "exports 3"
 """Raised when a table may be read differently than before."""

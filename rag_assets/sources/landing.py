@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import redacted
-from rag_assets.places import remove_folder
 from rag_assets.store import Store
+from rag_assets.store.places import remove_folder
 
 if TYPE_CHECKING:
     from dlt.extract import DltResource

@@ -12,7 +12,7 @@ from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.identity import fingerprint
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.entries import increment_of, open_origin, spec_of
-from rag_assets.sources.listing import look
+from rag_assets.sources.files.listing import look
 from rag_assets.sources.origins import Origin
 from rag_assets.sources.places import SourceError
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_assets import snapshot_passes, snapshots, sync
+from rag_assets import snapshot_passes, snapshots
+from rag_assets.change import sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
 from rag_assets.sources.entries import spec_of

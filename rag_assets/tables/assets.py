@@ -7,10 +7,10 @@ import dagster as dg
 import pyarrow.compute as pc
 
 from rag_assets import lineage, schemas
+from rag_assets.change.sync import Report
 from rag_assets.config import Config, asset_path
-from rag_assets.interrupts import stoppable
+from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
-from rag_assets.sync import Report
 from rag_assets.tables import rows, serialize, snapshots
 
 GROUP = "tables"
@@ -115,7 +115,7 @@ def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     """How long the texts are, in characters, and how many each table has."""
     if not report.touched:
         return {}
-    from rag_assets.plots import histogram
+    from rag_assets.reports.plots import histogram
 
     texts = store.batches(report.target, columns=["text"])
     lengths = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from rag_assets.sync import INPUTS
+from rag_assets.change.sync import INPUTS
 
 _MADE_OF = b"rag_assets_made_of"
 

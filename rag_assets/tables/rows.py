@@ -17,13 +17,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import row_keys, schemas, sync
-from rag_assets.atomic import write_atomically
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.change.sync import Batch, Failure, Report, Target
+from rag_assets.columns import composite_keys
+from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.identity import canonical_json, fingerprint, row_ids
-from rag_assets.keys import ABSENT, KeyIndex
 from rag_assets.snapshot_patches import PATCH_FROM_ROWS
 from rag_assets.store import Store
-from rag_assets.sync import Batch, Failure, Report, Target
+from rag_assets.store.atomic import write_atomically
 from rag_assets.tables import inputs_files, snapshots
 from rag_assets.tables.snapshots import Snapshot, SnapshotError
 from rag_assets.tables.values import Values, canonical, corrected
@@ -196,7 +198,7 @@ def _json_pairs(column: str, text: pa.Array) -> pa.Array:
 def _keys(columns: list[pa.Array], ids: Sequence[str]) -> list[str]:
     if not columns:
         return list(ids)
-    keys = row_keys.written(columns).to_pylist()
+    keys = composite_keys.written(columns).to_pylist()
     return [key or row for key, row in zip(keys, ids, strict=True)]
 
 

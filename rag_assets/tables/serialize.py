@@ -12,14 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas, sync
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.change.row_inputs import RowInputs
+from rag_assets.change.sync import Batch, Failure, Report, Target
+from rag_assets.columns.sql import KEYS_PER_STATEMENT, is_one_of
 from rag_assets.config import Config, SerializerName
 from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.identity import fingerprint, text_hash
-from rag_assets.row_inputs import RowInputs
 from rag_assets.schemas import TABLE_ROWS_TABLE
-from rag_assets.store import KEYS_PER_STATEMENT, Store, is_one_of
-from rag_assets.sync import Batch, Failure, Report, Target
+from rag_assets.store import Store
 from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
 
 REVISION = 1

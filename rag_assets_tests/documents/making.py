@@ -11,7 +11,7 @@ from rag_assets import schemas
 from rag_assets.config import Config, Parser, addresses
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.identity import document_id, fingerprint
-from rag_assets.media_types import SUFFIXES
+from rag_assets.media.media_types import SUFFIXES
 from rag_assets.store import Store
 
 SENTENCE = (

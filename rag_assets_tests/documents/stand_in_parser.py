@@ -6,8 +6,8 @@ import socket
 import time
 from dataclasses import dataclass
 
-from rag_assets.documents.parsers import pdfium
 from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.engines import pdfium
 
 
 @dataclass(frozen=True, slots=True)

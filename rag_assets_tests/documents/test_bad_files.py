@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.documents.parsers import archives
 from rag_assets.documents.parsers.description import ParseError
+from rag_assets.documents.parsers.office import archives
 from rag_assets_tests.documents import bad_files
 
 SLOW = {"deep.html"}

@@ -10,7 +10,7 @@ import PIL.Image
 import pytest
 
 from rag_assets.documents.parsers import pictures, preflight
-from rag_assets.media_types import DOCX
+from rag_assets.media.media_types import DOCX
 from rag_assets_tests.documents.making import SENTENCE
 
 END = "The end."

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets import schemas, sync
+from rag_assets import schemas
+from rag_assets.change import sync
 from rag_assets.config import Variant
 from rag_assets.documents import checks, completeness, parsers
 from rag_assets.documents.account import Account, measured, named, ranges
@@ -168,7 +169,7 @@ def test_one_that_calls_a_server_of_the_config_does(chained, monkeypatch):
 
 def test_languages_of_elements_on_a_page_of_two_columns(project):
     pytest.importorskip("pymupdf")
-    from rag_assets_tests.documents.test_ocr import two_columns
+    from rag_assets_tests.documents.parsers.test_ocr import two_columns
 
     project.settings["engine"] = "pymupdf"
     two_columns(project.folder / "a.pdf")

@@ -3,15 +3,15 @@
 import dagster as dg
 import pytest
 
-from rag_assets import images, schemas
+from rag_assets import schemas
+from rag_assets.change.sync import Batch, Report, Target, refresh, with_recipe
 from rag_assets.config import Config, Figures, Parser, VisionModel, addresses
 from rag_assets.documents import assets
 from rag_assets.documents.describe import KEY_VARIABLE, refresh_descriptions
 from rag_assets.documents.element_rows import pictures, to_arrow
 from rag_assets.documents.elements import Element, Image
 from rag_assets.identity import fingerprint
-from rag_assets.store import Store
-from rag_assets.sync import Batch, Report, Target, refresh, with_recipe
+from rag_assets.store import Store, images
 from rag_assets_tests.documents.making import SENTENCE, Project
 from rag_assets_tests.documents.stand_in_vision import serving
 
@@ -173,7 +173,7 @@ def test_a_described_figure_is_cut_anew_and_found_by_its_description(
     shown = figure(b"one", words=words)
     assert shown.image is not None
     monkeypatch.setattr(
-        "rag_assets.documents.parsers.text.elements",
+        "rag_assets.documents.parsers.text.markdown.elements",
         lambda content, _: [
             Element(type="text", text=content.decode()),
             *([shown] if b"Rotor" in content else []),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets import schemas
+from rag_assets.columns.id_columns import element_ids
 from rag_assets.documents.element_rows import to_arrow
 from rag_assets.documents.elements import (
     Element,
@@ -16,7 +17,6 @@ from rag_assets.documents.elements import (
     markdown_of,
     to_json,
 )
-from rag_assets.id_columns import element_ids
 
 TABLE = Element(
     type="table",

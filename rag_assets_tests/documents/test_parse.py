@@ -11,13 +11,14 @@ from urllib.parse import quote
 import pytest
 from PIL import Image as Picture
 
-from rag_assets import clock, images, sync
+from rag_assets.change import sync
 from rag_assets.documents import parse, parsers
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.documents.problems import joined, problem_of
-from rag_assets.sources.files import refresh_document_files
-from rag_assets.store import Store
+from rag_assets.process import clock
+from rag_assets.sources.files.manifest import refresh_document_files
+from rag_assets.store import Store, images
 from rag_assets.workers import Failed, Pool, pool
 from rag_assets_tests.documents import stand_in_parser
 from rag_assets_tests.documents.making import (

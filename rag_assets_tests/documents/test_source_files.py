@@ -11,7 +11,7 @@ import pytest
 from rag_assets.config import DocumentSource
 from rag_assets.documents import files
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
-from rag_assets.sources.listing import look
+from rag_assets.sources.files.listing import look
 from rag_assets_tests.object_store import BUCKET, running
 
 

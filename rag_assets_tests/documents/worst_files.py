@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from rag_assets_tests.documents import bad_files, making
 from rag_assets_tests.documents.making import SENTENCE
-from rag_assets_tests.sources import data_named_text as data
+from rag_assets_tests.sources.files import data_named_text as data
 
 LETTERS = "bcdfghklmnprstvz"
 VOWELS = "aeiou"

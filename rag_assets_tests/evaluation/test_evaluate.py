@@ -473,8 +473,8 @@ def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -
 
 
 def test_a_second_evaluation_imports_nothing_heavy(store: Store, config: Config) -> None:
+    from rag_assets.change.sync import current_version
     from rag_assets.store import Completion
-    from rag_assets.sync import current_version
 
     names = config.tables_of("default")
     for name in (names.joint, names.documents, names.rows):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from rag_assets.change.sync import Report
 from rag_assets.config import Config, Evaluation, QuestionSet
 from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets.evaluation.questions import (
@@ -13,7 +14,6 @@ from rag_assets.evaluation.questions import (
     refresh_questions,
 )
 from rag_assets.store import Store
-from rag_assets.sync import Report
 
 SHARED = Path(
     os.environ.get("RAG_ASSETS_SHARED_DATA")

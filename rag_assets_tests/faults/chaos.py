@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from rag_assets.damage import DamagedTablesError
-from rag_assets.places import remove_folder
 from rag_assets.store import Store
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.places import remove_folder
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import comparing, damaging, project, reading
 from rag_assets_tests.faults.hashing import hashing

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from rag_assets import schemas, snapshots, sync
+from rag_assets import schemas, snapshots
+from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.store import Store
 

@@ -4,8 +4,7 @@ import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rag_assets import catalog
-from rag_assets.store import Store
+from rag_assets.store import Store, catalog
 
 DAMAGES: Mapping[str, Callable[[Path], object]] = {
     "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),

@@ -16,11 +16,11 @@ from unittest.mock import patch
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.damage import DamagedTablesError
-from rag_assets.places import remove_folder
 from rag_assets.retrieval.search import OutdatedIndexError
 from rag_assets.serving import cli
 from rag_assets.store import Store
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.places import remove_folder
 from rag_assets_tests.faults import comparing, damaging, kills, project, reading
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.kills import Killing, Tally, said_by

@@ -23,18 +23,18 @@ import lance  # noqa: F401 - likewise
 import lancedb  # noqa: F401 - likewise
 import pyarrow as pa
 
-from rag_assets import clean_up, sync
 from rag_assets import config as configuration
+from rag_assets.change import complete_sets, reclaim, sync
 from rag_assets.config import Config
 from rag_assets.documents import chunk, parse
-from rag_assets.index import complete_sets, embed, joint, parts, reclaim
+from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
 from rag_assets.lineage import store_of
 from rag_assets.serving import cli
 from rag_assets.serving.command import say
 from rag_assets.sources.exports import refresh_exports
-from rag_assets.sources.files import refresh_document_files
-from rag_assets.store import Store
+from rag_assets.sources.files.manifest import refresh_document_files
+from rag_assets.store import Store, clean_up
 from rag_assets.tables import rows, serialize
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 

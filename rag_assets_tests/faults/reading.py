@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from rag_assets.config import Config
-from rag_assets.pins import Pin
 from rag_assets.retrieval.search import Index, open_index
 from rag_assets.store import Store
+from rag_assets.store.pins import Pin
 from rag_assets_tests.faults.hashing import HashEncoder
 
 QUERY = "Report specimen series tested degrees steel"

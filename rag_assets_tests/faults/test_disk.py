@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.atomic import write_atomically
 from rag_assets.serving import cli, disk
 from rag_assets.serving.command import FAILED, OK, CommandError
+from rag_assets.store.atomic import write_atomically
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.comparing import Rows
 from rag_assets_tests.faults.disks import small_disk

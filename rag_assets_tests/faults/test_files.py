@@ -8,12 +8,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from rag_assets.sources import delimited, files, listing, sqlite
+from rag_assets.change.sync import Report
+from rag_assets.sources.databases import sqlite
 from rag_assets.sources.exports import refresh_exports
-from rag_assets.sources.files import refresh_document_files
+from rag_assets.sources.files import listing, manifest
+from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.sources.outcomes import Export
+from rag_assets.sources.tabular import delimited
 from rag_assets.store import Store
-from rag_assets.sync import Report
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -98,7 +100,7 @@ def test_a_clock_that_was_set_back_hides_no_edit(made, monkeypatch):
 def test_a_file_replaced_while_it_is_read_is_read_again(made, monkeypatch, times):
     """The second time it never stands still: what was read counts until the next refresh."""
     path = made.documents / "series1/report1.md"
-    read, replaced = files._read, []
+    read, replaced = manifest._read, []
 
     def read_and_replace(seen, entry):
         content = read(seen, entry)
@@ -112,12 +114,12 @@ def test_a_file_replaced_while_it_is_read_is_read_again(made, monkeypatch, times
 
     look(made)
     made.write("series1/report1.md", "# Old\n")
-    monkeypatch.setattr(files, "_read", read_and_replace)
+    monkeypatch.setattr(manifest, "_read", read_and_replace)
     _, lines = look(made)
     assert "series1/report1.md changed while it was read" in lines
     assert tells_the_truth(made) == (times == 1)
 
-    monkeypatch.setattr(files, "_read", read)
+    monkeypatch.setattr(manifest, "_read", read)
     look(made)
     assert tells_the_truth(made)
 
@@ -126,7 +128,7 @@ def test_a_replaced_file_that_comes_back_is_taken_back(made, monkeypatch):
     """What was listed is not what was read: the same list later proves nothing."""
     path = made.documents / "series1/report1.md"
     aside = made.home / "aside.md"
-    read = files._read
+    read = manifest._read
 
     def read_another(seen, entry):
         if Path(entry.path) == path and not aside.exists():
@@ -136,10 +138,10 @@ def test_a_replaced_file_that_comes_back_is_taken_back(made, monkeypatch):
 
     look(made)
     made.write("series1/report1.md", "# The real one\n")
-    monkeypatch.setattr(files, "_read", read_another)
+    monkeypatch.setattr(manifest, "_read", read_another)
     look(made)
     assert aside.exists()
-    monkeypatch.setattr(files, "_read", read)
+    monkeypatch.setattr(manifest, "_read", read)
     aside.replace(path)
     look(made)
     assert tells_the_truth(made)

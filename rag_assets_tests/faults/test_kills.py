@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rag_assets.places import remove_folder
 from rag_assets.store import Store
+from rag_assets.store.places import remove_folder
 from rag_assets.workers import pool
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import comparing, project
@@ -53,10 +53,10 @@ def test_a_table_whose_removal_was_killed_is_whole_or_gone(tmp_path, monkeypatch
             shutil.rmtree(folder / "data")
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("rag_assets.places.remove_folder", half_removed)
+    monkeypatch.setattr("rag_assets.store.places.remove_folder", half_removed)
     with pytest.raises(KeyboardInterrupt):
         store.drop("words")
-    monkeypatch.setattr("rag_assets.places.remove_folder", remove_folder)
+    monkeypatch.setattr("rag_assets.store.places.remove_folder", remove_folder)
 
     assert not store.exists("words")
     store.append("words", ROWS, schema=ROWS.schema)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.sources import adbc, alchemy, connections, databases
+from rag_assets.sources.databases import adbc, alchemy, connections, database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets_tests.faults import comparing, servers
@@ -88,7 +88,7 @@ def interrupted(monkeypatch, request):
                 once()
                 return as_array(*arguments, **options)
 
-            monkeypatch.setattr(databases, "find_spec", lambda _: None)
+            monkeypatch.setattr(database, "find_spec", lambda _: None)
             monkeypatch.setattr(alchemy, "CHUNK_ROWS", 100)
             monkeypatch.setattr(alchemy, "as_array", read)
         return happened

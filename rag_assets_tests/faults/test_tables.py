@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rag_assets.change.sync import Report
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
-from rag_assets.sync import Report
 from rag_assets.tables.rows import refresh_rows
 from rag_assets.tables.serialize import refresh_serialized_rows
 from rag_assets_tests.faults import comparing, project

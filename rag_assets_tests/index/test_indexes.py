@@ -3,12 +3,12 @@ import pyarrow as pa
 import pytest
 from lancedb.query import MatchQuery
 
-from rag_assets import clean_up, schemas, text_parts
+from rag_assets import schemas
 from rag_assets.config import Index
 from rag_assets.index import indexes
 from rag_assets.index.indexes import maintain, measured_recall
-from rag_assets.store import Completion, Store
-from rag_assets.text_parts import text_index
+from rag_assets.store import Completion, Store, clean_up, text_parts
+from rag_assets.store.text_parts import text_index
 
 TABLE = "documents__test"
 DIMENSION = 16
@@ -167,10 +167,10 @@ def test_an_ann_index_is_built_from_the_configured_size(store):
 
 def test_an_ann_index_is_built_where_the_vectors_are_not_held_in_memory(store, monkeypatch):
     add(store, 0, 600)
-    monkeypatch.setattr("rag_assets.store.EXACT_BYTES", 600 * DIMENSION * 4)
+    monkeypatch.setattr("rag_assets.store.ann.EXACT_BYTES", 600 * DIMENSION * 4)
     assert care(store).vector_index is None
 
-    monkeypatch.setattr("rag_assets.store.EXACT_BYTES", 600 * DIMENSION * 4 - 1)
+    monkeypatch.setattr("rag_assets.store.ann.EXACT_BYTES", 600 * DIMENSION * 4 - 1)
     assert care(store, version="v2").vector_index == "IVF_FLAT"
 
     monkeypatch.undo()

@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 from lance import LanceDataset
 from lancedb.index import FTS
 
-from rag_assets import schemas, text_parts
-from rag_assets import store as stores
-from rag_assets.clean_up import clean_up, merge
+from rag_assets import schemas
 from rag_assets.config import Config, Index
 from rag_assets.index.indexes import FTS_INDEX, maintain
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import open_index
 from rag_assets.retrieval.units import UnitTable
-from rag_assets.store import Store
-from rag_assets.text_parts import text_index
+from rag_assets.store import Store, text_parts
+from rag_assets.store import store as stores
+from rag_assets.store.clean_up import clean_up, merge
+from rag_assets.store.text_parts import text_index
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, row, write
 from rag_assets_tests.retrieval.test_retrievers import DIMENSION, HashEncoder
 

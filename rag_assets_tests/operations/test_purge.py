@@ -15,11 +15,11 @@ import pytest
 from lance.file import LanceFileReader
 
 from rag_assets import schemas
+from rag_assets.change import complete_sets
+from rag_assets.change.quarantine import Failure, record
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.identity import document_id
-from rag_assets.index import complete_sets
 from rag_assets.operations import run_records
-from rag_assets.quarantine import Failure, record
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import OutdatedIndexError, open_index

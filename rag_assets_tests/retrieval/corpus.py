@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
+from rag_assets.change import complete_sets
 from rag_assets.config import Config
-from rag_assets.index import complete_sets
-from rag_assets.places import remove_folder
 from rag_assets.store import Store
+from rag_assets.store.places import remove_folder
 
 VARIANT = "default"
 ENCODER_ID = "minilm on this machine"

@@ -4,11 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lancedb.index import IvfFlat
 
-from rag_assets import store
 from rag_assets.config import Config
 from rag_assets.retrieval import dense
 from rag_assets.retrieval.units import UnitTable
-from rag_assets.store import Store
+from rag_assets.store import Store, store
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, write
 
 UNITS = 400

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag_assets import clean_up
 from rag_assets.config import Config, ConfigError, EmbeddingModel, Retrieval
 from rag_assets.models.embedding import load_encoder
 from rag_assets.models.weights import ModelMismatchError
@@ -16,7 +15,7 @@ from rag_assets.retrieval.fusion import reciprocal_rank_fusion
 from rag_assets.retrieval.lexical import MissingTextIndexError
 from rag_assets.retrieval.rankings import RANKINGS, seconds_of
 from rag_assets.retrieval.search import EmptyQueryError, OutdatedIndexError, open_index
-from rag_assets.store import MissingTableError, Store
+from rag_assets.store import MissingTableError, Store, clean_up
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, row, write
 

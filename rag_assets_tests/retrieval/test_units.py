@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from rag_assets.columns.sql import is_one_of
 from rag_assets.config import Config
 from rag_assets.retrieval import units as module
 from rag_assets.retrieval.units import NOT_HELD, UnitTable
-from rag_assets.store import Store, is_one_of
+from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, row, write
 
 UNITS = [

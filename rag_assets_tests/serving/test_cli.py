@@ -6,9 +6,10 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from rag_assets import clock, sync
 from rag_assets import config as configuration
+from rag_assets.change import sync
 from rag_assets.models import openvino
+from rag_assets.process import clock
 from rag_assets.serving import cli
 from rag_assets.serving.command import FAILED, OK, USAGE, table
 from rag_assets.store import Store

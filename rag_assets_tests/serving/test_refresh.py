@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rag_assets import sync
+from rag_assets.change import sync
 from rag_assets.serving import refresh, runs
 from rag_assets.store import Store
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import sqlalchemy as sa
 
-from rag_assets.sources import databases
+from rag_assets.sources.databases import database
 from rag_assets.store import Store
 
 
@@ -88,7 +88,7 @@ def settle(path: Path, *, seconds: float = 60) -> None:
 def way(request, monkeypatch) -> str:
     """With ADBC, and as if no driver were installed."""
     if request.param == "sqlalchemy":
-        monkeypatch.setattr(databases, "find_spec", lambda _: None)
+        monkeypatch.setattr(database, "find_spec", lambda _: None)
     else:
         pytest.importorskip("adbc_driver_postgresql")
     return request.param

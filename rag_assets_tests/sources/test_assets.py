@@ -159,7 +159,7 @@ def test_a_refresh_with_nothing_to_do_imports_nothing_heavy(config, tmp_path):
         from pathlib import Path
         from rag_assets.config import DocumentSource, TableSource
         from rag_assets.sources.exports import refresh_exports
-        from rag_assets.sources.files import refresh_document_files
+        from rag_assets.sources.files.manifest import refresh_document_files
         from rag_assets.store import Store
 
         root = Path({str(tmp_path)!r})

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag_assets import snapshots, sync
+from rag_assets import snapshots
+from rag_assets.change import sync
 from rag_assets.config import ConfigError, TableSource
-from rag_assets.sources import databases, exports, landing
+from rag_assets.sources import exports, landing
+from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.headings import read_headings
 from rag_assets.sources.outcomes import Export
@@ -523,7 +525,7 @@ def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store
 def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, monkeypatch, way, kind, value):
     """SQLite has no dates: a number may count seconds, milliseconds or days of any calendar."""
     if way == "sqlalchemy":
-        monkeypatch.setattr(databases, "find_spec", lambda _: None)
+        monkeypatch.setattr(database, "find_spec", lambda _: None)
     path = sqlite(
         f"CREATE TABLE log (id INTEGER PRIMARY KEY, at {kind})",
         f"INSERT INTO log VALUES (1, {value}), (2, NULL)",
@@ -535,7 +537,7 @@ def test_sqlite_dates_that_are_numbers_stay_numbers(store, sqlite, monkeypatch, 
 @pytest.mark.parametrize("way", ["arrow", "sqlalchemy"])
 def test_sqlite_numbers_that_no_double_holds_stay_what_they_are(store, sqlite, monkeypatch, way):
     if way == "sqlalchemy":
-        monkeypatch.setattr(databases, "find_spec", lambda _: None)
+        monkeypatch.setattr(database, "find_spec", lambda _: None)
     path = sqlite(
         "CREATE TABLE wide (id DECIMAL(20, 0) PRIMARY KEY, price DECIMAL(10, 2))",
         "INSERT INTO wide VALUES (9007199254740992, 1.25), (9007199254740993, 2), "

@@ -20,17 +20,11 @@ never before.
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.parsers import (
-    docling,
-    marker,
-    office,
-    pdfium,
-    pymupdf,
-    spreadsheet,
-    text,
-)
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
-from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
+from rag_assets.documents.parsers.engines import docling, marker, pdfium, pymupdf
+from rag_assets.documents.parsers.office import docling_office, spreadsheet
+from rag_assets.documents.parsers.text import markdown
+from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 
 if TYPE_CHECKING:
     from rag_assets import config
@@ -43,12 +37,12 @@ PDF_ENGINES = {
 }
 
 _OTHERS = {
-    DOCX: office.PARSER,
-    PPTX: office.PARSER,
+    DOCX: docling_office.PARSER,
+    PPTX: docling_office.PARSER,
     XLSX: spreadsheet.PARSER,
-    HTML: office.PARSER,
-    MARKDOWN: text.PARSER,
-    PLAIN: text.PARSER,
+    HTML: docling_office.PARSER,
+    MARKDOWN: markdown.PARSER,
+    PLAIN: markdown.PARSER,
 }
 
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.parsers import pdf_parser, rapidocr, tesseract
+from rag_assets.documents.parsers import pdf_parser
 from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.parsers.ocr import rapidocr, tesseract
 
 if TYPE_CHECKING:
     from rag_assets import config

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_assets.documents.parsers import archives
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.encodings import BEYOND_ASCII
-from rag_assets.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
+from rag_assets.documents.parsers.office import archives
+from rag_assets.media.encodings import BEYOND_ASCII
+from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 from rag_assets.workers import Json
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rag_assets.atomic import write_atomically
+from rag_assets.change.complete_sets import set_of_recipe
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
@@ -27,15 +27,15 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
-from rag_assets.index.complete_sets import set_of_recipe
 from rag_assets.models.rerankers import local_weights
-from rag_assets.pins import Pin
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import Index, Ranked, open_index
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.pins import Pin
 
 REVISION = 1
 """Raised when the same index and settings should give other numbers."""

@@ -11,7 +11,7 @@ from rag_assets.config import Config
 from rag_assets.evaluation.experiments.designs import variants_of
 from rag_assets.evaluation.experiments.results import Run
 from rag_assets.evaluation.experiments.run import REVISION, run_experiment
-from rag_assets.interrupts import stoppable
+from rag_assets.process.interrupts import stoppable
 
 GROUP = "experiments"
 QUESTIONS = dg.AssetKey("question_sets")

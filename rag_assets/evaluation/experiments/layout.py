@@ -16,7 +16,7 @@ from rag_assets.evaluation.experiments.design import (
 )
 from rag_assets.evaluation.experiments.results import ExperimentResult
 from rag_assets.evaluation.wording import Row, bar_of
-from rag_assets.plots import bars, line
+from rag_assets.reports.plots import bars, line
 
 QUESTION_NAMES = {"document": "documents", "table": "tables", "combined": "all"}
 """The groups of questions as column headings; the thesis calls them Doc_q, Tab_q and Combo_q."""

@@ -17,7 +17,9 @@ from time import monotonic
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas, sync
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.columns.sql import is_one_of
 from rag_assets.config import Config, ParserComparisonExperiment
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents import outlines
@@ -48,9 +50,9 @@ from rag_assets.evaluation.parsing_quality import (
     page_score,
 )
 from rag_assets.evaluation.questions import Question
-from rag_assets.media_types import PDF
+from rag_assets.media.media_types import PDF
 from rag_assets.retrieval.filters import Filters
-from rag_assets.store import Store, is_one_of
+from rag_assets.store import Store
 from rag_assets.workers import Done, Pool, Task
 
 Row = Mapping[str, str | int]

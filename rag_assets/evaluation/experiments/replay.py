@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from rag_assets import sync
+from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
 from rag_assets.evaluation.experiments.design import Design, ExperimentError

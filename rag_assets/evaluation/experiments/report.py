@@ -26,8 +26,8 @@ from rag_assets.evaluation.wording import (
     verdict,
     with_interval,
 )
-from rag_assets.pages import Html, bullets, note, page, section, table
-from rag_assets.plots import histogram
+from rag_assets.reports.pages import Html, bullets, note, page, section, table
+from rag_assets.reports.plots import histogram
 
 MOST_BY_DOMAIN = 4
 """With more arms to compare, sentences are on all questions alone; the table has the others."""

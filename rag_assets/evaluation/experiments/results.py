@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from rag_assets.atomic import write_atomically
 from rag_assets.config import ConfigError
 from rag_assets.evaluation.experiments.arms import ArmRecord, mark_used, root_of
 from rag_assets.evaluation.experiments.design import Appendix, Design, Factor
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 
 RECORD = "record.json"
 TABLES = ("scores", "summary", "differences")

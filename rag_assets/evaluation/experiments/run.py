@@ -13,7 +13,6 @@ from importlib.metadata import PackageNotFoundError, version
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.catalog import folder_of
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, Bench
@@ -42,6 +41,7 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
+from rag_assets.store.catalog import folder_of
 
 REVISION = 2
 """Raised when the same scores should give another report."""

@@ -1,0 +1,1 @@
+"""The rule of change, once."""

@@ -1,0 +1,160 @@
+"""What a table holds by key and fingerprint, and its data version: an order-independent hash of it.
+
+Same content, same version, on any machine. Each row counts for itself: of a table whose content was
+known before a pass, only the rows that went and came need to be read.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from rag_assets import schemas
+from rag_assets.change.difference import HELD
+from rag_assets.columns.arrow_sql import query
+from rag_assets.columns.sql import KEYS_PER_STATEMENT
+from rag_assets.identity import fingerprint
+from rag_assets.store import ROW_ID, Store
+
+IDENTITIES_PER_BATCH = 65_536
+NAMED_UP_TO_SHARE = 1 / 16
+"""A larger share of a table is read by going through all of it: to name a row costs more than to
+pass over one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """The column `key` of a table with the fingerprints and row ids, in batches of schema `HELD`.
+
+    They are the same, in the same order, however often they are asked for.
+    """
+
+    store: Store
+    name: str
+    version: int
+    key: str
+    content: str = schemas.FINGERPRINT.name
+    """The column of the fingerprints."""
+
+    @classmethod
+    def of(cls, store: Store, name: str, *, key: str) -> Self:
+        """Those of the newest version."""
+        return cls(store, name, store.version(name), key)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return map(self._named, self._batches(self._columns))
+
+    def row_ids(self) -> np.ndarray:
+        """Of all rows (uint64)."""
+        held = [batch[ROW_ID].to_numpy() for batch in self._batches([])]
+        return np.concatenate([np.empty(0, np.uint64), *held])
+
+    def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """Those of the rows with these `row_ids` alone, of a table of about so many `rows`."""
+        if len(row_ids) > rows * NAMED_UP_TO_SHARE:
+            asked = np.sort(row_ids)
+            for batch in self:
+                is_asked = _are_among(batch["row_id"].to_numpy(), asked)
+                yield batch.filter(pa.array(is_asked))
+            return
+        for start in range(0, len(row_ids), KEYS_PER_STATEMENT):
+            part = row_ids[start : start + KEYS_PER_STATEMENT]
+            columns = [*self._columns, ROW_ID]
+            found = self.store.take(self.name, part, columns=columns, version=self.version)
+            yield from map(self._named, found.to_batches())
+
+    @property
+    def _columns(self) -> list[str]:
+        return [self.key, self.content]
+
+    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self.store.batches(
+            self.name,
+            columns=columns,
+            version=self.version,
+            rows=IDENTITIES_PER_BATCH,
+            with_row_ids=True,
+        )
+
+    def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = zip([*self._columns, ROW_ID], HELD.types, strict=True)
+        return pa.record_batch([batch[name].cast(type_) for name, type_ in columns], schema=HELD)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a data version says of some rows."""
+
+    rows: int
+    bits: int
+    """XOR over a hash of each row."""
+
+    @classmethod
+    def of(cls, rows: pa.Table | pa.RecordBatchReader | Iterator[pa.RecordBatch]) -> Self:
+        """The content of `rows`: keys in their first column, fingerprints in the second.
+
+        Batches that come without a schema have that of `HELD`.
+        """
+        if not isinstance(rows, pa.Table | pa.RecordBatchReader):
+            rows = pa.RecordBatchReader.from_batches(HELD, rows)
+        key, content = rows.schema.names[:2]
+        result = query(
+            "SELECT count(*) AS rows, "
+            f"coalesce(bit_xor(md5_number({key} || ':' || {content})), 0)::VARCHAR AS bits "
+            "FROM identities",
+            identities=rows,
+        )
+        return cls(result["rows"][0].as_py(), int(result["bits"][0].as_py()))
+
+    @property
+    def data_version(self) -> str:
+        """The hash that stands for this content and no other."""
+        return fingerprint(self.rows, str(self.bits) if self.rows else None)[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The rows by which two versions of a table differ."""
+
+    gone: Iterator[pa.RecordBatch]
+    came: Iterator[pa.RecordBatch]
+    rows_before: int
+    rows: int
+    """Of the later version."""
+
+
+def moves(before: Identities, now: Identities) -> Moves | None:
+    """What went from `before` and what came until `now`; None where much moved.
+
+    A row that was not touched lies where it lay. One that was only put elsewhere went and came.
+    """
+    then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
+    gone, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
+    if len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
+        return None
+    return Moves(
+        before.at(gone, rows=len(then)), now.at(fresh, rows=len(held)), len(then), len(held)
+    )
+
+
+def moved_on(content: Content, *, before: Identities, now: Identities) -> Content:
+    """The content of `now`, if `content` is that of `before`: reads what went and what came.
+
+    All of `now` is read where much moved, or where `content` is plainly that of something else.
+    """
+    moved = moves(before, now)
+    if moved is None or moved.rows_before != content.rows:
+        return Content.of(iter(now))
+    touched = Content.of(chain(moved.gone, moved.came))
+    return Content(moved.rows, content.bits ^ touched.bits)
+
+
+def _are_among(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """For each of `row_ids` whether it is one of `others`, which are sorted."""
+    at = np.searchsorted(others, row_ids)
+    is_there = at < len(others)
+    is_there[is_there] = others[at[is_there]] == row_ids[is_there]
+    return is_there

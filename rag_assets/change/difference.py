@@ -1,0 +1,189 @@
+"""How the inputs of a table differ from what it holds, by key and fingerprint."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.columns.gathered import gathered
+from rag_assets.columns.keys import ABSENT, DigestIndex, KeyIndex, begins_run, digests_with
+
+INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
+"""What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
+HELD = pa.schema([*INPUTS, pa.field("row_id", pa.uint64())])
+"""What a target holds: for each row its input, what it was made from, and where it lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How inputs differ from what a target holds."""
+
+    added: pa.Table
+    changed: pa.Table
+    removed: list[str]
+    unchanged: int
+
+    @property
+    def pending(self) -> pa.Table:
+        """What is to be done: the added inputs, then the changed ones."""
+        return pa.concat_tables([self.added, self.changed])
+
+    def with_again(self, inputs: pa.Table) -> "Difference":
+        """The same, where `inputs` (schema `INPUTS`) are to be done although they are held."""
+        is_held = KeyIndex(self.pending["key"]).places(inputs["key"]) == ABSENT
+        again = inputs.filter(pa.array(is_held))
+        changed = pa.concat_tables([self.changed, again])
+        return replace(self, changed=changed, unchanged=self.unchanged - again.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How inputs differ from those of an earlier pass: two tables of schema `INPUTS`."""
+
+    gone: pa.Table
+    came: pa.Table
+    count: int
+    """Of all inputs."""
+
+    def named(self, then: pa.Table) -> pa.Table:
+        """The inputs as they are now that were as in `then` (schema `INPUTS`) at that pass."""
+        is_left = KeyIndex(self.gone["key"]).places(then["key"]) == ABSENT
+        is_named = KeyIndex(then["key"]).places(self.came["key"]) != ABSENT
+        return pa.concat_tables(
+            [then.filter(pa.array(is_left)), self.came.filter(pa.array(is_named))]
+        )
+
+
+class Target(Protocol):
+    """What `compare` holds inputs against."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Batches of schema `HELD`."""
+        ...
+
+    def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows with these `row_ids` alone, of about so many `rows`, in no fixed order."""
+        ...
+
+
+class Watched:
+    """Inputs in batches, to be gone through once."""
+
+    def __init__(
+        self, inputs: pa.Table | Iterable[pa.RecordBatch], *, keys: pa.ChunkedArray
+    ) -> None:
+        """Count them on the way, and keep those with one of `keys`."""
+        self.count = 0
+        self.watched = INPUTS.empty_table()
+        self._batches = inputs.to_batches() if isinstance(inputs, pa.Table) else inputs
+        self._keys = keys.combine_chunks()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            self.count += batch.num_rows
+            if len(self._keys):
+                named = batch.filter(pc.is_in(batch["key"], self._keys))
+                self.watched = pa.concat_tables([self.watched, pa.table(named)])
+            yield batch
+
+
+def compare(inputs: Iterable[pa.RecordBatch], target: Target) -> Difference:
+    """Hold `inputs`, in batches of schema `INPUTS`, against what the `target` holds.
+
+    Added and changed inputs keep the order of `inputs`. Both are gone through batch by batch; of
+    the target, what is to be removed is read a second time.
+    """
+    held = _Held(target)
+    added, changed = [INPUTS.empty_table()], [INPUTS.empty_table()]
+    unchanged = 0
+    for part in gathered(inputs):
+        is_new, is_other = held.against(part)
+        added.append(part.filter(pa.array(is_new)))
+        changed.append(part.filter(pa.array(is_other)))
+        unchanged += int(np.sum(~is_new & ~is_other))
+    return Difference(
+        added=pa.concat_tables(added),
+        changed=pa.concat_tables(changed),
+        removed=held.unmet(target),
+        unchanged=unchanged,
+    )
+
+
+def compare_moved(inputs: Moved, *, watched: pa.Table) -> Difference:
+    """The same for a target that the earlier pass left complete: it is not read.
+
+    `watched` are the inputs that failed at that pass, as they are now: those that moved count as
+    held by the target, which is as good, the others as nothing.
+    """
+    gone, came = inputs.gone, inputs.came
+    places = KeyIndex(gone["key"]).places(came["key"])
+    is_new = places == ABSENT
+    was = gone["fingerprint"].take(pa.array(places, mask=is_new))
+    is_other = np.asarray(pc.fill_null(pc.not_equal(came["fingerprint"], was), False), bool)
+    added, changed = (came.filter(pa.array(is_chosen)) for is_chosen in (is_new, is_other))
+    is_left = KeyIndex(came["key"]).places(gone["key"]) == ABSENT
+    is_pending = (
+        KeyIndex(pa.concat_tables([added, changed])["key"]).places(watched["key"]) != ABSENT
+    )
+    return Difference(
+        added=added,
+        changed=changed,
+        removed=sorted(gone["key"].filter(pa.array(is_left)).to_pylist()),
+        unchanged=inputs.count - added.num_rows - changed.num_rows - int(np.sum(~is_pending)),
+    )
+
+
+class _Held:
+    """What a target holds, at some fifty bytes an input."""
+
+    def __init__(self, target: Target) -> None:
+        none = np.empty(0, np.uint64)
+        keys, fingerprints, row_ids = [(none, none)], [none], [none]
+        for part in gathered(target):
+            part = _without_repeats(part)
+            of_keys, of_contents = digests_with(part["key"], part["fingerprint"])
+            keys.append(of_keys)
+            fingerprints.append(of_contents)
+            row_ids.append(part["row_id"].to_numpy())
+        high, low = (np.concatenate(half) for half in zip(*keys, strict=True))
+        self._index = DigestIndex((high, low))
+        self._fingerprints = np.concatenate(fingerprints)
+        self._row_ids = np.concatenate(row_ids)
+        self._is_met = np.zeros(len(high), bool)
+        """Whether an input was met again; only the first row of each is looked at."""
+        self._is_mixed = np.zeros(len(high), bool)
+        """Whether the rows of one input were made from several."""
+        if self._index.has_repeats:
+            first = self._index.places((high, low))
+            self._is_met = first != np.arange(len(first))
+            is_other = self._fingerprints != self._fingerprints[first]
+            self._is_mixed[first[is_other]] = True
+
+    def against(self, inputs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+        """For each of `inputs` whether it is not held, and whether it is held as another."""
+        keys, contents = digests_with(inputs["key"], inputs["fingerprint"])
+        places = self._index.places(keys)
+        is_new = places == ABSENT
+        here = places[~is_new]
+        self._is_met[here] = True
+        wanted = contents[~is_new]
+        is_other = np.zeros(len(places), bool)
+        is_other[~is_new] = (self._fingerprints[here] != wanted) | self._is_mixed[here]
+        return is_new, is_other
+
+    def unmet(self, target: Target) -> list[str]:
+        """The keys of `target` that were not among the inputs, sorted."""
+        row_ids = self._row_ids[~self._is_met]
+        found = target.at(row_ids, rows=len(self._row_ids)) if len(row_ids) else ()
+        return sorted(key for batch in found for key in batch["key"].to_pylist())
+
+
+def _without_repeats(rows: pa.Table) -> pa.Table:
+    """Without rows that equal the one before: the rows of one input lie side by side."""
+    begins = begins_run(rows["key"])
+    if not begins.all():
+        begins |= begins_run(rows["fingerprint"])
+    return rows if begins.all() else rows.filter(pa.array(begins))

@@ -1,0 +1,241 @@
+"""The quarantine: what failed on the way to which table, and why.
+
+A failure of the input waits until its input changes, one of the environment is tried again at every
+refresh, and what ran into a limit of time, memory or pages after 1, 2, 4 and more nights: a file
+that holds a worker until it is killed costs that ever more rarely. The table `quarantine` holds
+them all; beside it, a folder with an empty file for each table that it names tells a refresh with
+nothing to do that it need not be opened.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas
+from rag_assets.change.difference import INPUTS
+from rag_assets.change.pending import Pending
+from rag_assets.columns.sql import is_one_of, parts_of, quoted
+from rag_assets.process import clock
+from rag_assets.store import Store
+from rag_assets.store.file_names import name_of, path_of
+
+QUARANTINE = "quarantine"
+_WAITS = [schemas.QUARANTINE.field(name) for name in ("attempts", "tried_again")]
+"""Columns that the quarantine of an older release lacks."""
+ENTRIES = pa.schema([*INPUTS, pa.field("kind", pa.string()), *_WAITS])
+"""An input as it failed, whose fault it was, and how long it waits."""
+MOST_NIGHTS = 64
+"""The longest that an input waits which ran into a limit."""
+
+Blame: TypeAlias = Literal["input", "environment", "limit"]
+"""Whose fault a failure was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An input that could not be transformed."""
+
+    key: str
+    reason: str
+    """What happened and what to do about it, one sentence."""
+    label: str
+    """The file or row, as a person knows it."""
+    kind: Blame = "input"
+    """An environment failure is tried again at every refresh, one at a limit after some nights."""
+    attempts: int | None = None
+    """How often it ran into a limit, once that is in quarantine; None for other kinds."""
+    tried_again: date | None = None
+    """The day (UTC) from which it is tried again unasked; `attempts` says for which kinds."""
+
+
+def quarantined(store: Store, target: str | None = None) -> list[Failure]:
+    """What failed on the way to `target`, or to any table."""
+    target = store.known_as(target) if target else None
+    targets = quarantined_targets(store)
+    if not store.exists(QUARANTINE) or not (target in targets if target else targets):
+        return []
+    return _failures(store, where=f"target = {quoted(target)}" if target else None)
+
+
+def at_limits(store: Store) -> list[Failure]:
+    """What ran into a limit on the way to any table, and waits for a day."""
+    if not quarantined_targets(store) or not store.exists(QUARANTINE):
+        return []
+    return _failures(store, where="kind = 'limit'")
+
+
+def quarantined_targets(store: Store) -> list[str]:
+    """The tables on the way to which something failed, without opening the quarantine.
+
+    Right after a killed run one may be named of which nothing is left in quarantine, none is
+    missing.
+    """
+    if _marks(store).exists():
+        marks = (mark for mark in _marks(store).rglob("*") if mark.is_file())
+        return sorted(name_of(mark.relative_to(_marks(store))) for mark in marks)
+    if not store.exists(QUARANTINE):
+        return []
+    return sorted(set(store.read(QUARANTINE, columns=["target"])["target"].to_pylist()))
+
+
+def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
+    """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
+    keys = [failure.key for failure in failures]
+    tried = Pending(pa.table([keys, [""] * len(keys)], schema=INPUTS))
+    held = entries(store, target)
+    record_failures(
+        store,
+        target,
+        held=held,
+        valid=frozenset(),
+        tried=tried,
+        failures=failures,
+        today=clock.today(),
+    )
+
+
+def entries(store: Store, target: str) -> pa.Table:
+    """What stands in quarantine for `target`: each input as it failed (`ENTRIES`)."""
+    target = store.known_as(target)
+    if target not in quarantined_targets(store) or not store.exists(QUARANTINE):
+        return ENTRIES.empty_table()
+    return _read(store, columns=ENTRIES.names, where=f"target = {quoted(target)}").cast(ENTRIES)
+
+
+def waiting(held: pa.Table, *, inputs: pa.Table, today: date) -> list[str]:
+    """Keys that failed on their own content or wait for a later day, and have not changed since.
+
+    Args:
+        held: The `entries` of a target.
+        inputs: Those of its inputs, as they are now, that have an entry.
+        today: The day that it is.
+    """
+    is_of_input = pc.equal(held["kind"], "input")
+    is_later = pc.fill_null(pc.greater(held["tried_again"], pa.scalar(today)), False)
+    return _unchanged(held.filter(pc.or_(is_of_input, is_later)), inputs).to_pylist()
+
+
+def valid_entries(held: pa.Table, *, inputs: pa.Table) -> set[str]:
+    """Keys of `held` whose input is still the one that failed; arguments as for `waiting`."""
+    return set(_unchanged(held, inputs).to_pylist())
+
+
+def _unchanged(held: pa.Table, inputs: pa.Table) -> pa.ChunkedArray:
+    if not inputs.num_rows:
+        return inputs["key"]
+    return inputs.join(held.select(INPUTS.names), keys=INPUTS.names, join_type="inner")["key"]
+
+
+def record_failures(
+    store: Store,
+    target: str,
+    *,
+    held: pa.Table,
+    valid: Collection[str],
+    tried: Pending,
+    failures: Sequence[Failure],
+    today: date,
+) -> None:
+    """Let the quarantine hold the new failures and of the old ones the `valid` not tried again.
+
+    `held` are the `entries` of the target, whose one writer calls. How often an input ran into a
+    limit outlives whoever is killed meanwhile: its entry is replaced in one commit.
+    """
+    target = store.known_as(target)
+    before = held["key"].to_pylist()
+    stale = set(before).difference(valid).union(tried.fingerprints(before))
+    rows = _quarantine_rows(target, tried, failures, held=held, today=today)
+    is_limit = pc.equal(rows["kind"], "limit")
+    limits, others = rows.filter(is_limit), rows.filter(pc.invert(is_limit))
+    with store.lock(QUARANTINE, log=lambda _: None):
+        is_marked = target in quarantined_targets(store)
+        if not failures and not stale and is_marked == bool(before):
+            return
+        if not store.exists(QUARANTINE):
+            store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
+        store.widen(QUARANTINE, schemas.QUARANTINE)
+        _mark(store, [*quarantined_targets(store), target])
+        if limits.num_rows:
+            store.upsert(QUARANTINE, limits, on=["target", "key"])
+        for part in parts_of(sorted(stale.difference(limits["key"].to_pylist()))):
+            store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
+        if failures:
+            store.append(QUARANTINE, others, schema=schemas.QUARANTINE)
+        elif not len(entries(store, target)):
+            (_marks(store) / path_of(target)).unlink()
+
+
+def forget(store: Store, target: str, keys: Sequence[str]) -> None:
+    """Take entries out of the quarantine, whatever became of their inputs."""
+    with store.lock(QUARANTINE, log=lambda _: None):
+        for part in parts_of(sorted(keys)):
+            store.open(QUARANTINE).delete(f"target = {quoted(target)} AND {is_one_of('key', part)}")
+        if not store.count(QUARANTINE, where=f"target = {quoted(target)}"):
+            (_marks(store) / path_of(target)).unlink(missing_ok=True)
+
+
+def _marks(store: Store) -> Path:
+    """A folder with one empty file for each table named in the quarantine."""
+    return store.root / "quarantined"
+
+
+def _mark(store: Store, targets: Iterable[str]) -> None:
+    _marks(store).mkdir(exist_ok=True)
+    for target in targets:
+        mark = _marks(store) / path_of(target)
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+
+def _failures(store: Store, *, where: str | None) -> list[Failure]:
+    columns = ["key", "reason", "label", "kind", *(item.name for item in _WAITS)]
+    rows = _read(store, columns=columns, where=where)
+    return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
+
+
+def _read(store: Store, *, columns: Sequence[str], where: str | None) -> pa.Table:
+    """Columns of the quarantine; those that an older release did not write are NULL."""
+    there = store.schema(QUARANTINE).names
+    rows = store.read(QUARANTINE, columns=[name for name in columns if name in there], where=where)
+    for item in _WAITS:
+        if item.name in columns and item.name not in there:
+            rows = rows.append_column(item, pa.nulls(rows.num_rows, item.type))
+    return rows.select(columns)
+
+
+def _quarantine_rows(
+    target: str, tried: Pending, failures: Sequence[Failure], *, held: pa.Table, today: date
+) -> pa.Table:
+    marks = tried.fingerprints(failure.key for failure in failures)
+    before = {
+        (entry["key"], entry["fingerprint"]): entry["attempts"] or 0 for entry in held.to_pylist()
+    }
+    now = datetime.now(UTC)
+    rows = [
+        {
+            "target": target,
+            "key": failure.key,
+            "fingerprint": marks[failure.key],
+            "kind": failure.kind,
+            "reason": failure.reason,
+            "label": failure.label,
+            "failed_at": now,
+            **_wait(failure, before.get((failure.key, marks[failure.key]), 0) + 1, today=today),
+        }
+        for failure in failures
+    ]
+    return pa.Table.from_pylist(rows, schema=schemas.QUARANTINE)
+
+
+def _wait(failure: Failure, attempts: int, *, today: date) -> dict[str, object]:
+    """What an entry says of how long it waits, after so many `attempts` at the same input."""
+    if failure.kind != "limit":
+        return {}
+    day = today + timedelta(days=min(2 ** (attempts - 1), MOST_NIGHTS))
+    reason = f"{failure.reason}; tried again on {day}, or at once with --retry-failed"
+    return {"attempts": attempts, "tried_again": day, "reason": reason}

@@ -1,0 +1,131 @@
+"""Many keys in little memory: where each stands, at some tens of bytes a key.
+
+Where there are many, a text is told from others by two hashes of 64 bits: a column of a million
+keys is not turned into a million Python objects. The hashes mean nothing to another process: they
+are not stored.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.columns import arrow_sql
+
+Texts: TypeAlias = pa.ChunkedArray | pa.Array
+Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Two numbers (uint64) for each text."""
+ABSENT = -1
+_HIGH, _LOW = "hash(texts)", "hash(texts || chr(1))"
+FEW = 65_536
+"""So many keys are held as they are: to look for them needs no digests."""
+
+
+class KeyIndex:
+    """The places of keys in a column: a few are held as they are, many by their digests."""
+
+    def __init__(self, keys: Texts) -> None:
+        """Index a column."""
+        is_few = len(keys) <= FEW
+        self._keys = _in_one(keys) if is_few else DigestIndex(digests(keys))
+
+    def places(self, keys: Texts) -> np.ndarray:
+        """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
+        if isinstance(self._keys, DigestIndex):
+            return self._keys.places_of(keys)
+        found = pc.fill_null(pc.index_in(keys, self._keys), ABSENT)
+        return np.asarray(found).astype(np.int64)
+
+
+class DigestIndex:
+    """The places of keys in a column that is not held, at twenty bytes a key."""
+
+    def __init__(self, keys: Digests) -> None:
+        """Index the `digests` of a column."""
+        high, low = keys
+        order = np.argsort(high)
+        self._high = high[order]
+        if np.any(self._high[1:] == self._high[:-1]):
+            order = np.lexsort((low, high))
+        self._low = low[order]
+        self._order = order.astype(np.uint32) if len(order) < 1 << 32 else order
+        twins = (self._high[1:] == self._high[:-1]) & (self._low[1:] == self._low[:-1])
+        self.has_repeats = bool(twins.any())
+        """Whether a key occurs more than once; its place is the first."""
+
+    def places_of(self, keys: Texts) -> np.ndarray:
+        """The same as `places` of their digests, of which most keys need but one."""
+        high = digest(keys)
+        at = self._first(high)
+        is_near = at < len(self._high)
+        is_near[is_near] = self._high[at[is_near]] == high[is_near]
+        found = np.full(len(keys), ABSENT, np.int64)
+        found[is_near] = self.places(digests(keys.filter(pa.array(is_near))))
+        return found
+
+    def places(self, keys: Digests) -> np.ndarray:
+        """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
+        high, low = keys
+        at = self._first(high)
+        found = np.full(len(high), ABSENT, np.int64)
+        open_ = np.arange(len(high))
+        while True:
+            open_ = open_[at[open_] < len(self._high)]
+            open_ = open_[self._high[at[open_]] == high[open_]]
+            if not len(open_):
+                return found
+            is_hit = self._low[at[open_]] == low[open_]
+            found[open_[is_hit]] = self._order[at[open_[is_hit]]]
+            open_ = open_[~is_hit]
+            at[open_] += 1
+
+    def _first(self, high: np.ndarray) -> np.ndarray:
+        """Where each of `high` would stand; looked up in order, which memory likes better."""
+        order = np.argsort(high)
+        at = np.empty(len(high), np.int64)
+        at[order] = np.searchsorted(self._high, high[order])
+        return at
+
+
+def begins_run(*columns: Texts) -> np.ndarray:
+    """For each row whether it differs from the one before in any of the `columns`."""
+    rows = len(columns[0])
+    begins = np.zeros(rows, bool)
+    begins[:1] = True
+    for column in columns:
+        whole = _in_one(column)
+        if rows > 1:
+            begins[1:] |= pc.not_equal(whole[1:], whole[:-1]).to_numpy(zero_copy_only=False)
+    return begins
+
+
+def digests(texts: Texts) -> Digests:
+    """What tells each text from all others, as long as the process lives."""
+    high, low = _hashed(texts=texts, expressions=(_HIGH, _LOW))
+    return high, low
+
+
+def digest(texts: Texts) -> np.ndarray:
+    """One number (uint64) for each text: enough to tell whether what has the same key is equal."""
+    (high,) = _hashed(texts=texts, expressions=(_HIGH,))
+    return high
+
+
+def digests_with(texts: Texts, contents: Texts) -> tuple[Digests, np.ndarray]:
+    """The `digests` of `texts` and the `digest` of the content of each, in one go."""
+    high, low, content = _hashed(
+        texts=texts, contents=contents, expressions=(_HIGH, _LOW, "hash(contents)")
+    )
+    return (high, low), content
+
+
+def _hashed(*, expressions: Sequence[str], **columns: Texts) -> list[np.ndarray]:
+    named = [f"{expression} AS c{place}" for place, expression in enumerate(expressions)]
+    found = arrow_sql.query(f"SELECT {', '.join(named)} FROM rows", rows=pa.table(columns))
+    return [column.to_numpy() for column in found.columns]
+
+
+def _in_one(texts: Texts) -> pa.Array:
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

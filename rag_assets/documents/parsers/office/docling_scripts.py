@@ -1,0 +1,198 @@
+"""docling's readers of Office files and pages, for what they forget.
+
+They read a heading, and all text of a slide, as one string: 10^3 becomes 103 or 10 3. Here the
+marks are written into the file in memory before docling reads it. Of a picture on a web page they
+forget where it lies and, where it has a caption, its alternative text. A picture of an Office file
+that is damaged or too large would end the whole file: here it is a figure that says why it has no
+picture. Only the worker that parses imports this module: it imports docling.
+"""
+
+# ruff: noqa: TID253 - nothing but docling's worker imports this module
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from bs4 import Tag
+from docling.backend.html_backend import HTMLDocumentBackend
+from docling.backend.mspowerpoint_backend import MsPowerpointDocumentBackend
+from docling.backend.msword_backend import MsWordDocumentBackend
+from docling_core.types.doc import (
+    DoclingDocument,
+    NodeItem,
+    PictureItem,
+    PictureMeta,
+    RefItem,
+    Size,
+)
+from docx.oxml.ns import qn
+from PIL.Image import Image
+from pptx.exc import InvalidXmlError
+from pptx.oxml.xmlchemy import BaseOxmlElement
+from pptx.shapes.picture import Picture
+
+from rag_assets.documents.elements import EXPONENT
+from rag_assets.documents.parsers.description import ParseError
+from rag_assets.documents.parsers.office.docling_office import ALT, LINK, PROBLEM
+from rag_assets.documents.parsers.pictures import bearable, link_of
+
+UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"
+"""Why most pictures without pixels have none."""
+
+_HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
+
+
+class Html(HTMLDocumentBackend):
+    """Keeps exponents and indices of headings, alternative texts, and where pictures lie."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Read the page and mark it."""
+        super().__init__(*args, **options)
+        for heading in self.soup.find_all(_HEADING) if self.soup else ():
+            for script in heading.find_all(["sup", "sub"]):
+                _unwrap(script)
+            heading.smooth()
+        base = self.soup.find("base", href=True) if self.soup else None
+        self._base = _value(base, "href") if base else ""
+
+    def _emit_image(self, img_tag: Tag, doc: DoclingDocument) -> RefItem | None:
+        img_tag["alt"] = alternative = " ".join(_value(img_tag, "alt").split())
+        reference = super()._emit_image(img_tag, doc)
+        link = link_of(_value(img_tag, "src"), base=self._base)
+        if reference:
+            picture = reference.resolve(doc)
+            assert isinstance(picture, PictureItem)
+            picture.meta = PictureMeta.model_validate({ALT: alternative, LINK: link})
+        return reference
+
+
+class Docx(MsWordDocumentBackend):
+    """Keeps exponents of headings, and the figures whose pictures cannot be read."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Read the document and mark it."""
+        self._problem: str | None = None
+        super().__init__(*args, **options)
+        for paragraph in self.docx_obj.paragraphs if self.docx_obj else ():
+            name = (paragraph.style.name or "") if paragraph.style else ""
+            if _HEADING.fullmatch(name.replace("heading ", "h").replace("Heading ", "h")):
+                before = ""
+                for run in paragraph.runs:
+                    marked = _marked(run.text, before=before)
+                    if run.font.superscript and marked != run.text:
+                        run.text = marked
+                    before = run.text or before
+
+    def _get_image_from_relationship(
+        self, element: Any, rel_attr: str, image_type: str = "image"
+    ) -> bytes | None:
+        """The bytes of the picture that is added next; None where docling must not touch it."""
+        data = super()._get_image_from_relationship(element, rel_attr, image_type)
+        self._problem = None if data is None else UNKNOWN
+        try:
+            return bearable(data) if data else data
+        except ParseError as error:
+            self._problem = str(error)
+            return None
+
+    def _add_picture_to_doc(
+        self,
+        doc: DoclingDocument,
+        parent: NodeItem | None,
+        pil_image: Image | None,
+        is_spacer: bool = False,
+    ) -> RefItem:
+        reference = super()._add_picture_to_doc(doc, parent, pil_image, is_spacer)
+        if pil_image is None and self._problem:
+            _say_why(reference, doc, self._problem)
+        self._problem = None
+        return reference
+
+
+class Pptx(MsPowerpointDocumentBackend):
+    """Keeps exponents, and the figures whose pictures cannot be read."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Read the slides and mark them."""
+        super().__init__(*args, **options)
+        for slide in self.pptx_obj.slides if self.pptx_obj else ():
+            for above, before in _above_the_line(slide.element):
+                above.text = _marked(above.text or "", before=before)
+
+    def _handle_pictures(
+        self,
+        shape: Picture,
+        parent_slide: NodeItem | None,
+        slide_ind: int,
+        doc: DoclingDocument,
+        slide_size: Size,
+    ) -> None:
+        known, problem = len(doc.pictures), UNKNOWN
+        try:
+            _make_bearable(shape)
+            super()._handle_pictures(shape, parent_slide, slide_ind, doc, slide_size)
+        except ParseError as error:
+            problem = str(error)
+        if len(doc.pictures) == known:
+            place = None
+            with suppress(InvalidXmlError, ValueError, AttributeError):  # a malformed shape
+                place = self._generate_prov(shape, slide_ind, "", slide_size)
+            doc.add_picture(parent=parent_slide, prov=place)
+        added = doc.pictures[-1]
+        if added.image is None:
+            _say_why(added.get_ref(), doc, problem)
+
+
+def _make_bearable(shape: Picture) -> None:
+    """Let the file hold what can be read of the picture of a shape.
+
+    Raises:
+        ParseError: It is damaged, or too large.
+    """
+    try:
+        part = shape.part.related_part(shape._element.blip_rId or "")
+    except (KeyError, AttributeError, InvalidXmlError) as error:
+        raise ParseError("does not lie in the file: insert it instead of a link to it") from error
+    held = part.blob
+    taken = bearable(held)
+    if taken is not held:
+        part.blob = taken
+
+
+def _say_why(reference: RefItem, doc: DoclingDocument, problem: str) -> None:
+    """Let a picture without pixels say why it has none."""
+    picture = reference.resolve(doc)
+    assert isinstance(picture, PictureItem)
+    picture.meta = PictureMeta.model_validate({PROBLEM: f"its picture {problem}"})
+
+
+def _value(tag: Tag, attribute: str) -> str:
+    return str(tag.get(attribute) or "").strip()
+
+
+def _above_the_line(slide: BaseOxmlElement) -> Iterator[tuple[BaseOxmlElement, str]]:
+    """Each piece of text of a slide that is set above the line, and what stands before it."""
+    for paragraph in slide.iter(qn("a:p")):
+        before = ""
+        for run in paragraph.iterfind(qn("a:r")):
+            text, properties = run.find(qn("a:t")), run.find(qn("a:rPr"))
+            if text is None:
+                continue
+            baseline = "" if properties is None else properties.get("baseline", "")
+            if baseline.strip("0%") and not baseline.startswith("-"):
+                yield text, before
+            before = text.text or before
+
+
+def _unwrap(script: Tag) -> None:
+    before = script.previous_sibling
+    text = script.get_text()
+    if script.name == "sup":
+        text = _marked(text, before=before.get_text() if before else "")
+    script.replace_with(text)
+
+
+def _marked(text: str, *, before: str) -> str:
+    """Text above the line as it is written in one: 10^3, but not the mark of a footnote."""
+    return f"^{text}" if before[-1:].isalnum() and EXPONENT.fullmatch(text) else text

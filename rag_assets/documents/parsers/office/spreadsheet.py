@@ -1,0 +1,170 @@
+"""XLSX among the documents: each sheet a heading and a table, so that no workbook is lost.
+
+A formula that no program has computed yet is shown as it is written; pictures are figures, charts
+are figures or tables (`charts`).
+
+Sheets that are records row by row are better named under `sources.tables`: there each row is a
+unit of its own, with its headings in plain words. A workbook that is named there is no document.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from datetime import datetime, time, timedelta
+from io import BytesIO
+from typing import TYPE_CHECKING, cast
+
+from rag_assets.documents.elements import Element, to_json
+from rag_assets.documents.parsers.description import ParseError, Parser
+from rag_assets.documents.parsers.office.charts import Charts
+from rag_assets.documents.parsers.pictures import image_of
+from rag_assets.documents.parsers.tables import spanned_grid, table_of
+from rag_assets.workers import Json
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+    from openpyxl.chartsheet import Chartsheet
+    from openpyxl.worksheet.cell_range import CellRange
+    from openpyxl.worksheet.worksheet import Worksheet
+
+PARSER = Parser(
+    name="spreadsheet",
+    revision=4,
+    distribution="openpyxl",
+    install="pip install 'openpyxl>=3.1'",
+)
+
+MOST_CELLS = 50_000
+"""Of one sheet; a larger one holds data and is no table to read."""
+
+_LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|AM/PM', re.IGNORECASE)
+"""What a format shows as it stands, and colours, places and languages."""
+_PERCENT = re.compile(r"0(?:\.(0+))?((?:\\?\s)?%)")
+_FORMULA = re.compile(rb"<f[ >]")
+
+Placed = tuple[int, int, int, int, str]
+
+
+def parse(path: str, pages: list[int] | None) -> Json:  # noqa: ARG001 - parsed as a whole
+    """Elements of the workbook: see the package's docstring.
+
+    Raises:
+        ParseError: It cannot be read, or one of its sheets is too large.
+    """
+    import zipfile
+
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        workbook = load_workbook(path, data_only=True, keep_links=False)
+        written = _with_formulas(path)
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise ParseError(f"is a damaged workbook ({error}): save it again from Excel") from error
+    charts = Charts(workbook, text_of=lambda cell: _shown(cell.value, cell.number_format))
+    elements: list[Element] = []
+    for sheet in map(workbook.__getitem__, workbook.sheetnames):
+        found = list(_sheet(sheet, written, charts)) if sheet.sheet_state == "visible" else []
+        if found:
+            elements += [Element(type="heading", text=sheet.title, level=1), *found]
+    workbook.close()
+    return to_json(elements)
+
+
+def _with_formulas(path: str) -> "Workbook | None":
+    """The workbook with its formulas in place of what they gave; None if it has none."""
+    import zipfile
+
+    from openpyxl import load_workbook
+
+    with zipfile.ZipFile(path) as archive:
+        sheets = (name for name in archive.namelist() if name.startswith("xl/worksheets/"))
+        if not any(_FORMULA.search(archive.read(name)) for name in sheets):
+            return None
+    return load_workbook(path, keep_links=False)
+
+
+def _sheet(
+    sheet: "Worksheet | Chartsheet", written: "Workbook | None", charts: Charts
+) -> Iterator[Element]:
+    """What stands on a sheet; `written` is its workbook with formulas."""
+    from openpyxl.worksheet.worksheet import Worksheet
+
+    if not isinstance(sheet, Worksheet):
+        yield from charts.elements(sheet)
+        return
+    if cells := list(_cells(sheet, written[sheet.title] if written else None)):
+        yield _table(sheet, cells)
+    yield from charts.elements(sheet)
+    yield from _pictures(sheet)
+
+
+def _table(sheet: "Worksheet", cells: Sequence[Placed]) -> Element:
+    if len(cells) > MOST_CELLS:
+        raise ParseError(
+            f"its sheet {sheet.title!r} holds {len(cells):,} cells, more than {MOST_CELLS:,}: name "
+            "the file under sources.tables, where each row is a unit"
+        )
+    grid, spans = spanned_grid(_without_empty_lines(cells))
+    return table_of(grid, spans=spans)
+
+
+def _pictures(sheet: "Worksheet") -> Iterator[Element]:
+    from PIL import Image
+
+    for held in sheet._images:
+        with Image.open(BytesIO(held._data())) as picture:
+            yield Element(type="figure", text="", image=image_of(picture))
+
+
+def _cells(sheet: "Worksheet", written: "Worksheet | None") -> Iterator[Placed]:
+    """Cells that show something: row, column, rows, columns and text, from 1."""
+    wide: dict[tuple[int, int], tuple[int, int]] = {}
+    for area in cast("set[CellRange]", sheet.merged_cells.ranges):
+        left, top, right, bottom = area.bounds
+        wide[top, left] = (bottom - top + 1, right - left + 1)
+    # its rows would be walked to the last formatted cell, which may be the millionth
+    for (row, column), cell in sheet._cells.items():
+        value = cell.value
+        if value is None and written is not None:
+            formula = written.cell(row, column).value
+            value = getattr(formula, "text", formula)  # one over several cells is an object
+        if text := _shown(value, cell.number_format):
+            yield row, column, *wide.get((row, column), (1, 1)), text
+
+
+def _without_empty_lines(cells: Sequence[Placed]) -> Iterator[Placed]:
+    """The cells moved together, from 0, as if rows and columns that show nothing were not there."""
+    used_rows, used_columns = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
+    for row, column, rows, columns, text in cells:
+        top, left = bisect_left(used_rows, row), bisect_left(used_columns, column)
+        height = bisect_left(used_rows, row + rows) - top
+        width = bisect_left(used_columns, column + columns) - left
+        yield top, left, height, width, text
+
+
+def _shown(value: object, form: str) -> str:
+    """A value as a reader would write it: with the sign, and the parts of a date, of its format."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and (percent := _PERCENT.search(_LITERAL.sub("", form))):
+        return f"{value:.{len(percent[1] or '')}%}".replace("%", percent[2].replace("\\", ""))
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, datetime | time):
+        return _time_shown(value, _LITERAL.sub("", form).lower())
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    return str(value).strip()
+
+
+def _time_shown(value: datetime | time, form: str) -> str:
+    """Those parts of a point in time that its format shows, as ISO 8601 orders them."""
+    clock = "%H:%M:%S" if "s" in form else "%H:%M" if "h" in form else ""
+    if isinstance(value, time):
+        return value.strftime(clock or "%H:%M:%S")
+    day = "%Y-%m-%d" if "d" in form or clock else "%Y-%m" if "m" in form else "%Y"
+    return value.strftime(day if value.time() == time() else f"{day} {clock}").strip()

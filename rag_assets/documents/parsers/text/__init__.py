@@ -1,0 +1,1 @@
+"""Markdown and plain text, and the HTML that stands in Markdown."""

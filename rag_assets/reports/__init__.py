@@ -1,0 +1,1 @@
+"""What people look at: plots, pages and previews for metadata and reports."""

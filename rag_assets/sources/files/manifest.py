@@ -1,0 +1,416 @@
+"""`document_files`: the manifest of all source files.
+
+Content is read only where the size or the time of a file moved since the last look, or where it
+was written within two seconds of that look (a second write could then go unnoticed). A file that is
+written to or replaced while it is read is read again, and looked at again by the next refresh. The
+fingerprint of a file covers its bytes and what they were found to be, not its time: a file that
+is merely touched, or copied to another machine, stays the same; its new time is written into its
+row, and nothing is made anew for it. Deleted files leave the manifest;
+a file, a folder or a source that cannot be read, and a source that lost more than half of its
+documents, keep what is held and leave a note in the quarantine.
+"""
+
+import gc
+import hashlib
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets import schemas
+from rag_assets.change import sync
+from rag_assets.columns.keys import ABSENT, KeyIndex
+from rag_assets.config import DocumentSource, TableSource
+from rag_assets.identity import document_id, fingerprint
+from rag_assets.sources.files import detection
+from rag_assets.sources.files.listing import (
+    LISTED_ROOT,
+    Entry,
+    Listing,
+    listed_filesystem,
+    look,
+    look_of,
+)
+from rag_assets.sources.files.looks import CONTENT, RECIPE, ROWS, Looks
+from rag_assets.sources.files.overlaps import without_rows
+from rag_assets.sources.landing import land, landing
+from rag_assets.sources.places import SourceError
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from dlt.extract import DltResource
+
+TARGET = sync.Target(
+    name=schemas.DOCUMENT_FILES_TABLE,
+    schema=schemas.DOCUMENT_FILES,
+    key="document_id",
+    group="document_id",
+)
+BATCH_ROWS = 4_096
+MOST_READS = 3
+"""How often a file that moves while it is read is read again."""
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What the bytes of a file were found to be."""
+
+    finding: detection.Finding
+    sha256: str | None = None
+
+
+@dataclass(slots=True)
+class _Manifest:
+    """The rows that `document_files` should hold, found out when `sync` asks for them."""
+
+    store: Store
+    listings: Sequence[Listing]
+    failures: list[sync.Failure]
+    kept_sources: set[str]
+    allow_shrink: bool
+    log: Callable[[str], None]
+    rows: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ROWS))
+    """Of all files. `Schema.empty_table` would import pandas, which a refresh may not need."""
+    unreadable: list[sync.Failure] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)
+    """Held documents whose files cannot be read now."""
+    moved: list[str] = field(default_factory=list)
+    """Files that were no longer as they were listed when they had been read."""
+
+    @property
+    def made_from(self) -> str:
+        """Fingerprint of what was seen of the sources."""
+        seen = [[item.source.model_dump_json(), item.fingerprint] for item in self.listings]
+        return fingerprint(RECIPE, seen, sorted(self.kept_sources))
+
+    def inputs(self) -> pa.Table:
+        """Keys and fingerprints of all files; reads those that moved."""
+        known = Looks(self.store)
+        parts = [known.unmoved(listing) for listing in self.listings]
+        moved = [
+            replace(listing, entries=entries)
+            for listing, (entries, _) in zip(self.listings, parts, strict=True)
+            if entries
+        ]
+        rows = [rows for _, rows in parts]
+        if moved:
+            rows += self._read(moved, known=known)
+        self.rows = pa.concat_tables([ROWS.empty_table(), *rows])
+        self._keep_unreadable()
+        marks = pa.concat_tables([_marks(self.rows), self._held_where_unknown()])
+        known.save(keep=marks["key"])
+        keys = [failure.key for failure in self.failures]
+        failed = [fingerprint(failure.reason) for failure in self.failures]
+        return pa.concat_tables([marks, pa.table([keys, failed], schema=sync.INPUTS)])
+
+    def transform(self, changed: pa.Table) -> Iterator[sync.Batch]:
+        """The rows of the changed files, and the failures of sources and folders."""
+        places = KeyIndex(self.rows["document_id"]).places(changed["key"])
+        rows = self.rows.select(CONTENT.names).take(pa.array(places[places != ABSENT]))
+        for start in range(0, rows.num_rows, BATCH_ROWS):
+            part = rows.slice(start, BATCH_ROWS)
+            done = part["document_id"].to_pylist()
+            of_part = set(done)
+            failed = [failure for failure in self.unreadable if failure.key in of_part]
+            yield sync.Batch(part, done=done, failed=failed)
+        wanted = set(changed["key"].to_pylist())
+        failed = [failure for failure in self.failures if failure.key in wanted]
+        if failed:
+            yield sync.Batch(CONTENT.empty_table(), done=[], failed=failed)
+
+    def write_times(self) -> None:
+        """Give files that were merely touched, whose rows stayed, the times that they have now."""
+        held = self.store.read(TARGET.name, columns=["document_id", "modified"])
+        places = KeyIndex(self.rows["document_id"]).places(held["document_id"])
+        here = np.flatnonzero(places != ABSENT)
+        now = self.rows["modified"].take(pa.array(places[here]))
+        is_old = pc.not_equal(held["modified"].take(pa.array(here)), now)
+        touched = held["document_id"].take(pa.array(here[_mask(is_old)])).to_pylist()
+        for start in range(0, len(touched), BATCH_ROWS):
+            self._write_times(touched[start : start + BATCH_ROWS])
+
+    def _write_times(self, keys: Sequence[str]) -> None:
+        held = self.store.read_keys(TARGET.name, column=TARGET.key, keys=keys)
+        places = KeyIndex(self.rows[TARGET.key]).places(held[TARGET.key])
+        place = held.column_names.index("modified")
+        now = self.rows["modified"].take(pa.array(places))
+        rows = sync.with_row_fingerprints(held.set_column(place, TARGET.schema[place], now), TARGET)
+        rows = rows.append_column(schemas.FINGERPRINT, held[schemas.FINGERPRINT.name])
+        rows = rows.select(TARGET.schema.names).cast(TARGET.schema)
+        self.store.replace(TARGET.name, rows, group=TARGET.group, groups=keys)
+
+    def _read(self, listings: Sequence[Listing], *, known: Looks) -> list[pa.Table]:
+        """The rows of what is listed, landed by dlt."""
+        import pyarrow.parquet as pq
+
+        with landing(self.store, TARGET.name) as folder:
+            landed = land([self._resource(item, known=known) for item in listings], folder=folder)
+            rows = [
+                pq.read_table(path).select(ROWS.names).cast(ROWS)
+                for path in chain.from_iterable(landed.values())
+            ]
+        # an error of dlt's own configuration and its traceback hold each other, and with them what
+        # all callers hold: a million files, as they were listed, would stay for the stages to come.
+        # They are young: to look through what is old would take a fifth of a second
+        gc.collect(1)
+        return rows
+
+    def _resource(self, listing: Listing, *, known: Looks) -> "DltResource":
+        """Dlt's `filesystem` source over what was listed, with the content of each file."""
+        import dlt
+        from dlt.sources.filesystem import filesystem
+
+        entries = {entry.uri: entry for entry in listing.entries}
+        name = listing.source.name
+
+        def document_files(files: Sequence[Mapping[str, str]]) -> Iterator[pa.Table]:
+            found = (
+                self._row(listing, entries[file["relative_path"]], known=known) for file in files
+            )
+            yield pa.Table.from_pylist([row for row in found if row], schema=ROWS)
+
+        listed = filesystem(
+            bucket_url=LISTED_ROOT,
+            credentials=listed_filesystem(listing),
+            files_per_page=BATCH_ROWS,
+        )
+        return listed | dlt.transformer(document_files, name=name)
+
+    def _row(self, listing: Listing, entry: Entry, *, known: Looks) -> dict[str, object] | None:
+        """The row of a file as it was read; None if it went away."""
+        limit = listing.source.max_bytes
+        key = document_id(listing.source.name, entry.uri)
+        if entry.problem:
+            finding = detection.Finding(None, "unreadable", entry.problem)
+            return _row(key, listing.source, entry, _Content(finding))
+        if entry.size > limit:
+            reason = (
+                f"{entry.uri} has {entry.size:,} bytes, more than max_bytes = {limit:,}: raise "
+                "the limit, split the file, or leave it out"
+            )
+            finding = detection.Finding(None, "too_large", reason)
+            return _row(key, listing.source, entry, _Content(finding))
+        try:
+            read, content = self._content(listing, entry)
+        except FileNotFoundError:
+            self.log(f"{entry.uri} went away while it was looked at")
+            self.moved.append(entry.uri)
+            return None
+        except OSError as error:
+            reason = (
+                f"{entry.uri} cannot be read ({error.strerror or error}): give the right to read "
+                "it, or exclude it; it is tried again at the next refresh"
+            )
+            self.unreadable.append(sync.Failure(key, reason, entry.uri, "environment"))
+            finding = detection.Finding(None, "unreadable", reason)
+            return _row(key, listing.source, entry, _Content(finding))
+        row = _row(key, listing.source, read, content)
+        if read == entry and listing.is_settled(entry):
+            known.add(entry, row)
+        return row
+
+    def _content(self, listing: Listing, entry: Entry) -> tuple[Entry, _Content]:
+        """Read a file until it has stood still meanwhile, or `MOST_READS` times."""
+        for _ in range(MOST_READS):
+            content = _read(listing, entry)
+            now = _as_it_is(listing, entry)
+            if now == entry:
+                break
+            self.log(f"{entry.uri} changed while it was read")
+            self.moved.append(entry.uri)
+            entry = now
+        return entry, content
+
+    def _keep_unreadable(self) -> None:
+        """Leave held documents as they are whose files cannot be read now: they are not gone."""
+        if not self.unreadable or not self.store.exists(TARGET.name):
+            return
+        wanted = [failure.key for failure in self.unreadable]
+        held = self.store.read_keys(
+            TARGET.name, column="document_id", keys=wanted, columns=["document_id", "sha256"]
+        )
+        self.kept = set(held.filter(pc.is_valid(held["sha256"]))["document_id"].to_pylist())
+        self.rows = self.rows.filter(pa.array(~_is_in(self.rows["document_id"], self.kept)))
+        for failure in self.unreadable:
+            if failure.key in self.kept:
+                self.failures.append(replace(failure, key=f"{failure.key}/unread"))
+
+    def _held_where_unknown(self) -> pa.Table:
+        """Held documents that nobody may call deleted: what they lie in was not read."""
+        if not self.store.exists(TARGET.name):
+            return sync.INPUTS.empty_table()
+        columns = ["document_id", "source", "uri", "sha256", schemas.FINGERPRINT.name]
+        held = self.store.read(TARGET.name, columns=columns)
+        is_known = KeyIndex(self.rows["document_id"]).places(held["document_id"]) != ABSENT
+        is_kept = _is_in(held["source"], self.kept_sources) | _is_in(held[TARGET.key], self.kept)
+        for listing in self.listings:
+            name = listing.source.name
+            is_of_source = _is_in(held["source"], [name])
+            for folder in listing.unread:
+                is_kept |= is_of_source & _mask(pc.starts_with(held["uri"], f"{folder}/"))
+            is_gone = is_of_source & ~is_known & ~is_kept
+            try:
+                self._guard(name, held=int(is_of_source.sum()), gone=held.filter(pa.array(is_gone)))
+            except sync.ShrinkError as error:
+                is_kept |= is_gone
+                self.failures.append(_source_failure(name, str(error)))
+        return _marks(held.filter(pa.array(is_kept & ~is_known)))
+
+    def _guard(self, name: str, *, held: int, gone: pa.Table) -> None:
+        """Refuse to lose most of a source; a file that only moved is not lost."""
+        if not gone.num_rows:
+            return
+        mine = self.rows.filter(pa.array(_is_in(self.rows["source"], [name])))
+        here = set(mine["sha256"].to_pylist()) - {None}
+        lost = [sha256 for sha256 in gone["sha256"].to_pylist() if sha256 not in here]
+        sync.guard_shrink(name, held=held, removed=len(lost), allow_shrink=self.allow_shrink)
+
+
+def refresh_document_files(
+    store: Store,
+    sources: Sequence[DocumentSource],
+    *,
+    tables: Sequence[TableSource] = (),
+    allow_shrink: bool,
+    log: Callable[[str], None],
+    retry: bool = False,
+) -> sync.Report:
+    """Bring the manifest up to what `sources` hold now.
+
+    Args:
+        store: Where `document_files` lies.
+        sources: All document sources of the config; documents of others leave the manifest.
+        tables: All table sources of the config; the files that they take are no documents.
+        allow_shrink: Accept that a source lost more than half of its documents.
+        log: Receives progress, one line at a time.
+        retry: Also try again what failed on its own content.
+    """
+
+    @cache
+    def manifest() -> _Manifest:
+        """One look, under the lock: an older one would take back what another refresh found."""
+        return _manifest(store, sources, tables, allow_shrink=allow_shrink, log=log)
+
+    report = sync.refresh(
+        store,
+        target=TARGET,
+        made_from=lambda: manifest().made_from,
+        inputs=lambda: manifest().inputs(),
+        transform=lambda changed: manifest().transform(changed),
+        log=log,
+        retry=retry,
+        settle=lambda: manifest().write_times(),
+    )
+    if manifest().moved:
+        store.reopen(TARGET.name)  # what was listed is not what was read: look again next time
+    return report
+
+
+def _manifest(
+    store: Store,
+    sources: Sequence[DocumentSource],
+    tables: Sequence[TableSource],
+    *,
+    allow_shrink: bool,
+    log: Callable[[str], None],
+) -> _Manifest:
+    """What `sources` hold now, looked at but not read."""
+    listings: list[Listing] = []
+    failures: list[sync.Failure] = []
+    unreached: set[str] = set()
+    for source in sources:
+        try:
+            listing = look(source, without=store.root)
+        except SourceError as error:
+            unreached.add(source.name)
+            failures.append(_source_failure(source.name, str(error)))
+            continue
+        listings.append(listing)
+    listings = without_rows(listings, tables)
+    for listing in listings:
+        failures.extend(_failures_of(listing))
+    return _Manifest(store, listings, failures, unreached, allow_shrink, log)
+
+
+def _failures_of(listing: Listing) -> Iterator[sync.Failure]:
+    name = listing.source.name
+    for folder, reason in listing.unread.items():
+        yield sync.Failure(f"{name}/{folder}/", reason, f"{name}/{folder}/", "environment")
+    for uri, reason in listing.rejected.items():
+        yield sync.Failure(f"{name}/{uri}", reason, f"{name}/{uri}")
+
+
+def _source_failure(name: str, reason: str) -> sync.Failure:
+    return sync.Failure(f"{name}/", reason, f"source {name}", "environment")
+
+
+def _row(key: str, source: DocumentSource, entry: Entry, content: _Content) -> dict[str, object]:
+    row: dict[str, object] = {
+        "document_id": key,
+        "source": source.name,
+        "uri": entry.uri,
+        "media_type": content.finding.media_type,
+        "size": entry.size,
+        "sha256": content.sha256,
+        "modified": datetime.fromtimestamp(entry.modified / 1_000_000, UTC),
+        "status": content.finding.status,
+        "reason": content.finding.reason,
+    }
+    said = {name: str(value) for name, value in row.items() if name != "modified"}
+    return row | {schemas.FINGERPRINT.name: fingerprint(RECIPE, said)}
+
+
+def _marks(rows: pa.Table) -> pa.Table:
+    """Keys and fingerprints of rows of the manifest."""
+    columns = ["document_id", schemas.FINGERPRINT.name]
+    return rows.select(columns).rename_columns(sync.INPUTS.names).cast(sync.INPUTS)
+
+
+def _is_in(names: pa.ChunkedArray, wanted: Collection[str]) -> np.ndarray:
+    return _mask(pc.is_in(names, pa.array(sorted(wanted), pa.string())))
+
+
+def _mask(values: pa.ChunkedArray) -> np.ndarray:
+    return values.to_numpy().astype(bool)
+
+
+def _read(listing: Listing, entry: Entry) -> _Content:
+    """Hash and examine one file, in bounded reads."""
+    with _opened(listing, entry) as file:
+        digest = hashlib.sha256()
+        size = 0
+        while block := file.read(BLOCK):
+            digest.update(block)
+            size += len(block)
+        finding = detection.examine(file, name=entry.uri.rpartition("/")[2], size=size)
+        return _Content(finding, digest.hexdigest())
+
+
+def _as_it_is(listing: Listing, entry: Entry) -> Entry:
+    """The entry of a file on this machine as it stands now; an object's entry as it was listed."""
+    if listing.filesystem is not None:
+        return entry
+    size, modified, mark = look_of(Path(entry.path).stat())
+    return replace(entry, size=size, modified=modified, mark=mark)
+
+
+@contextmanager
+def _opened(listing: Listing, entry: Entry) -> Generator[BinaryIO]:
+    if listing.filesystem is None:
+        with Path(entry.path).open("rb") as file:
+            yield file
+    else:
+        with NamedTemporaryFile() as copy:
+            listing.filesystem.get_file(entry.path, copy.name)
+            with Path(copy.name).open("rb") as file:
+                yield file

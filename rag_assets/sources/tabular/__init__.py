@@ -1,0 +1,1 @@
+"""Tables in files: `folder` finds them, `delimited` reads CSV and `workbooks` reads XLSX."""

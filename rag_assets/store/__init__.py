@@ -1,0 +1,12 @@
+"""The state folder: LanceDB tables, their versions and locks, and the record of finished passes.
+
+Nothing else opens a table. Read `store` first. `catalog` says which generation of a table its name
+means, `completions` what a no-op is proven by, `pins` how a reader keeps what it reads, `damage`
+how broken files are told, and `clean_up` what goes in time.
+"""
+
+from rag_assets.store.completions import Completion
+from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
+from rag_assets.store.store import Store
+
+__all__ = ["ROW_ID", "Completion", "MissingTableError", "Store", "rows_of"]

@@ -1,0 +1,37 @@
+"""The record of a finished pass over a table: what a no-op is proven by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rag_assets.process import clock
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The record of a pass that went through all its inputs."""
+
+    made_from: str
+    """Fingerprint of the data versions of all inputs and of the recipe."""
+    data_version: str
+    inputs: int
+    """Number of inputs (documents, rows or units) that the pass covered."""
+    rows: int
+    failed: int
+    """Inputs in quarantine that wait for a new fingerprint."""
+    bits: int | None = None
+    """What `data_version` goes on from; None in the record of an older release."""
+    read_at: Mapping[str, str] | None = None
+    """What the inputs were that are rows of other tables: see `RowInputs.read_at`."""
+    files: str | None = None
+    """What the table lay in: see `Store.files`. Merged since, or put back, it lies elsewhere."""
+    sizes: Mapping[str, int] | None = None
+    """How long each file of its rows is, in bytes; None in the record of an older release."""
+    is_settled: bool = True
+    """Whether nothing is left: no input that moved meanwhile, none to be tried again unasked."""
+    settled_until: str | None = None
+    """The day (ISO 8601, UTC) on which an input that ran into a limit is tried again, if any."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something that waited is to be tried again by now."""
+        return self.settled_until is not None and self.settled_until <= clock.today().isoformat()

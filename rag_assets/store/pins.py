@@ -1,0 +1,64 @@
+"""A table as it stood: a reader that holds one reads those rows and no others, or is told."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_assets.change.sync import current_version
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from lancedb.table import Table as LanceTable
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One version of one generation of a table, and what it lies in."""
+
+    table: str
+    """The generation: see `catalog`."""
+    version: int
+    files: str
+    """See `Store.files`: a table that was deleted and built anew has the same numbers again."""
+    data_version: str
+    """What it says: see `sync.data_version_of`."""
+
+
+def pin_of(store: Store, name: str, *, key: str) -> Pin:
+    """The table called `name` as it stands now.
+
+    Raises:
+        MissingTableError: No refresh has built it yet.
+        DamagedTablesError: Its files cannot be read.
+    """
+    table = store.generation(name)
+    version = store.version(table)
+    files = store.files(table, version=version)
+    assert files is not None, "the newest version is there"
+    return Pin(table, version, files, current_version(store, name, key=key))
+
+
+def opened(store: Store, pin: Pin) -> "LanceTable":
+    """The table as it stood, for searching.
+
+    Raises:
+        ValueError: It is gone, or was built anew.
+    """
+    table = store.open(pin.table, version=pin.version)
+    if store.files(pin.table, version=pin.version) != pin.files:
+        raise ValueError(f"version {pin.version} of {pin.table} is another than the pinned one")
+    return table
+
+
+def holds(store: Store, pin: Pin) -> bool:
+    """Whether the rows of `pin` can still be read there, and no others are in their place.
+
+    Raises:
+        DamagedTablesError: Files of the table cannot be read.
+        OSError, ValueError: The tables cannot be reached, which says nothing of what they hold.
+    """
+    if not store.exists(pin.table):
+        return False
+    files = store.files(pin.table, version=pin.version)
+    if files is None:
+        store.versions(pin.table)  # where nothing answers, no version is found either
+    return files == pin.files

@@ -1,0 +1,39 @@
+"""Rows of a table by where they lie."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from lance import LanceDataset
+
+ROW_ID = "_rowid"
+"""Lance's name for where a row lies: it holds for one version."""
+
+
+class MissingTableError(LookupError):
+    """A table was asked for that no refresh has built yet."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no table {name} yet: run `rag-assets refresh` first, with `--variant NAME` "
+            "for a variant that does not serve"
+        )
+
+
+def rows_of(
+    dataset: "LanceDataset",
+    row_ids: Sequence[int] | np.ndarray,
+    *,
+    columns: Sequence[str] | dict[str, str],
+) -> pa.Table:
+    """The rows of these `row_ids`, in that order.
+
+    Lance calls `_take_rows` unstable, but its `take` goes by position, and where a fragment has few
+    deletions (up to 5,000) it counts them for each row: .3 s for 20 rows of 300,000 and 36 s for
+    4,000, with pylance 14.0. To ask for row ids by a filter takes two to four times as long.
+    """
+    chosen = columns if isinstance(columns, dict) else list(columns)
+    return dataset._take_rows(np.asarray(row_ids, np.uint64).tolist(), chosen)

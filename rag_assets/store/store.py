@@ -1,0 +1,483 @@
+"""The state of a project: LanceDB tables, their locks and the record of finished passes.
+
+Nothing else opens a table. Every commit is atomic: a reader sees the table before it or after
+it, never in between. A lock dies with the process that holds it, so that a killed run blocks
+nobody. Tables may lie in an object store; locks and records lie in the state folder even then, and
+whoever writes mounts that folder. LanceDB is imported on first use of a table, not before: whoever
+only asks what was finished does not pay for it.
+"""
+
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import pyarrow as pa
+
+from rag_assets.columns.gathered import ROWS_AT_ONCE, gathered
+from rag_assets.columns.keys import ABSENT, KeyIndex
+from rag_assets.columns.sql import is_one_of, parts_of
+from rag_assets.config import Config
+from rag_assets.identity import fingerprint
+from rag_assets.process.memory import share_arenas
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
+from rag_assets.store.completions import Completion
+from rag_assets.store.damage import DAMAGE, DamagedTablesError, data_files, difference, is_of_files
+from rag_assets.store.file_names import name_of as name_of_file
+from rag_assets.store.file_names import path_of
+from rag_assets.store.locks import locked
+from rag_assets.store.places import Bucket, Folder, Place, Stamp
+from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
+
+if TYPE_CHECKING:
+    from lance import LanceDataset, Session
+    from lancedb.db import DBConnection
+    from lancedb.table import Table as LanceTable
+
+SNAPSHOT = ".parquet"
+
+HEADS_BYTES = 32 * 2**20
+"""How much a store remembers of manifests, file footers and indexes."""
+
+BATCHES_AHEAD = 4
+"""Batches that are read while one is used: each takes memory."""
+
+ROW_BITS = np.uint64(32)
+"""The upper bits of a row's id name its fragment."""
+KEYS_NAMED_TO_DELETE = 500
+"""More are deleted by a join, in one commit: naming 5,000 in a statement takes 300 bytes a row."""
+
+
+class Store:
+    """All tables below one state folder."""
+
+    def __init__(self, root: Path, *, tables: str | None = None) -> None:
+        """Open the state at `root`; the folder is made when something is first written.
+
+        Args:
+            root: Folder of locks, records and everything that is no table.
+            tables: URL of an object store that holds the tables; they lie in `root` without one.
+        """
+        self.root = root
+        self._tables: Place = Bucket(tables) if tables else Folder(root / "lance")
+        self._is_local = tables is None
+        self._looked_at: set[str] = set()
+        """Generations whose files were found as long as they have to be."""
+        self._catalog = Catalog(
+            root / "tables.json",
+            held=self.generations,
+            lock=lambda: locked(root / "locks" / "tables.lock", log=lambda _: None),
+        )
+        self.encoders = root / "encoders"
+        """What is derived from weights: their hashes, the chosen paths, exported graphs."""
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """The state that belongs to `config`."""
+        return cls(config.state_dir, tables=config.tables_url)
+
+    @cached_property
+    def _database(self) -> "DBConnection":
+        share_arenas()
+        return self._tables.connect()
+
+    @cached_property
+    def _session(self) -> "Session":
+        """What was read of manifests and file footers: one refresh opens a table many times."""
+        from lance import Session
+
+        share_arenas()
+        return Session(index_cache_size_bytes=HEADS_BYTES, metadata_cache_size_bytes=HEADS_BYTES)
+
+    def exists(self, name: str) -> bool:
+        """Whether the table was ever written; a run that was killed before leaves only folders."""
+        return self._tables.exists(self._folder(name))
+
+    def names(self) -> list[str]:
+        """All tables, sorted."""
+        named = {name_of(held): held for held in self.generations()}
+        return sorted(name for name, held in named.items() if self.exists(name))
+
+    def generations(self) -> list[str]:
+        """All generations of all tables that lie here, those that are retired included, sorted."""
+        return sorted(map(generation_in, self._tables.names()))
+
+    def stock(self, *prefixes: str, log: Callable[[str], None]) -> list[str]:
+        """Generations whose names begin so and that can be read: what they hold may be had again.
+
+        One that is damaged is named through `log` and left out: nobody may need it.
+        """
+        found = []
+        for held in self.generations():
+            if held.startswith(prefixes):
+                try:
+                    self._dataset(held)
+                except DamagedTablesError as error:
+                    log(f"nothing is taken from a damaged table: {error}")
+                else:
+                    found.append(held)
+        return found
+
+    def generation(self, name: str) -> str:
+        """The generation that a table's name means now: what stays the same is to be read there."""
+        return self._catalog.generation(name)
+
+    def known_as(self, name: str) -> str:
+        """The name under which the records of a table are kept, whatever its recipe is called."""
+        return name_of(self.generation(name))
+
+    def open(self, name: str, *, version: int | None = None) -> "LanceTable":
+        """The table itself, for searching and for its indexes; at `version` if one is given.
+
+        Raises:
+            MissingTableError: No refresh has built it yet.
+            DamagedTablesError: Its files cannot be read.
+        """
+        from lancedb.table import LanceTable
+
+        self._dataset(name, version=version)
+        table = self._database.open_table(self._folder(name))
+        assert isinstance(table, LanceTable), "the store opens local and object-store tables only"
+        if version is not None:
+            table.checkout(version)
+        return table
+
+    def _dataset(self, name: str, *, version: int | None = None) -> "LanceDataset":
+        """The same as `open` for reading; its import takes a third of the time."""
+        import lance
+
+        generation = self.generation(name)
+        if not self._tables.exists(folder_of(generation)):
+            raise MissingTableError(name)
+        with self._naming(generation):
+            dataset = lance.dataset(
+                self._tables.uri(folder_of(generation)), version=version, session=self._session
+            )
+        if not dataset.schema.names:  # how Lance reads a manifest that a power cut left as zeros
+            raise DamagedTablesError({folder_of(generation): "its manifest is empty"})
+        if self._is_local and generation not in self._looked_at:
+            self._check(generation, dict(data_files(dataset)))
+            self._looked_at.add(generation)
+        return dataset
+
+    def check(self, name: str, *, version: int | None = None) -> None:
+        """Look whether all files of the table's rows are as long as they have to be.
+
+        Raises:
+            MissingTableError: No refresh has built it yet.
+            DamagedTablesError: One is gone or cut short.
+        """
+        dataset = self._dataset(name, version=version)
+        self._check(self.generation(name), dict(data_files(dataset)))
+
+    def check_as_left(self, name: str, left: Completion) -> None:
+        """The same of the table as the pass `left` it, without opening it; a folder is looked at.
+
+        Raises:
+            DamagedTablesError: A file is gone or cut short.
+        """
+        if self._is_local and left.sizes:
+            self._check(self.generation(name), left.sizes)
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """How long each file of the table's rows is, in bytes, by its path below the folder."""
+        return dict(data_files(self._dataset(name)))
+
+    def _check(self, generation: str, sizes: Mapping[str, int]) -> None:
+        folder = folder_of(generation)
+        if wrong := difference(sizes, self._tables.sizes(folder, list(sizes))):
+            raise DamagedTablesError({folder: wrong})
+
+    @contextmanager
+    def _naming(self, generation: str) -> Generator[None]:
+        """What Lance raises of damaged files says of which table."""
+        try:
+            yield
+        except DAMAGE as error:
+            if not self._is_local or not is_of_files(error):
+                raise
+            raise DamagedTablesError({folder_of(generation): error}) from error
+
+    def version(self, name: str) -> int:
+        """The newest version of the table, to pin what a run reads."""
+        return self._dataset(name).version
+
+    def count(self, name: str, *, where: str | None = None) -> int:
+        """Number of rows, 0 if there is no such table yet; a finished table is not opened."""
+        ended = None if where else self.ended(name)
+        if ended:
+            return ended.rows
+        return self._dataset(name).count_rows(where) if self.exists(name) else 0
+
+    def versions(self, name: str) -> list[int]:
+        """All versions that can still be read, oldest first."""
+        return sorted(int(each["version"]) for each in self._dataset(name).versions())
+
+    def files(self, name: str, *, version: int | None = None) -> str | None:
+        """A hash of what a version of the table lies in, no other's; None if it is gone.
+
+        The newest version unless one is given.
+        """
+        try:
+            fragments = self._dataset(name, version=version).get_fragments()
+        except (MissingTableError, ValueError):
+            if version is None and self.exists(name):
+                raise
+            return None
+        told = [fragment.metadata.to_json() for fragment in fragments]
+        return fingerprint([[each["id"], each["files"], each["deletion_file"]] for each in told])
+
+    def stamp(self, name: str, *, version: int) -> Stamp | None:
+        """What tells a version at a glance from another of the same number; None in a bucket."""
+        return self._tables.stamp(self._folder(name), version)
+
+    def schema(self, name: str, *, version: int | None = None) -> pa.Schema:
+        """The table's schema as it stands on disk."""
+        return self._dataset(name, version=version).schema
+
+    def widen(self, name: str, schema: pa.Schema) -> bool:
+        """Whether the table has the columns of `schema`, those added that may be NULL and are.
+
+        What it holds stays: a release that knows more about a unit does not embed it again.
+        """
+        held = self.schema(name)
+        if any(held.field(column) not in schema for column in held.names):
+            return False
+        added = [column for column in schema if column.name not in held.names]
+        if not all(column.nullable for column in added):
+            return False
+        if added:
+            self._dataset(name).add_columns(added)
+        return True
+
+    def read(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        version: int | None = None,
+    ) -> pa.Table:
+        """Rows as Arrow, only the named `columns` read from disk."""
+        dataset = self._dataset(name, version=version)
+        with self._naming(self.generation(name)):
+            return dataset.to_table(columns=list(columns) if columns else None, filter=where)
+
+    def batches(
+        self,
+        name: str,
+        *,
+        columns: Sequence[str] | dict[str, str] | None = None,
+        where: str | None = None,
+        version: int | None = None,
+        rows: int = 8_192,
+        with_row_ids: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
+        """The same as `read` in batches of at most `rows`, for tables larger than memory.
+
+        `columns` may also be expressions by name. The column `ROW_ID` comes last if asked for.
+        """
+        chosen = columns if columns is None or isinstance(columns, dict) else list(columns)
+        batches = self._dataset(name, version=version).to_batches(
+            columns=chosen,
+            filter=where,
+            batch_size=rows,
+            batch_readahead=BATCHES_AHEAD,
+            with_row_id=with_row_ids,
+        )
+        generation = self.generation(name)
+        while True:
+            with self._naming(generation):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+
+    def take(
+        self,
+        name: str,
+        row_ids: np.ndarray,
+        *,
+        columns: Sequence[str] | dict[str, str],
+        version: int,
+    ) -> pa.Table:
+        """The rows of these `row_ids`, in that order: `batches` tells them, at the same version."""
+        dataset = self._dataset(name, version=version)
+        with self._naming(self.generation(name)):
+            return rows_of(dataset, row_ids, columns=columns)
+
+    def read_keys(
+        self,
+        name: str,
+        *,
+        column: str,
+        keys: Sequence[str],
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """The rows whose `column` is one of `keys`, in no particular order."""
+        parts = [
+            self.read(name, columns=columns, where=is_one_of(column, part))
+            for part in parts_of(keys)
+        ]
+        if parts:
+            return pa.concat_tables(parts)
+        return self.read(name, columns=columns, where="false")
+
+    def append(self, name: str, rows: pa.Table, *, schema: pa.Schema) -> None:
+        """Add `rows` in one commit; the table is made with `schema` if there is none."""
+        if self.exists(name):
+            if rows.num_rows:
+                self.open(name).add(rows)
+        else:
+            self._catalog.register(name)
+            self._database.create_table(self._folder(name), data=rows.cast(schema), schema=schema)
+
+    def upsert(self, name: str, rows: pa.Table, *, on: Sequence[str]) -> None:
+        """Put `rows` in the place of those that agree in the columns `on`, in one commit."""
+        merge = self._dataset(name).merge_insert(list(on))
+        merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+    def row_ids(
+        self, name: str, *, column: str, keys: pa.Array | pa.ChunkedArray, version: int
+    ) -> np.ndarray:
+        """Where the rows lie (uint64) whose `column` is one of `keys`; one column is read."""
+        index = KeyIndex(keys)
+        batches = self.batches(
+            name, columns=[column], version=version, rows=ROWS_AT_ONCE, with_row_ids=True
+        )
+        found = [
+            part[ROW_ID].to_numpy()[index.places(part[column]) != ABSENT]
+            for part in gathered(batches)
+        ]
+        return np.concatenate([np.empty(0, np.uint64), *found])
+
+    def replace(self, name: str, rows: pa.Table, *, group: str, groups: Sequence[str]) -> None:
+        """Let `rows` be all there is of `groups` (values of the column `group`), in one commit.
+
+        LanceDB's own way, a merge that deletes what the source lacks, joins the whole table with
+        `rows`: at a million rows that takes 0.4 GB and twice the time.
+        """
+        import lance
+        from lance.fragment import write_fragments
+
+        dataset = self._dataset(name)
+        held = self.row_ids(
+            name, column=group, keys=pa.array(groups, pa.string()), version=dataset.version
+        )
+        updated, emptied = [], []
+        for fragment in dataset.get_fragments():
+            named = held[held >> ROW_BITS == fragment.fragment_id].tolist()
+            if not named:
+                continue
+            left = fragment.delete(f"{ROW_ID} IN ({', '.join(map(str, named))})")
+            if left is None:
+                emptied.append(fragment.fragment_id)
+            else:
+                updated.append(left)
+        fresh = write_fragments(rows, dataset, mode="append") if rows.num_rows else []
+        change = lance.LanceOperation.Update(
+            removed_fragment_ids=emptied, updated_fragments=updated, new_fragments=fresh
+        )
+        lance.LanceDataset.commit(dataset, change, read_version=dataset.version)
+
+    def delete(self, name: str, *, column: str, keys: Sequence[str]) -> None:
+        """Delete the rows whose `column` is one of `keys`."""
+        if not self.exists(name):
+            return
+        if len(keys) <= KEYS_NAMED_TO_DELETE:
+            for part in parts_of(keys):
+                self._dataset(name).delete(is_one_of(column, part))
+            return
+        named = pa.table({column: pa.array(dict.fromkeys(keys), pa.string())})
+        self._dataset(name).merge_insert(column).when_matched_delete().execute(named)
+
+    def retire(self, name: str) -> None:
+        """Have a table begun anew, as the next generation; the one writer of the table calls.
+
+        What it held stays for those who read it, until a clean-up finds that nobody names it.
+        """
+        self.reopen(name)
+        held = self.generation(name)
+        numbers = [number_of(each) for each in self.generations() if name_of(each) == name_of(held)]
+        self._catalog.succeed(name, by=max([number_of(held), *numbers]) + 1)
+
+    def drop(self, name: str) -> None:
+        """Remove a table for good, or one generation of it; a killed run leaves it whole or gone.
+
+        With it go its versions and tags. What is only to be begun anew is retired.
+        """
+        generation = self.generation(name)
+        if self.generation(name_of(generation)) == generation:
+            self.reopen(name)
+        self._tables.drop(folder_of(generation))
+        self._looked_at.discard(generation)
+
+    def sweep(self) -> None:
+        """Remove what killed runs left of tables that they began or dropped; nobody may write."""
+        self._tables.sweep()
+
+    def forget(self, name: str) -> None:
+        """Remove a generation that nobody names any more, and all that is known of it."""
+        generation = self.generation(name)
+        self.drop(generation)
+        self._catalog.forget(generation)
+
+    def completion(self, name: str) -> Completion | None:
+        """What the last pass over the table was made from, if it left nothing and still holds."""
+        ended = self.ended(name)
+        return ended if ended and ended.is_settled and not ended.is_due else None
+
+    def ended(self, name: str) -> Completion | None:
+        """The same of a pass that may have left something to be tried again."""
+        try:
+            record = json.loads(self._completion_file(name).read_text("utf-8"))
+            completion = Completion(**record)
+        except (FileNotFoundError, ValueError, TypeError):
+            return None
+        return completion if self.exists(name) else None
+
+    def complete(self, name: str, completion: Completion) -> None:
+        """Record a pass that went through all its inputs."""
+        write_atomically(self._completion_file(name), json.dumps(asdict(completion), indent=1))
+
+    def reopen(self, name: str) -> None:
+        """Forget the last pass, before a table is changed."""
+        self._completion_file(name).unlink(missing_ok=True)
+
+    def export_file(self, source: str, table: str) -> Path:
+        """The Parquet snapshot of a source table, whatever the table is called."""
+        return self._exports / source / path_of(table, suffix=SNAPSHOT)
+
+    def exports(self) -> list[tuple[str, str, Path]]:
+        """All snapshots as (source, table, file), sorted."""
+        found = sorted(self._exports.glob(f"*/**/*{SNAPSHOT}"))
+        below = [path.relative_to(self._exports) for path in found]
+        return [
+            (place.parts[0], name_of_file(Path(*place.parts[1:]), suffix=SNAPSHOT), path)
+            for place, path in zip(below, found, strict=True)
+        ]
+
+    @property
+    def _exports(self) -> Path:
+        return self.root / "exports"
+
+    def _completion_file(self, name: str) -> Path:
+        return self.root / "completed" / f"{self.known_as(name)}.json"
+
+    def _folder(self, name: str) -> str:
+        return folder_of(self.generation(name))
+
+    @contextmanager
+    def lock(self, *names: str, log: Callable[[str], None]) -> Generator[None]:
+        """Be the one writer of `names`; wait for whoever is, and say so through `log`."""
+        for name in names:
+            self._catalog.register(name)
+        with ExitStack() as held:
+            for name in sorted({self.known_as(name) for name in names}):
+                held.enter_context(locked(self.root / "locks" / f"{name}.lock", log=log))
+            yield

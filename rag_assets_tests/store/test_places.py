@@ -1,0 +1,174 @@
+"""Tables on a disk and in an object store: the same store either way."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+from pyarrow.fs import FileSelector, FileSystem
+
+from rag_assets.change import complete_sets
+from rag_assets.config import ConfigError, load
+from rag_assets.retrieval.search import open_index
+from rag_assets.serving import cli
+from rag_assets.serving.command import FAILED
+from rag_assets.store import Completion, MissingTableError, Store
+from rag_assets.store.places import MANIFESTS
+from rag_assets_tests import object_store
+from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults.hashing import HashEncoder, hashing
+from rag_assets_tests.faults.pipeline import refresh
+
+SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("group", pa.string())])
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    pytest.importorskip("moto", reason="needs an S3 server: pip install 'moto[s3]' flask-cors")
+    with object_store.running() as url:
+        yield url
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def store(request, tmp_path):
+    if request.param == "folder":
+        return Store(tmp_path)
+    url = request.getfixturevalue("bucket")
+    return Store(tmp_path, tables=f"{url}/{tmp_path.name}/")
+
+
+def rows(**groups):
+    return pa.table({"key": list(groups), "group": list(groups.values())}, schema=SCHEMA)
+
+
+def held(store, **options):
+    table = store.read("t", **options)
+    return dict(zip(table["key"].to_pylist(), table["group"].to_pylist(), strict=True))
+
+
+def test_a_table_is_written_read_changed_and_dropped(store, tmp_path):
+    assert store.names() == []
+    with pytest.raises(MissingTableError):
+        store.open("t")
+    store.append("t", rows(a="1", b="1", c="2"), schema=SCHEMA)
+    first = store.version("t")
+    store.replace("t", rows(b="1", d="1"), group="group", groups=["1"])
+    store.append("t", rows(e="3"), schema=SCHEMA)
+    store.delete("t", column="key", keys=["c"])
+    assert held(store) == {"b": "1", "d": "1", "e": "3"}
+    assert held(store, version=first) == {"a": "1", "b": "1", "c": "2"}
+    store.complete("t", Completion("inputs", "version", inputs=3, rows=3, failed=0))
+    assert (store.names(), store.count("t")) == (["t"], 3)
+
+    store.drop("t")
+    assert (store.names(), store.exists("t"), store.completion("t")) == ([], False, None)
+    store.append("t", rows(f="4"), schema=SCHEMA)
+    assert held(store) == {"f": "4"}
+    assert held(Store(tmp_path, tables=getattr(store._tables, "_url", None))) == {"f": "4"}
+
+
+def test_nothing_of_a_table_in_an_object_store_lies_in_the_state(bucket, tmp_path):
+    store = Store(tmp_path, tables=f"{bucket}/alone")
+    store.append("t", rows(a="1"), schema=SCHEMA)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_whose_removal_was_killed_is_gone_and_is_made_again(bucket, tmp_path):
+    store = Store(tmp_path, tables=f"{bucket}/killed")
+    store.append("t", rows(a="1"), schema=SCHEMA)
+    files, root = FileSystem.from_uri(f"{bucket}/killed")
+    files.delete_dir_contents(f"{root}/t.lance/{MANIFESTS}")
+
+    fresh = Store(tmp_path, tables=f"{bucket}/killed")
+    assert (fresh.exists("t"), fresh.names()) == (False, [])
+    fresh.drop("t")
+    left = files.get_file_info(FileSelector(root, recursive=True))
+    assert [info.path for info in left if info.is_file and info.size] == []
+    fresh.append("t", rows(b="1"), schema=SCHEMA)
+    assert held(fresh) == {"b": "1"}
+
+
+def test_two_commits_at_once_lose_nothing(store):
+    store.append("t", rows(start="0"), schema=SCHEMA)
+
+    def add(number):
+        store.append("t", rows(**{f"k{number}": "1"}), schema=SCHEMA)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(12)))
+    assert store.count("t") == 13
+
+
+def test_a_refresh_into_an_object_store_gives_the_tables_and_answers_of_a_folder(bucket, tmp_path):
+    made = project.make(tmp_path, documents=3, rows=8)
+    local = made.config_with(tmp_path / "local")
+    remote = made.config_with(tmp_path / "remote").model_copy(
+        update={"tables_url": f"{bucket}/index"}
+    )
+    with hashing():
+        refresh(local)
+        refresh(remote)
+        made.write("series0/report0.md", project.report(0, edition=2))
+        (made.documents / "series1/report1.md").unlink()
+        changed = [refresh(config, allow_shrink=True) for config in (local, remote)]
+        again = refresh(remote)
+    assert comparing.contents(Store.of(remote)) == comparing.contents(Store.of(local))
+    assert [report.data_version for report in changed[0]] == [
+        report.data_version for report in changed[1]
+    ]
+    assert not any(report.touched for report in again)
+    assert not (tmp_path / "remote" / "lance").exists()
+
+    query = "Specimen 2 of series 2 was tested"
+    answers = [
+        open_index(Store.of(config), config, "default", encoder=HashEncoder(None)).search(query)
+        for config in (local, remote)
+    ]
+    assert [hit.text for hit in answers[0]] == [hit.text for hit in answers[1]] != []
+
+
+def test_a_set_is_not_forgotten_while_its_object_store_does_not_answer(
+    bucket, tmp_path, monkeypatch
+):
+    made = project.make(tmp_path, documents=1, rows=4)
+    remote = made.config.model_copy(update={"tables_url": f"{bucket}/outage"})
+    with hashing():
+        refresh(remote)
+    recorded = complete_sets.set_of(Store.of(remote), remote, "default")
+    warm = Store.of(remote)
+    assert complete_sets.is_kept(warm, recorded)
+
+    with monkeypatch.context() as outage:
+        outage.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        for store in (warm, Store.of(remote)):
+            complete_sets.forget_gone(store)
+
+    assert complete_sets.set_of(Store.of(remote), remote, "default") == recorded
+    Store.of(remote).drop(recorded.joint.table)
+    complete_sets.forget_gone(Store.of(remote))
+    assert list(complete_sets.all_sets(Store.of(remote))) == []
+
+
+@pytest.mark.parametrize("url", ["/srv/tables", "s3://", "s3://key:secret@bucket/x", "ftp://a/b"])
+def test_only_an_object_store_without_credentials_is_taken(tmp_path, url):
+    file = tmp_path / "rag_assets.yaml"
+    file.write_text(f"tables_url: '{url}'\nsources: {{documents: docs}}\n")
+    with pytest.raises(ConfigError, match="tables_url") as refused:
+        load(file)
+    assert "secret" not in str(refused.value)
+
+
+def test_an_object_store_that_does_not_answer_is_named_with_the_remedy(
+    tmp_path, monkeypatch, capsys
+):
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu"}
+    for name, value in (keys | {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rag_assets.yaml").write_text("tables_url: s3://tables/here\n")
+
+    assert cli.main(["status"]) == FAILED
+
+    said = capsys.readouterr().err
+    assert "the tables at s3://tables/here cannot be reached" in said
+    assert "AWS_* variables" in said
+    assert "secret" not in said
