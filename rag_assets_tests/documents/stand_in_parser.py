@@ -4,21 +4,12 @@ import os
 import signal
 import socket
 import time
-from dataclasses import dataclass
 
 from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.documents.parsers.engines import pdfium
 
-
-@dataclass(frozen=True, slots=True)
-class StandInParser(Parser):
-    @property
-    def function(self):
-        return f"{__name__}:parse"
-
-
-PARSER = StandInParser("stand_in", 1, "pypdfium2", "pip install pypdfium2")
-NEXT = StandInParser("next_stand_in", 1, "pypdfium2", "pip install pypdfium2")
+PARSER = Parser("stand_in", __name__, 1, "pypdfium2", "pip install pypdfium2")
+NEXT = Parser("next_stand_in", __name__, 1, "pypdfium2", "pip install pypdfium2")
 
 
 def parse(path, pages):

@@ -39,6 +39,9 @@ class Parser:
     """A way to turn files into elements."""
 
     name: str
+    """Part of its version, wherever its module lies."""
+    module: str
+    """The module with its functions."""
     revision: int
     """Raised when the same file gives other elements than before."""
     distribution: str | None
@@ -66,15 +69,15 @@ class Parser:
     @property
     def function(self) -> str:
         """The task that runs it: see `workers.Task`."""
-        return f"{__package__}.{self.name}:parse"
+        return f"{self.module}:parse"
 
     def is_harmless(self, content: bytes, media_type: str) -> bool:
         """Whether a file of a harmless size holds nothing that is left to a worker."""
-        return import_module(f"{__package__}.{self.name}").is_harmless(content, media_type)
+        return import_module(self.module).is_harmless(content, media_type)
 
     def elements(self, content: bytes, media_type: str) -> list[Element]:
         """The elements of a harmless file, read in this process."""
-        module = import_module(f"{__package__}.{self.name}")
+        module = import_module(self.module)
         return list(module.elements(content, media_type))
 
     @property

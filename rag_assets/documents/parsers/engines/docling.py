@@ -79,6 +79,7 @@ def lacks(options: Mapping[str, Json]) -> str | None:
 
 PARSER = Parser(
     name="docling",
+    module=__name__,
     revision=2,
     distribution="docling-slim",
     install="pip install 'rag-assets[docling]'",

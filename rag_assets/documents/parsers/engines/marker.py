@@ -122,6 +122,7 @@ def lacks(options: Mapping[str, Json]) -> str | None:
 
 PARSER = Parser(
     name="marker",
+    module=__name__,
     revision=3,
     distribution="marker-pdf",
     install="make parsers",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="pdfium",
+    module=__name__,
     revision=2,
     distribution="pypdfium2",
     install="pip install pypdfium2",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="pymupdf",
+    module=__name__,
     revision=4,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",

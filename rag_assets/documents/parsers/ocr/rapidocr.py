@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="rapidocr",
+    module=__name__,
     revision=1,
     distribution="rapidocr",
     install="pip install 'rag-assets[ocr]'",

@@ -63,6 +63,7 @@ def parser(*, command: str, languages: Sequence[str]) -> Tesseract:
     """Tesseract as the config has it; `languages` are ISO 639-1 codes or its own names."""
     return Tesseract(
         name="tesseract",
+        module=__name__,
         revision=1,
         distribution=None,
         install=f"apt install tesseract-ocr tesseract-ocr-{_codes(languages[:1])}",

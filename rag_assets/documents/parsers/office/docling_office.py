@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="office",
+    module=__name__,
     revision=8,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",

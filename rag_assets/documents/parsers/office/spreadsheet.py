@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="spreadsheet",
+    module=__name__,
     revision=4,
     distribution="openpyxl",
     install="pip install 'openpyxl>=3.1'",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PARSER = Parser(
     name="text",
+    module=__name__,
     revision=7,
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
