@@ -133,7 +133,7 @@ def refresh(home: Path, recipe: Recipe) -> Done:
         import_module(name)
 
     from rag_assets import config
-    from rag_assets.change import sync
+    from rag_assets.change.data_versions import current_version
     from rag_assets.documents.chunk import refresh_chunks
     from rag_assets.documents.parse import refresh_elements
     from rag_assets.index.embed import refresh_units
@@ -158,7 +158,7 @@ def refresh(home: Path, recipe: Recipe) -> Done:
         pass
 
     def version() -> str:
-        return sync.current_version(store, tables.documents, key="unit_id")
+        return current_version(store, tables.documents, key="unit_id")
 
     embedded = 0
 

@@ -8,13 +8,14 @@ decided here.
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 import dagster as dg
 import pyarrow as pa
 
 from rag_assets.change.complete_sets import take_over
 from rag_assets.change.reclaim import note_named
+from rag_assets.change.steps import REVISIONS, step_of
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
@@ -60,6 +61,30 @@ def tried_twice() -> Generator[None]:
 def variants(config: Config) -> dg.StaticPartitionsDefinition:
     """One partition for each variant of the config."""
     return dg.StaticPartitionsDefinition(list(config.variants))
+
+
+class AssetArguments(TypedDict, total=False):
+    """What an asset is declared with that its step says: see `declared`."""
+
+    key: dg.AssetKey
+    group_name: str
+    deps: Sequence[dg.AssetKey]
+    code_version: str
+    owners: Sequence[str]
+    partitions_def: dg.StaticPartitionsDefinition | None
+
+
+def declared(config: Config, asset: str) -> AssetArguments:
+    """Key, group, upstream assets, code version, owners and partitions of the asset of a step."""
+    step = step_of(config, asset)
+    return AssetArguments(
+        key=dg.AssetKey(asset),
+        group_name=step.room,
+        deps=[dg.AssetKey(each.asset) for each in step.upstream],
+        code_version=str(REVISIONS[asset]),
+        owners=[config.owner],
+        partitions_def=variants(config) if step.has_variants else None,
+    )
 
 
 def run_tags(config: Config) -> dict[str, str]:

@@ -18,21 +18,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
+from rag_assets.change.data_versions import pin_of
+from rag_assets.change.deciding import fingerprint_of
+from rag_assets.change.steps import REVISIONS, Step, made_from, variant_steps
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.identity import fingerprint
-from rag_assets.index.indexes import record_file
-from rag_assets.index.joint import joint_made_from
 from rag_assets.schemas import VariantTables
 from rag_assets.store import MissingTableError, Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
-from rag_assets.store.pins import Pin, holds, pin_of
+from rag_assets.store.pins import Pin, holds
 from rag_assets.store.places import remove_folder
 
 FOLDER = "complete_sets"
 KEY = "unit_id"
 PINNED = ("joint", "documents", "rows")
+JOINT = "joint_index"
+"""The asset of the step that completes a variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +88,11 @@ class CompleteSet:
 def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
     """Let the tables of `variant` be its set, if they belong together as they stand.
 
-    Where nothing moved since the last set, no table is opened. None where a part is still to come:
-    what was recorded before stays.
+    Where nothing changed since the last set, no table is opened. None where a part is still to
+    come: what was recorded before stays.
     """
     tables = config.tables_of(variant)
-    seen = _seen(store, tables)
+    seen = _seen(store, config, variant)
     if seen is None:
         return None
     model = config.variant(variant).model
@@ -108,7 +111,7 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
         recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         seen=seen,
     )
-    if not _is_as_left(store, found) or _seen(store, tables) != seen:
+    if not _is_as_left(store, found) or _seen(store, config, variant) != seen:
         return None
     write_atomically(_file(store, variant), _as_json(found))
     return found
@@ -221,14 +224,24 @@ def _as_json(held: CompleteSet) -> str:
     return json.dumps(asdict(held), indent=1)
 
 
-def _seen(store: Store, tables: VariantTables) -> str | None:
+def joint_made_from(store: Store, joint: Step) -> str:
+    """What the joint table is made from as its two parts stand now.
+
+    Equal to `made_from` of the joint table's completion if, and only if, the three belong together.
+    """
+    recipe = str(REVISIONS[joint.asset])
+    return fingerprint_of(made_from(store, joint, recipe=recipe)())
+
+
+def _seen(store: Store, config: Config, variant: str) -> str | None:
     """What a set is recorded by; None while a pass is under way or the tables do not belong."""
-    names = [getattr(tables, name) for name in PINNED]
+    step = variant_steps(config, variant)[JOINT]
+    names = [step.table, *(name for name, _ in step.sources)]
     ended = [store.ended(name) for name in names]
     joint = ended[0]
-    if None in ended or joint is None or joint.made_from != joint_made_from(store, tables):
+    if None in ended or joint is None or joint.made_from != joint_made_from(store, step):
         return None
-    files = [record_file(store, name) for name in names]
+    files = [store.index_file(name) for name in names]
     indexes = [file.read_text("utf-8") if file.exists() else "" for file in files]
     return fingerprint([asdict(each) for each in ended if each], indexes)
 

@@ -1,7 +1,7 @@
 """What a table holds by key and fingerprint, and its data version: an order-independent hash of it.
 
 Same content, same version, on any machine. Each row counts for itself: of a table whose content was
-known before a pass, only the rows that went and came need to be read.
+known before a pass, only the rows that went and inserted need to be read.
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.change.difference import HELD
+from rag_assets.change.difference import TARGET_ROWS
 from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
 from rag_assets.identity import fingerprint
 from rag_assets.store import ROW_ID, Store
+from rag_assets.store.pins import Pin
 
 IDENTITIES_PER_BATCH = 65_536
 NAMED_UP_TO_SHARE = 1 / 16
@@ -27,7 +28,7 @@ pass over one."""
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """The column `key` of a table with the fingerprints and row ids, in batches of schema `HELD`.
+    """The column `key` of a table with fingerprints and row ids, in batches of `TARGET_ROWS`.
 
     They are the same, in the same order, however often they are asked for.
     """
@@ -80,8 +81,10 @@ class Identities:
         )
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        columns = zip([*self._columns, ROW_ID], HELD.types, strict=True)
-        return pa.record_batch([batch[name].cast(type_) for name, type_ in columns], schema=HELD)
+        columns = zip([*self._columns, ROW_ID], TARGET_ROWS.types, strict=True)
+        return pa.record_batch(
+            [batch[name].cast(type_) for name, type_ in columns], schema=TARGET_ROWS
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +99,10 @@ class Content:
     def of(cls, rows: pa.Table | pa.RecordBatchReader | Iterator[pa.RecordBatch]) -> Self:
         """The content of `rows`: keys in their first column, fingerprints in the second.
 
-        Batches that come without a schema have that of `HELD`.
+        Batches that come without a schema have that of `TARGET_ROWS`.
         """
         if not isinstance(rows, pa.Table | pa.RecordBatchReader):
-            rows = pa.RecordBatchReader.from_batches(HELD, rows)
+            rows = pa.RecordBatchReader.from_batches(TARGET_ROWS, rows)
         key, content = rows.schema.names[:2]
         result = query(
             "SELECT count(*) AS rows, "
@@ -116,40 +119,40 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class RowChanges:
     """The rows by which two versions of a table differ."""
 
-    gone: Iterator[pa.RecordBatch]
-    came: Iterator[pa.RecordBatch]
+    deleted: Iterator[pa.RecordBatch]
+    inserted: Iterator[pa.RecordBatch]
     rows_before: int
     rows: int
     """Of the later version."""
 
 
-def moves(before: Identities, now: Identities) -> Moves | None:
-    """What went from `before` and what came until `now`; None where much moved.
+def row_changes(before: Identities, now: Identities) -> RowChanges | None:
+    """The rows deleted since `before` and those inserted until `now`; None where many changed.
 
-    A row that was not touched lies where it lay. One that was only put elsewhere went and came.
+    A row that nobody touched lies where it lay. One that was only moved was deleted and inserted.
     """
     then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
-    gone, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
-    if len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
+    deleted, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
+    if len(deleted) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
         return None
-    return Moves(
-        before.at(gone, rows=len(then)), now.at(fresh, rows=len(held)), len(then), len(held)
+    return RowChanges(
+        before.at(deleted, rows=len(then)), now.at(fresh, rows=len(held)), len(then), len(held)
     )
 
 
-def moved_on(content: Content, *, before: Identities, now: Identities) -> Content:
-    """The content of `now`, if `content` is that of `before`: reads what went and what came.
+def content_after(content: Content, *, before: Identities, now: Identities) -> Content:
+    """The content of `now`, if `content` is that of `before`: reads what was deleted and inserted.
 
-    All of `now` is read where much moved, or where `content` is plainly that of something else.
+    All of `now` is read where many rows changed, or where `content` is plainly of something else.
     """
-    moved = moves(before, now)
-    if moved is None or moved.rows_before != content.rows:
+    changes = row_changes(before, now)
+    if changes is None or changes.rows_before != content.rows:
         return Content.of(iter(now))
-    touched = Content.of(chain(moved.gone, moved.came))
-    return Content(moved.rows, content.bits ^ touched.bits)
+    touched = Content.of(chain(changes.deleted, changes.inserted))
+    return Content(changes.rows, content.bits ^ touched.bits)
 
 
 def _are_among(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -158,3 +161,35 @@ def _are_among(row_ids: np.ndarray, others: np.ndarray) -> np.ndarray:
     is_there = at < len(others)
     is_there[is_there] = others[at[is_there]] == row_ids[is_there]
     return is_there
+
+
+def data_version_of(table: pa.Table | pa.RecordBatchReader) -> str:
+    """Order-independent hash over (key, fingerprint): same content, same version, anywhere.
+
+    `table` has the key in its first column and the fingerprint in its second.
+    """
+    return Content.of(table).data_version
+
+
+def current_version(store: Store, name: str, *, key: str) -> str:
+    """Data version of a derived table as it stands, complete or not; of an absent one, `absent`."""
+    if not store.exists(name):
+        return "absent"
+    ended = store.ended(name)
+    if ended:
+        return ended.data_version
+    return Content.of(iter(Identities.of(store, name, key=key))).data_version
+
+
+def pin_of(store: Store, name: str, *, key: str) -> Pin:
+    """The table called `name` as it stands now.
+
+    Raises:
+        MissingTableError: No refresh has built it yet.
+        DamagedTablesError: Its files cannot be read.
+    """
+    table = store.generation(name)
+    version = store.version(table)
+    files = store.files(table, version=version)
+    assert files is not None, "the newest version is there"
+    return Pin(table, version, files, current_version(store, name, key=key))

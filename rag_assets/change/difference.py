@@ -1,4 +1,18 @@
-"""How the inputs of a table differ from what it holds, by key and fingerprint."""
+"""How the inputs of a table differ from what it holds, by key and fingerprint.
+
+Terms:
+
+- An *input* is what rows are made from: a document, a row, a unit. It has a key and a fingerprint.
+- A *target row* is a row of the table that is built: it names its input and the fingerprint that
+  the input had when the row was made, and where the row lies (its row id).
+- An input is *added* if no target row names its key, *changed* if one names another fingerprint,
+  *unchanged* otherwise; a key that target rows name and no input has is *removed*. Added and
+  changed inputs are *pending*.
+- *Input changes* say the same without a look at the target: the inputs that were deleted and
+  inserted since an earlier pass, where the pass left the target complete.
+- The *quarantined* inputs are those that failed at an earlier pass. A target holds no rows of them,
+  or not all, so they are told apart from inputs that are new.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +27,7 @@ from rag_assets.columns.keys import ABSENT, DigestIndex, KeyIndex, begins_run, d
 
 INPUTS = pa.schema([pa.field("key", pa.string()), pa.field("fingerprint", pa.string())])
 """What `sync.refresh` compares: the key of each input and the fingerprint its output will have."""
-HELD = pa.schema([*INPUTS, pa.field("row_id", pa.uint64())])
+TARGET_ROWS = pa.schema([*INPUTS, pa.field("row_id", pa.uint64())])
 """What a target holds: for each row its input, what it was made from, and where it lies."""
 
 
@@ -40,28 +54,28 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class InputChanges:
     """How inputs differ from those of an earlier pass: two tables of schema `INPUTS`."""
 
-    gone: pa.Table
-    came: pa.Table
+    deleted: pa.Table
+    inserted: pa.Table
     count: int
-    """Of all inputs."""
+    """Number of all inputs as they are now."""
 
-    def named(self, then: pa.Table) -> pa.Table:
+    def as_they_are_now(self, then: pa.Table) -> pa.Table:
         """The inputs as they are now that were as in `then` (schema `INPUTS`) at that pass."""
-        is_left = KeyIndex(self.gone["key"]).places(then["key"]) == ABSENT
-        is_named = KeyIndex(then["key"]).places(self.came["key"]) != ABSENT
+        is_left = KeyIndex(self.deleted["key"]).places(then["key"]) == ABSENT
+        is_named = KeyIndex(then["key"]).places(self.inserted["key"]) != ABSENT
         return pa.concat_tables(
-            [then.filter(pa.array(is_left)), self.came.filter(pa.array(is_named))]
+            [then.filter(pa.array(is_left)), self.inserted.filter(pa.array(is_named))]
         )
 
 
-class Target(Protocol):
-    """What `compare` holds inputs against."""
+class TargetRows(Protocol):
+    """The rows that `compare` holds inputs against."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Batches of schema `HELD`."""
+        """Batches of schema `TARGET_ROWS`."""
         ...
 
     def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
@@ -69,15 +83,15 @@ class Target(Protocol):
         ...
 
 
-class Watched:
-    """Inputs in batches, to be gone through once."""
+class CountedInputs:
+    """Inputs in batches, which are counted while they are gone through, once."""
 
     def __init__(
         self, inputs: pa.Table | Iterable[pa.RecordBatch], *, keys: pa.ChunkedArray
     ) -> None:
-        """Count them on the way, and keep those with one of `keys`."""
+        """Keep those with one of `keys` on the way: the quarantined ones."""
         self.count = 0
-        self.watched = INPUTS.empty_table()
+        self.quarantined = INPUTS.empty_table()
         self._batches = inputs.to_batches() if isinstance(inputs, pa.Table) else inputs
         self._keys = keys.combine_chunks()
 
@@ -86,17 +100,17 @@ class Watched:
             self.count += batch.num_rows
             if len(self._keys):
                 named = batch.filter(pc.is_in(batch["key"], self._keys))
-                self.watched = pa.concat_tables([self.watched, pa.table(named)])
+                self.quarantined = pa.concat_tables([self.quarantined, pa.table(named)])
             yield batch
 
 
-def compare(inputs: Iterable[pa.RecordBatch], target: Target) -> Difference:
+def compare(inputs: Iterable[pa.RecordBatch], target: TargetRows) -> Difference:
     """Hold `inputs`, in batches of schema `INPUTS`, against what the `target` holds.
 
     Added and changed inputs keep the order of `inputs`. Both are gone through batch by batch; of
     the target, what is to be removed is read a second time.
     """
-    held = _Held(target)
+    held = _TargetIndex(target)
     added, changed = [INPUTS.empty_table()], [INPUTS.empty_table()]
     unchanged = 0
     for part in gathered(inputs):
@@ -112,34 +126,34 @@ def compare(inputs: Iterable[pa.RecordBatch], target: Target) -> Difference:
     )
 
 
-def compare_moved(inputs: Moved, *, watched: pa.Table) -> Difference:
+def compare_changes(inputs: InputChanges, *, quarantined: pa.Table) -> Difference:
     """The same for a target that the earlier pass left complete: it is not read.
 
-    `watched` are the inputs that failed at that pass, as they are now: those that moved count as
-    held by the target, which is as good, the others as nothing.
+    `quarantined` are the inputs that failed at that pass, as they are now. Those that changed since
+    count as changed, although the target holds nothing of them; the others are not counted.
     """
-    gone, came = inputs.gone, inputs.came
-    places = KeyIndex(gone["key"]).places(came["key"])
+    deleted, inserted = inputs.deleted, inputs.inserted
+    places = KeyIndex(deleted["key"]).places(inserted["key"])
     is_new = places == ABSENT
-    was = gone["fingerprint"].take(pa.array(places, mask=is_new))
-    is_other = np.asarray(pc.fill_null(pc.not_equal(came["fingerprint"], was), False), bool)
-    added, changed = (came.filter(pa.array(is_chosen)) for is_chosen in (is_new, is_other))
-    is_left = KeyIndex(came["key"]).places(gone["key"]) == ABSENT
-    is_pending = (
-        KeyIndex(pa.concat_tables([added, changed])["key"]).places(watched["key"]) != ABSENT
-    )
+    before = deleted["fingerprint"].take(pa.array(places, mask=is_new))
+    differs = pc.fill_null(pc.not_equal(inserted["fingerprint"], before), False)
+    added = inserted.filter(pa.array(is_new))
+    changed = inserted.filter(pa.array(np.asarray(differs, bool)))
+    is_removed = KeyIndex(inserted["key"]).places(deleted["key"]) == ABSENT
+    pending = KeyIndex(pa.concat_tables([added, changed])["key"])
+    is_pending = pending.places(quarantined["key"]) != ABSENT
     return Difference(
         added=added,
         changed=changed,
-        removed=sorted(gone["key"].filter(pa.array(is_left)).to_pylist()),
+        removed=sorted(deleted["key"].filter(pa.array(is_removed)).to_pylist()),
         unchanged=inputs.count - added.num_rows - changed.num_rows - int(np.sum(~is_pending)),
     )
 
 
-class _Held:
+class _TargetIndex:
     """What a target holds, at some fifty bytes an input."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: TargetRows) -> None:
         none = np.empty(0, np.uint64)
         keys, fingerprints, row_ids = [(none, none)], [none], [none]
         for part in gathered(target):
@@ -174,7 +188,7 @@ class _Held:
         is_other[~is_new] = (self._fingerprints[here] != wanted) | self._is_mixed[here]
         return is_new, is_other
 
-    def unmet(self, target: Target) -> list[str]:
+    def unmet(self, target: TargetRows) -> list[str]:
         """The keys of `target` that were not among the inputs, sorted."""
         row_ids = self._row_ids[~self._is_met]
         found = target.at(row_ids, rows=len(self._row_ids)) if len(row_ids) else ()

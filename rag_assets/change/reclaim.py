@@ -10,14 +10,14 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rag_assets.change import complete_sets
 from rag_assets.change.quarantine import record
+from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.index.indexes import record_file
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, is_of_recipe, name_of
@@ -106,7 +106,12 @@ def _named(store: Store, config: Config, answering: "Collection[CompleteSet]") -
 
 def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
     """Generations that a variant names, or what answers for one."""
-    variants = [name for each in config.variants for name in astuple(config.tables_of(each))]
+    variants = [
+        name
+        for variant in config.variants
+        for step in variant_steps(config, variant).values()
+        for name in step.tables
+    ]
     sets = [name for held in answering for name in (held.elements, held.chunks)]
     return {
         *map(store.generation, (*variants, *sets)),
@@ -157,7 +162,7 @@ def _removed(store: Store, held: str, *, log: Callable[[str], None]) -> int:
         is_last = store.generation(name_of(held)) == held
         if is_last:
             record(store, target=name_of(held), failures=[])
-            record_file(store, held).unlink(missing_ok=True)
+            store.index_file(held).unlink(missing_ok=True)
         store.forget(held)
     log(f"{folder_of(held)}: nothing has named it any more, removed")
     return freed

@@ -1,8 +1,9 @@
-"""Inputs that are the rows of other tables, one by one: all of them, or those that moved.
+"""Inputs that are the rows of other tables, one by one: all of them, or those that changed.
 
 A row that is not touched stays where it lies, from one version of its table to the next. Of two
-versions only the rows that went and came need to be read: a refresh whose inputs are a million rows
-of which one in a hundred changed reads twenty thousand keys, and nothing of its own target.
+versions only the rows that were deleted and inserted need to be read: a refresh whose inputs are a
+million rows of which one in a hundred changed reads twenty thousand keys, and nothing of its own
+target.
 """
 
 import hashlib
@@ -15,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change.data_versions import Identities, moves
-from rag_assets.change.difference import INPUTS, Moved
+from rag_assets.change.data_versions import Identities, row_changes
+from rag_assets.change.difference import INPUTS, InputChanges
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
@@ -52,26 +53,22 @@ class RowInputs:
         """For each table a name of what is read, which no other rows and no other recipe have."""
         return {name: self._name_of(name, version) for name, version in self.tables.items()}
 
-    def since(self, read_at: Mapping[str, str]) -> Moved | None:
+    def since(self, read_at: Mapping[str, str]) -> InputChanges | None:
         """How these differ from the inputs that were `read_at`.
 
         None if that cannot be told: they were made by another recipe, a table was built anew since,
-        its old version was cleaned up, or much moved.
+        its old version was cleaned up, or many rows changed.
         """
         try:
             return self._since(read_at)
-        except (
-            DamagedTablesError,
-            OSError,
-            ValueError,
-        ):  # left by a killed clean-up
+        except (DamagedTablesError, OSError, ValueError):  # left by a killed clean-up
             return None
 
-    def _since(self, read_at: Mapping[str, str]) -> Moved | None:
+    def _since(self, read_at: Mapping[str, str]) -> InputChanges | None:
         if read_at.keys() != self.tables.keys():
             return None
-        gone: list[Iterable[pa.RecordBatch]] = []
-        came: list[Iterable[pa.RecordBatch]] = []
+        deleted: list[Iterable[pa.RecordBatch]] = []
+        inserted: list[Iterable[pa.RecordBatch]] = []
         count = 0
         for name, named in read_at.items():
             number, _, told = named.partition(":")
@@ -79,13 +76,15 @@ class RowInputs:
             if not told or named != self._name_of(name, version):
                 return None
             now = self._rows(name)
-            moved = moves(Identities(self.store, name, version, now.key, now.content), now)
-            if moved is None:
+            changes = row_changes(Identities(self.store, name, version, now.key, now.content), now)
+            if changes is None:
                 return None
-            gone.append(moved.gone)
-            came.append(moved.came)
-            count += moved.rows
-        return Moved(gone=self._table(gone), came=self._table(came), count=count)
+            deleted.append(changes.deleted)
+            inserted.append(changes.inserted)
+            count += changes.rows
+        return InputChanges(
+            deleted=self._table(deleted), inserted=self._table(inserted), count=count
+        )
 
     def _rows(self, name: str) -> Identities:
         content = schemas.ROW_FINGERPRINT.name

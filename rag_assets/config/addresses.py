@@ -16,7 +16,7 @@ from rag_assets.schemas import VariantTables
 
 if TYPE_CHECKING:
     from rag_assets.config.recipes import SerializerName, Variant
-    from rag_assets.config.sections import Config, EmbeddingModel
+    from rag_assets.config.sections import Config
 
 DIGITS = 12
 """Of the hash: two recipes of one project never share them."""
@@ -26,8 +26,8 @@ def tables_of(config: "Config", recipe: "Variant") -> VariantTables:
     """The tables of a variant with this `recipe`, be it in the config or not."""
     parser, chunking, serializer = recipe.parser, recipe.chunking, recipe.serializer
     chunks = _chunks(config, parser, chunking)
-    rows = _rows(config, serializer)
-    encoder = _encoder(config.models[recipe.model])
+    rows = serialization_settings(config, serializer)
+    encoder = embedding_settings(config, recipe.model)
     return VariantTables(
         elements=elements_table(config, parser),
         accounts=accounts_table(config, parser),
@@ -44,17 +44,19 @@ def tables_of(config: "Config", recipe: "Variant") -> VariantTables:
 
 def elements_table(config: "Config", parser: str) -> str:
     """The table of elements that `parser` (its name in the config) finds."""
-    return _name("elements", parser, of=_elements(config, parser))
+    return _name("elements", parser, of=parsing_settings(config, parser))
 
 
 def accounts_table(config: "Config", parser: str) -> str:
     """The table that tells what became of each document under `parser`."""
-    return _name("accounts", parser, of=_elements(config, parser))
+    return _name("accounts", parser, of=parsing_settings(config, parser))
 
 
 def descriptions_table(config: "Config", parser: str) -> str:
     """The table of descriptions of the figures that `parser` finds."""
-    return _name("descriptions", parser, of=[_elements(config, parser), _figures(config)])
+    return _name(
+        "descriptions", parser, of=[parsing_settings(config, parser), figure_settings(config)]
+    )
 
 
 def chunks_table(config: "Config", parser: str, chunking: str) -> str:
@@ -64,7 +66,7 @@ def chunks_table(config: "Config", parser: str, chunking: str) -> str:
 
 def serialized_rows_table(config: "Config", serializer: "SerializerName") -> str:
     """The table of rows as `serializer` writes them."""
-    return _name("serialized_rows", serializer, of=_rows(config, serializer))
+    return _name("serialized_rows", serializer, of=serialization_settings(config, serializer))
 
 
 def seed_of(chunking: Chunking, *, tokenizer: str, shipped: Mapping[str, Chunking]) -> str:
@@ -84,28 +86,28 @@ def seed_of(chunking: Chunking, *, tokenizer: str, shipped: Mapping[str, Chunkin
     return fingerprint(settings, tokenizer)[:DIGITS]
 
 
-def _elements(config: "Config", name: str) -> Canonical:
+def parsing_settings(config: "Config", parser: str) -> Canonical:
     """What the elements depend on, limits aside: a file that meets one is in quarantine.
 
     Programs are told apart by where they lie: two may be of different versions, and would take
     turns at building one table.
     """
-    parser = config.parsers[name]
-    engines = dict.fromkeys([parser.engine, *parser.fallback])
-    reading: dict[str, Canonical] = {"engines": [*engines], "ocr": parser.ocr}
-    if parser.python is not None:
-        reading["python"] = str(parser.python)
+    settings = config.parsers[parser]
+    engines = dict.fromkeys([settings.engine, *settings.fallback])
+    reading: dict[str, Canonical] = {"engines": [*engines], "ocr": settings.ocr}
+    if settings.python is not None:
+        reading["python"] = str(settings.python)
     if "docling" in engines:
-        reading["docling"] = parser.docling.model_dump(mode="json")
+        reading["docling"] = settings.docling.model_dump(mode="json")
     if "marker" in engines:
-        reading["marker"] = parser.marker.model_dump(mode="json")
-        reading["levels"] = {str(level): to for level, to in parser.heading_levels.items()}
-    if parser.ocr == "tesseract":
-        reading["tesseract"] = [parser.tesseract, *parser.ocr_languages]
+        reading["marker"] = settings.marker.model_dump(mode="json")
+        reading["levels"] = {str(level): to for level, to in settings.heading_levels.items()}
+    if settings.ocr == "tesseract":
+        reading["tesseract"] = [settings.tesseract, *settings.ocr_languages]
     return reading
 
 
-def _figures(config: "Config") -> Canonical:
+def figure_settings(config: "Config") -> Canonical:
     """What the words of a vision model depend on; wherever it runs, it says the same."""
     model = config.figures.vision_model
     if model is None:
@@ -114,23 +116,32 @@ def _figures(config: "Config") -> Canonical:
 
 
 def _chunks(config: "Config", parser: str, chunking: str) -> Canonical:
-    rules = config.documents.header_fields
-    has_rules = bool(rules.fields or rules.presets)
     return [
-        _elements(config, parser),
-        _figures(config),
-        config.chunkings[chunking].model_dump(mode="json"),
-        rules.model_dump(mode="json") if has_rules else None,
+        parsing_settings(config, parser),
+        figure_settings(config),
+        *chunking_settings(config, chunking),
     ]
 
 
-def _rows(config: "Config", serializer: "SerializerName") -> Canonical:
+def chunking_settings(config: "Config", chunking: str) -> list[Canonical]:
+    """How elements are cut, and which fields of documents become columns."""
+    return [config.chunkings[chunking].model_dump(mode="json"), _header_fields(config)]
+
+
+def _header_fields(config: "Config") -> Canonical:
+    rules = config.documents.header_fields
+    has_rules = bool(rules.fields or rules.presets)
+    return rules.model_dump(mode="json") if has_rules else None
+
+
+def serialization_settings(config: "Config", serializer: "SerializerName") -> Canonical:
+    """How rows are written."""
     return [serializer, config.tables.empty_cells]
 
 
-def _encoder(model: "EmbeddingModel") -> Canonical:
+def embedding_settings(config: "Config", model: str) -> Canonical:
     """What vectors depend on, or those of the queries that they are compared with."""
-    return model.model_dump(mode="json", exclude={"batch_tokens"})
+    return config.models[model].model_dump(mode="json", exclude={"batch_tokens"})
 
 
 def _name(kind: str, *recipe: str, of: Canonical) -> str:

@@ -16,9 +16,6 @@ from rag_assets.documents.parse import ParseReport
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
-GROUP = "documents"
-DESCRIPTIONS = "figure_descriptions"
-
 
 def definitions(config: Config) -> dg.Definitions:
     """The assets `parsed_documents` and `chunks`; `figure_descriptions` with a vision model."""
@@ -30,12 +27,8 @@ def definitions(config: Config) -> dg.Definitions:
 
 def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
     @dg.asset(
-        group_name=GROUP,
+        **lineage.declared(settings, "parsed_documents"),
         kinds={"lancedb", *_engines(settings)},
-        owners=[settings.owner],
-        code_version=str(parse.REVISION),
-        partitions_def=lineage.variants(settings),
-        deps=[schemas.DOCUMENT_FILES_TABLE],
     )
     def parsed_documents(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
@@ -69,15 +62,7 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
 
 
 def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefinition:
-    @dg.asset(
-        name=DESCRIPTIONS,
-        group_name=GROUP,
-        kinds={"lancedb", "ai"},
-        owners=[settings.owner],
-        code_version=str(describe.REVISION),
-        partitions_def=lineage.variants(settings),
-        deps=["parsed_documents"],
-    )
+    @dg.asset(**lineage.declared(settings, "figure_descriptions"), kinds={"lancedb", "ai"})
     def figure_descriptions(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
@@ -103,14 +88,7 @@ def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefin
 
 
 def _chunks(settings: Config) -> dg.AssetsDefinition:
-    @dg.asset(
-        group_name=GROUP,
-        kinds={"lancedb", "text"},
-        owners=[settings.owner],
-        code_version=str(chunk.REVISION),
-        partitions_def=lineage.variants(settings),
-        deps=["parsed_documents", *([DESCRIPTIONS] if settings.figures.vision_model else [])],
-    )
+    @dg.asset(**lineage.declared(settings, "chunks"), kinds={"lancedb", "text"})
     @stoppable()
     def chunks(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from rag_assets import gates, quality
 from rag_assets.change import sync
+from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.documents import completeness
 from rag_assets.documents.account_rows import Accounts
@@ -30,20 +31,15 @@ def subjects(config: Config) -> list[Subject]:
 
 
 def _parsed_documents(config: Config) -> Subject:
-    def table(variant: str | None) -> str:
-        return config.tables_of(str(variant)).elements
-
-    def measure(store: Store, variant: str | None) -> Measures:
+    def measure(store: Store, step: Step, variant: str | None) -> Measures:
         accounts = Accounts(store, config.tables_of(str(variant)).accounts)
-        return _measured_elements(store, table(variant), accounts=accounts)
+        return _measured_elements(store, step.table, accounts=accounts)
 
-    return quality.of_table(
+    return quality.of_step(
+        config,
         "parsed_documents",
         stage="elements",
         settings=config.checks.elements,
-        table=table,
-        key="element_id",
-        made_from=lambda _: [(DOCUMENT_FILES_TABLE, "document_id")],
         measure=measure,
         expectations=[
             quality.none(
@@ -72,18 +68,17 @@ def _parsed_documents(config: Config) -> Subject:
 
 
 def _chunks(config: Config) -> Subject:
-    def measure(store: Store, variant: str | None) -> Measures:
-        names = config.tables_of(str(variant))
+    def measure(store: Store, step: Step, variant: str | None) -> Measures:
+        elements = config.tables_of(str(variant)).elements
         size = config.chunkings[config.variant(str(variant)).chunking].size
-        return _measured_chunks(store, names.chunks, elements=names.elements, size=size)
+        return _measured_chunks(store, step.table, elements=elements, size=size)
 
-    return quality.of_table(
+    return quality.of_step(
+        config,
         "chunks",
         stage="chunks",
         settings=config.checks.chunks,
-        table=lambda variant: config.tables_of(str(variant)).chunks,
-        key="chunk_id",
-        made_from=lambda variant: [(config.tables_of(str(variant)).elements, "element_id")],
+        against=["parsed_documents"],
         measure=measure,
         expectations=[
             quality.none(

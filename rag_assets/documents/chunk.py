@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import sync
+from rag_assets.change import steps, sync
+from rag_assets.change.steps import REVISIONS
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
@@ -33,8 +34,7 @@ from rag_assets.identity import fingerprint, occurrences, text_hash
 from rag_assets.process.overlap import ahead
 from rag_assets.store import ROW_ID, Store
 
-REVISION = 10
-"""Raised when the same elements and settings give other chunks or fingerprints than before."""
+REVISION = REVISIONS["chunks"]
 
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_A_BATCH = 65_536
@@ -65,16 +65,6 @@ class ChunkReport(sync.Report):
         return self.texts_new / texts if texts else None
 
 
-def chunks_target(config: Config, parser: str, chunking: str) -> sync.Target:
-    """The table of chunks of a parser and a chunking, both by their name in the config."""
-    return sync.Target(
-        name=addresses.chunks_table(config, parser, chunking),
-        schema=schemas.CHUNKS,
-        key="chunk_id",
-        group="document_id",
-    )
-
-
 def refresh_chunks(
     store: Store,
     config: Config,
@@ -101,12 +91,12 @@ def refresh_chunks(
     tokenizer = tokenizer_file(settings.tokenizer)
     counted_by = hashlib.sha256(tokenizer.read_bytes()).hexdigest()
     rules = config.documents.header_fields
-    target = chunks_target(config, parser, chunking)
+    step = steps.chunks(config, parser, chunking)
     has_words = config.figures.vision_model is not None
     work = _Pass(
         store,
         elements=addresses.elements_table(config, parser),
-        target=target.name,
+        target=step.table,
         seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
         settings=settings,
         rules=rules,
@@ -114,25 +104,17 @@ def refresh_chunks(
     )
     recipe = work.recipe(counted_by)
 
-    def made_from() -> str:
-        elements = sync.current_version(store, work.elements, key="element_id")
-        manifest = sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id")
-        described = work.described
-        descriptions = sync.current_version(store, described, key="image") if described else ""
-        return fingerprint(elements, manifest, recipe, descriptions)
-
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
 
-    report = sync.refresh(
-        store,
-        target=target,
-        made_from=made_from,
+    chunking_work = sync.Work(
+        store=store,
+        target=step.target(schemas.CHUNKS),
+        made_from=steps.made_from(store, step, recipe=recipe),
         inputs=lambda: work.inputs(recipe),
         transform=transform,
-        log=log,
-        retry=retry,
     )
+    report = sync.refresh(chunking_work, log=log, retry=retry)
     held = {item.name: getattr(report, item.name) for item in fields(report)}
     return ChunkReport(**held, texts_kept=work.texts_kept, texts_new=work.texts_new)
 

@@ -20,9 +20,10 @@ import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 
 from rag_assets import schemas
-from rag_assets.change import sync
+from rag_assets.change import steps, sync
 from rag_assets.change.difference import INPUTS
-from rag_assets.config import Config, Figures, VisionModel, addresses
+from rag_assets.change.steps import REVISIONS
+from rag_assets.config import Config, Figures, VisionModel
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store, images
 from rag_assets.store.damage import DamagedTablesError
@@ -66,16 +67,6 @@ class _Figure:
     words: str
 
 
-def descriptions_target(config: Config, parser: str) -> sync.Target:
-    """The table of descriptions of the figures that the parser called `parser` found."""
-    return sync.Target(
-        name=addresses.descriptions_table(config, parser),
-        schema=schemas.DESCRIPTIONS,
-        key="image",
-        group="image",
-    )
-
-
 def refresh_descriptions(
     store: Store,
     config: Config,
@@ -95,9 +86,11 @@ def refresh_descriptions(
         log: Receives progress, one line at a time.
         retry: Also try again the figures that the model refused.
     """
-    elements = addresses.elements_table(config, parser)
+    step = steps.figure_descriptions(config, parser)
+    [(elements, _)] = step.sources
     figures = config.figures
-    recipe = fingerprint("descriptions", REVISION, model.model, model.prompt, model.max_tokens)
+    revision = REVISIONS[step.asset]
+    recipe = fingerprint("descriptions", revision, model.model, model.prompt, model.max_tokens)
     held: dict[str, _Figure] = {}
 
     def inputs() -> pa.Table:
@@ -116,17 +109,14 @@ def refresh_descriptions(
             while part := list(islice(wanted, FIGURES_A_BATCH)):
                 yield _batch(part, list(threads.map(describe.attempt, part)), model=model)
 
-    return sync.refresh(
-        store,
-        target=descriptions_target(config, parser),
-        made_from=lambda: fingerprint(
-            sync.current_version(store, elements, key="element_id"), recipe, figures.min_pixels
-        ),
+    work = sync.Work(
+        store=store,
+        target=step.target(schemas.DESCRIPTIONS),
+        made_from=steps.made_from(store, step, recipe=fingerprint(recipe, figures.min_pixels)),
         inputs=inputs,
         transform=transform,
-        log=log,
-        retry=retry,
     )
+    return sync.refresh(work, log=log, retry=retry)
 
 
 def _taken(

@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import sync
+from rag_assets.change import steps, sync
+from rag_assets.change.steps import REVISIONS
 from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
-from rag_assets.config.addresses import accounts_table, elements_table
+from rag_assets.config.addresses import accounts_table
 from rag_assets.documents import linked_pictures
 from rag_assets.documents.account_rows import Accounts, Copy, Entry
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
@@ -43,8 +44,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import remove_folder
 from rag_assets.workers.executors import for_parsing
 
-REVISION = 3
-"""Raised when the same output of a parser gives other elements than before."""
+REVISION = REVISIONS["parsed_documents"]
 
 DOCUMENTS_A_BATCH = 512
 SECONDS_A_BATCH = 5.0
@@ -70,16 +70,6 @@ class ParseReport(sync.Report):
         return self.pages / self.seconds if self.seconds else 0.0
 
 
-def elements_target(config: Config, parser: str) -> sync.Target:
-    """The table of elements of the parser called `parser` in the config."""
-    return sync.Target(
-        name=elements_table(config, parser),
-        schema=schemas.ELEMENTS,
-        key="element_id",
-        group="document_id",
-    )
-
-
 def refresh_elements(
     store: Store,
     config: Config,
@@ -102,7 +92,8 @@ def refresh_elements(
     """
     settings = config.parsers[parser]
     parsers = parsers_of(settings, name=parser)
-    target = elements_target(config, parser)
+    step = steps.parsed_documents(config, parser)
+    target = step.target(schemas.ELEMENTS)
     sources = {source.name: source for source in config.sources.documents}
     scratch = store.root / "scratch" / store.known_as(target.name)
     chain = chain_of(settings, name=parser)
@@ -135,17 +126,17 @@ def refresh_elements(
                 )
                 yield from work.transform(changed, parsing)
 
-        work.begin()
-        report = sync.refresh(
-            store,
+        images.begin(store, log=log)
+        parsing_work = sync.Work(
+            store=store,
             target=target,
-            made_from=work.made_from,
+            made_from=steps.made_from(store, step, recipe=work.recipe),
             inputs=work.inputs,
             transform=transform,
-            log=log,
-            retry=retry,
             settle=work.settle,
+            lost=work.lost,
         )
+        report = sync.refresh(parsing_work, log=log, retry=retry)
     counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
 
@@ -175,33 +166,28 @@ class _Pass:
         self._accounts = Accounts(store, accounts)
         self._manifest = pa.table([[]] * len(FILE_COLUMNS), names=FILE_COLUMNS)
 
-    def begin(self) -> None:
-        """Begin elements anew that have lost what lies beside them: it is had again with them."""
-        images.begin(self._store, log=self._log)
-        if self._is_without_accounts():
-            with self._store.lock(self._target.name, log=self._log):
-                if self._is_without_accounts():
-                    gone, elements = self._accounts.table, self._target.name
-                    self._log(f"{gone} is gone: {elements} is built again")
-                    self._store.retire(elements)
+    def lost(self) -> str | None:
+        """Which side table is gone, with what some elements that count as up to date need of it.
 
-    def _is_without_accounts(self) -> bool:
-        """Whether some elements count as up to date and have no account.
-
-        Those of a release that kept no accounts are out of date, and get one when they are parsed.
+        Elements of a release that kept no accounts are out of date, and get one when they are
+        parsed.
         """
         name = self._target.name
-        if self._store.exists(self._accounts.table) or not self._store.count(name):
-            return False
+        if not self._store.count(name):
+            return None
+        if images.are_lost(self._store, name):
+            return "its pictures are gone"
+        if self._store.exists(self._accounts.table):
+            return None
         held = self._store.read(name, columns=["fingerprint"])["fingerprint"]
-        return pc.any(pc.is_in(held, self.inputs()["fingerprint"].combine_chunks())).as_py()
+        is_up_to_date = pc.is_in(held, self.inputs()["fingerprint"].combine_chunks())
+        return f"{self._accounts.table} is gone" if pc.any(is_up_to_date).as_py() else None
 
-    def made_from(self) -> str:
-        """Fingerprint of the manifest and of all parsers."""
-        name = schemas.DOCUMENT_FILES_TABLE
-        manifest = sync.current_version(self._store, name, key="document_id")
-        recipes = {media_type: parser.version for media_type, parser in self._parsers.items()}
-        return fingerprint(manifest, recipes, self._chain.version, REVISION)
+    @property
+    def recipe(self) -> str:
+        """Fingerprint of all parsers."""
+        versions = {media_type: parser.version for media_type, parser in self._parsers.items()}
+        return fingerprint(versions, self._chain.version, REVISION)
 
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""

@@ -17,8 +17,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets import identity, schemas
-from rag_assets.change import sync
 from rag_assets.change.complete_sets import CompleteSet, set_of_recipe
+from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
@@ -54,7 +54,7 @@ def evaluate_variant(
         config,
         variant=variant,
         retrievers=config.evaluation.retrievers,
-        asked=lambda: sync.current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
+        asked=lambda: current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
         folder=results.folder_of(store, variant),
         questions=lambda: question_sets.read_questions(store),
         log=log,

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from rag_assets import identity, schemas
 from rag_assets.change import sync
+from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
 from rag_assets.columns import composite_keys
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
@@ -62,7 +63,7 @@ def held_of(
 def told_of(store: Store, tables: VariantTables) -> Sequence[Canonical]:
     """What `held_of` depends on beside the index: which documents there are, and why some lack."""
     return [
-        sync.current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id"),
+        current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id"),
         [[failure.key, failure.reason] for failure in _failures(store, tables)],
     ]
 

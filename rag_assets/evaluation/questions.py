@@ -24,7 +24,8 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from rag_assets import identity, schemas
-from rag_assets.change.sync import INPUTS, Batch, Failure, Report, Target, refresh
+from rag_assets.change import steps
+from rag_assets.change.sync import INPUTS, Batch, Failure, Report, Work, refresh
 from rag_assets.config import Config, QuestionSet
 from rag_assets.evaluation import gold as golds
 from rag_assets.evaluation.gold import DocumentGold, Gold, RowGold
@@ -33,7 +34,7 @@ from rag_assets.store import Store
 REVISION = 1
 """Raise it when the same line should give another row."""
 
-TARGET = Target(schemas.QUESTIONS_TABLE, schemas.QUESTIONS, key="question_id", group="question_id")
+TARGET = steps.question_sets().target(schemas.QUESTIONS)
 SPLITS = ("dev", "test")
 GOLD_FORMS = "doc:<id>, doc:<id>#page=<n> or row:<table>:<key>"
 DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>.*))?", re.DOTALL)
@@ -111,15 +112,14 @@ def refresh_questions(
         done = [str(row["question_id"]) for row in rows]
         yield Batch(questions_table(rows), done=done, failed=failed)
 
-    return refresh(
-        store,
+    work = Work(
+        store=store,
         target=TARGET,
-        made_from=lambda: made_from,
+        made_from=lambda: {"files": made_from},
         inputs=inputs,
         transform=transform,
-        log=log,
-        retry=retry,
     )
+    return refresh(work, log=log, retry=retry)
 
 
 def read_questions(store: Store) -> list[Question]:

@@ -15,9 +15,6 @@ from rag_assets.index.joint import refresh_joint
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
-GROUP = "index"
-CODE_VERSION = "1"
-
 
 def definitions(config: Config) -> dg.Definitions:
     """The assets that turn texts into searchable tables, one partition for each variant."""
@@ -26,14 +23,12 @@ def definitions(config: Config) -> dg.Definitions:
             _vectors_asset(
                 config,
                 name="chunk_vectors",
-                texts="chunks",
                 refresh=refresh_documents,
                 description="Chunks with their vectors: one searchable table of documents.",
             ),
             _vectors_asset(
                 config,
                 name="row_vectors",
-                texts="serialized_rows",
                 refresh=refresh_rows,
                 description="Serialized rows with their vectors: one searchable table of rows.",
             ),
@@ -46,20 +41,14 @@ def _vectors_asset(
     project: Config,
     *,
     name: str,
-    texts: str,
     refresh: Callable[..., EmbeddingReport],
     description: str,
 ) -> dg.AssetsDefinition:
     @dg.asset(
-        name=name,
-        deps=[dg.AssetKey([texts])],
-        partitions_def=lineage.variants(project),
-        group_name=GROUP,
+        **lineage.declared(project, name),
         pool=lineage.GPU_POOL,
         kinds={"lancedb", "pytorch"},
-        owners=[project.owner],
         description=description,
-        code_version=CODE_VERSION,
     )
     @stoppable()
     def vectors(
@@ -84,14 +73,7 @@ def _vectors_asset(
 
 
 def _joint_asset(project: Config) -> dg.AssetsDefinition:
-    @dg.asset(
-        deps=[dg.AssetKey(["chunk_vectors"]), dg.AssetKey(["row_vectors"])],
-        partitions_def=lineage.variants(project),
-        group_name=GROUP,
-        kinds={"lancedb"},
-        owners=[project.owner],
-        code_version=CODE_VERSION,
-    )
+    @dg.asset(**lineage.declared(project, "joint_index"), kinds={"lancedb"})
     @stoppable()
     def joint_index(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig

@@ -1,13 +1,13 @@
 """What must hold of the vectors before they answer queries."""
 
 from collections import Counter
-from dataclasses import dataclass
 
 import dagster as dg
 import numpy as np
 import pyarrow.compute as pc
 
 from rag_assets import gates, quality
+from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.index.units import matrix_of
 from rag_assets.quality import Expectation, Measures, Profiler, Subject, Tally
@@ -16,22 +16,7 @@ from rag_assets.store import Store
 KEY = "unit_id"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A table of units and the tables that it takes them from."""
-
-    asset: str
-    table: str
-    """Field of `VariantTables`."""
-    sources: tuple[tuple[str, str], ...]
-    """Field of `VariantTables` and key column of each."""
-
-
-STEPS = (
-    Step("chunk_vectors", table="documents", sources=(("chunks", "chunk_id"),)),
-    Step("row_vectors", table="rows", sources=(("serialized_rows", "row_id"),)),
-    Step("joint_index", table="joint", sources=(("documents", KEY), ("rows", KEY))),
-)
+ASSETS = ("chunk_vectors", "row_vectors", "joint_index")
 
 EXPECTATIONS: tuple[Expectation, ...] = (
     quality.none("ids_unique", of="duplicate_ids", description="No two units share an id."),
@@ -61,30 +46,21 @@ def definitions(config: Config) -> dg.Definitions:
 
 def subjects(config: Config) -> list[Subject]:
     """The tables of this room and what must hold of them."""
-    return [_subject(step, config=config) for step in STEPS]
+    return [
+        quality.of_step(
+            config,
+            asset,
+            stage="vectors",
+            settings=config.checks.vectors,
+            measure=lambda store, step, _: _measured(store, step),
+            expectations=EXPECTATIONS,
+        )
+        for asset in ASSETS
+    ]
 
 
-def _subject(step: Step, *, config: Config) -> Subject:
-    def table(variant: str | None) -> str:
-        return getattr(config.tables_of(str(variant)), step.table)
-
-    def sources(variant: str | None) -> list[tuple[str, str]]:
-        names = config.tables_of(str(variant))
-        return [(getattr(names, source), key) for source, key in step.sources]
-
-    return quality.of_table(
-        step.asset,
-        stage="vectors",
-        settings=config.checks.vectors,
-        table=table,
-        key=KEY,
-        made_from=sources,
-        measure=lambda store, variant: _measured(store, table(variant), sources=sources(variant)),
-        expectations=EXPECTATIONS,
-    )
-
-
-def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Measures:
+def _measured(store: Store, step: Step) -> Measures:
+    name = step.table
     tally = Tally("duplicate_ids", "distance_from_1")
     profiler = Profiler(expected_rows=store.count(name))
     encoders: Counter[str] = Counter()
@@ -101,6 +77,8 @@ def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Mea
         examples=({"encoder": name, "vectors": n} for name, n in encoders.most_common()),
     )
     profile = profiler.profile()
-    count, examples = quality.missing(store, wanted=sources, held=(name, KEY), rows=profile.rows)
+    count, examples = quality.missing(
+        store, wanted=step.sources, held=(name, KEY), rows=profile.rows
+    )
     tally.put("unaccounted_units", count, examples=examples)
     return tally.measures(profile)

@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.change.data_versions import current_version
 from rag_assets.change.row_inputs import RowInputs
-from rag_assets.change.sync import Batch, Failure, Report, Target, current_version, refresh
+from rag_assets.change.steps import REVISIONS, variant_steps
+from rag_assets.change.sync import Batch, Failure, Report, Target, Work, refresh
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
 from rag_assets.config import Config, Execution
-from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
@@ -37,7 +38,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.workers import Failed, Task
 from rag_assets.workers.executors import for_embedding, outcomes
 
-RECIPE = "units:2"
+RECIPE = REVISIONS["chunk_vectors"]
 OWNERS = ("documents__", "rows__")
 """Prefixes of the tables that own vectors; the joint table copies them."""
 ROWS_AT_ONCE = 65_536
@@ -78,11 +79,12 @@ def refresh_documents(
     store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
 ) -> EmbeddingReport:
     """Bring the vectors of the variant's chunks up to date: see `refresh_units`."""
-    tables = config.tables_of(variant)
+    step = variant_steps(config, variant)["chunk_vectors"]
+    [(texts, _)] = step.sources
     return refresh_units(
         store,
-        source=chunk_source(tables.chunks),
-        target=tables.documents,
+        source=chunk_source(texts),
+        target=step.table,
         encoder=encoder_of(store, config, model=config.variant(variant).model),
         execution=config.execution,
         log=log,
@@ -94,11 +96,12 @@ def refresh_rows(
     store: Store, config: Config, *, variant: str, log: Log, retry: bool = False
 ) -> EmbeddingReport:
     """Bring the vectors of the variant's serialized rows up to date: see `refresh_units`."""
-    tables = config.tables_of(variant)
+    step = variant_steps(config, variant)["row_vectors"]
+    [(texts, _)] = step.sources
     return refresh_units(
         store,
-        source=row_source(tables.serialized_rows),
-        target=tables.rows,
+        source=row_source(texts),
+        target=step.table,
         encoder=encoder_of(store, config, model=config.variant(variant).model),
         execution=config.execution,
         log=log,
@@ -125,19 +128,19 @@ def refresh_units(
         ClusterError: Texts are embedded on a Ray cluster that cannot be used.
     """
     work = _Pass(store, source=source, target=target, encoder=encoder, execution=execution, log=log)
-    report = refresh(
-        store,
+    embedding_work = Work(
+        store=store,
         target=Target(
             name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
         ),
-        made_from=lambda: fingerprint(
-            current_version(store, source.name, key=source.key), work.recipe
-        ),
+        made_from=lambda: {
+            "texts": current_version(store, source.name, key=source.key),
+            "recipe": work.recipe,
+        },
         inputs=work.inputs,
         transform=work.transform,
-        log=log,
-        retry=retry,
     )
+    report = refresh(embedding_work, log=log, retry=retry)
     return work.report(report)
 
 

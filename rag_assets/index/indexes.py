@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,7 +120,7 @@ def maintain(
         work = _Maintenance(store, table, settings=settings, log=log)
         work.run(recall=known.recall if known else None)
         report = work.report(made_for=made_for(), seconds=time.monotonic() - started)
-        write_atomically(record_file(store, table), json.dumps(asdict(report), indent=1))
+        write_atomically(store.index_file(table), json.dumps(asdict(report), indent=1))
     return report
 
 
@@ -326,13 +325,8 @@ def _filter_index(column: str) -> str:
     return f"{column}_filter"
 
 
-def record_file(store: Store, table: str) -> Path:
-    """Where it is written down how the indexes of a table stand."""
-    return store.root / "indexes" / f"{store.known_as(table)}.json"
-
-
 def _recorded(store: Store, table: str) -> IndexReport | None:
     try:
-        return IndexReport(**json.loads(record_file(store, table).read_text("utf-8")))
+        return IndexReport(**json.loads(store.index_file(table).read_text("utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
         return None

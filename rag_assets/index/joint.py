@@ -7,24 +7,12 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.change.row_inputs import RowInputs
-from rag_assets.change.sync import Batch, Report, Target, current_version, refresh
+from rag_assets.change.steps import REVISIONS, made_from, variant_steps
+from rag_assets.change.sync import Batch, Report, Work, refresh
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
-from rag_assets.identity import fingerprint
 from rag_assets.index.encoders import encoder_of
-from rag_assets.schemas import VariantTables
 from rag_assets.store import Store
-
-RECIPE = "joint:1"
-
-
-def joint_made_from(store: Store, tables: VariantTables) -> str:
-    """What the joint table is made from as its two parts stand now.
-
-    Equal to `made_from` of the joint table's completion if, and only if, the three belong together.
-    """
-    versions = [current_version(store, name, key="unit_id") for name in _parts(tables)]
-    return fingerprint(*versions, RECIPE)
 
 
 def refresh_joint(
@@ -40,12 +28,14 @@ def refresh_joint(
     Raises:
         MissingTableError: One of the two was never built.
     """
-    tables = config.tables_of(variant)
+    step = variant_steps(config, variant)["joint_index"]
     encoder = encoder_of(store, config, model=config.variant(variant).model)
+    recipe = str(REVISIONS[step.asset])
+    parts = [name for name, _ in step.sources]
     pinned: dict[str, int] = {}
 
     def inputs() -> RowInputs:
-        units = RowInputs.of(store, *_parts(tables), key="unit_id", recipe=RECIPE)
+        units = RowInputs.of(store, *parts, key=step.key, recipe=recipe)
         pinned.update(units.tables)
         return units
 
@@ -57,21 +47,11 @@ def refresh_joint(
                 where = is_one_of("unit_id", some)
                 yield Batch(rows=store.read(name, where=where, version=version), done=some)
 
-    return refresh(
-        store,
-        target=Target(
-            name=tables.joint,
-            schema=schemas.units(encoder.dimension),
-            key="unit_id",
-            group="unit_id",
-        ),
-        made_from=lambda: joint_made_from(store, tables),
+    work = Work(
+        store=store,
+        target=step.target(schemas.units(encoder.dimension)),
+        made_from=made_from(store, step, recipe=recipe),
         inputs=inputs,
         transform=transform,
-        log=log,
-        retry=retry,
     )
-
-
-def _parts(tables: VariantTables) -> tuple[str, str]:
-    return tables.documents, tables.rows
+    return refresh(work, log=log, retry=retry)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets.change.data_versions import pin_of
 from rag_assets.columns.sql import quoted
 from rag_assets.index.indexes import FTS_INDEX, build_text_index
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.clean_up import keep_only, write_anew
-from rag_assets.store.pins import Pin, pin_of
+from rag_assets.store.pins import Pin
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment

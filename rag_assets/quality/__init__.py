@@ -18,7 +18,7 @@ from rag_assets.quality.measuring import (
 )
 from rag_assets.quality.page import judged_by, page_file
 from rag_assets.quality.results import Result, results_in
-from rag_assets.quality.subjects import Subject, forget, of_table, outcomes_of
+from rag_assets.quality.subjects import Subject, forget, of_step, outcomes_of
 from rag_assets.quality.suites import at_most, none, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import (
@@ -53,7 +53,7 @@ __all__ = [
     "lengths_of",
     "missing",
     "none",
-    "of_table",
+    "of_step",
     "outcomes_of",
     "page_file",
     "results_in",

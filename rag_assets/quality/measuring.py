@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.change import sync
+from rag_assets.change.data_versions import current_version
 from rag_assets.identity import Canonical
 from rag_assets.quality.languages import languages_of
 from rag_assets.quality.values import (
@@ -151,8 +152,7 @@ def lengths_of(texts: pa.Array) -> pa.Array:
 def standing(store: Store, *tables: tuple[str, str]) -> list[Canonical]:
     """How tables stand, each named with its key column: data version and failed inputs."""
     return [
-        [sync.current_version(store, name, key=key), failed_inputs(store, name)]
-        for name, key in tables
+        [current_version(store, name, key=key), failed_inputs(store, name)] for name, key in tables
     ]
 
 

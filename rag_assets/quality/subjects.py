@@ -5,7 +5,9 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-from rag_assets.change.sync import current_version
+from rag_assets.change.data_versions import current_version
+from rag_assets.change.steps import Step, step_of
+from rag_assets.config import Config
 from rag_assets.config.checks import StageChecks
 from rag_assets.identity import Canonical, fingerprint
 from rag_assets.quality import page
@@ -52,55 +54,58 @@ class Subject:
         return suite(self.settings, *self.expectations)
 
 
-def of_table(
+def of_step(
+    config: Config,
     asset: str,
     *,
     stage: str,
     settings: StageChecks,
-    table: Callable[[str | None], str],
-    key: str,
-    made_from: Callable[[str | None], Sequence[tuple[str, str]]],
-    measure: Callable[[Store, str | None], Measures],
+    measure: Callable[[Store, Step, str | None], Measures],
     expectations: Sequence[Expectation],
-    also_made_from: Callable[[Store, str | None], Canonical] = lambda *_: None,
-    has_variants: bool = True,
+    against: Collection[str] | None = None,
+    also_made_from: Callable[[Store], Canonical] = lambda _: None,
 ) -> Subject:
     """The subject of a derived table that lies in the store.
 
     Args:
+        config: Names the variants, each of which has a step of its own.
         asset: Key of the asset that keeps the table.
         stage: Name of its section under `checks` in the config.
         settings: That section.
-        table: Name of the table of a variant.
-        key: Column that names a row.
-        made_from: The tables that it is measured against, each with its key column.
-        measure: Reads the table, once, in batches.
+        measure: Reads the table of a step and its variant, once, in batches.
         expectations: On totals that `measure` gives.
+        against: Assets of the inputs that it is measured against; all of them unless given.
         also_made_from: What else the measures depend on.
-        has_variants: Whether each variant has a table of its own.
     """
 
+    def step(variant: str | None) -> Step:
+        return step_of(config, asset, variant=variant)
+
     def version(store: Store, variant: str | None) -> str:
-        return current_version(store, table(variant), key=key)
+        here = step(variant)
+        return current_version(store, here.table, key=here.key)
 
     def state(store: Store, variant: str | None) -> Canonical:
-        tables = [*made_from(variant), (table(variant), key)]
-        return [standing(store, *tables), also_made_from(store, variant)]
+        here = step(variant)
+        inputs = [each for each in here.inputs if against is None or each.asset in against]
+        tables = [(each.table, each.key) for each in (*inputs, here)]
+        return [standing(store, *tables), also_made_from(store)]
 
     def read(store: Store, variant: str | None, columns: Sequence[str]) -> pa.Table:
-        return store.read(table(variant), columns=list(dict.fromkeys([key, *columns])))
+        here = step(variant)
+        return store.read(here.table, columns=list(dict.fromkeys([here.key, *columns])))
 
     return Subject(
         asset=asset,
         stage=stage,
         settings=settings,
         expectations=expectations,
-        table=table,
+        table=lambda variant: step(variant).table,
         version=version,
         state=state,
-        measure=measure,
+        measure=lambda store, variant: measure(store, step(variant), variant),
         read=read,
-        has_variants=has_variants,
+        has_variants=step(None).has_variants,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets import schemas
-from rag_assets.change import sync
+from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.serving import disk, refresh, runs
 from rag_assets.serving.command import Answer, CommandError, Json, say, searching, table
@@ -138,7 +138,7 @@ def _state_of(store: Store, config: Config, variant: str) -> Mapping[str, str]:
             parts.model_dump(mode="json"), [one.model_dump(mode="json") for one in recipe]
         ),
         **{
-            name: sync.current_version(store, name, key=key) if store.exists(name) else ""
+            name: current_version(store, name, key=key) if store.exists(name) else ""
             for name, key in tables.items()
         },
     }

@@ -3,12 +3,12 @@
 import argparse
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, astuple
 
 from rag_assets import config as configuration
-from rag_assets import schemas
 from rag_assets.change import sync
+from rag_assets.change.data_versions import current_version
 from rag_assets.change.quarantine import Failure, at_limits
+from rag_assets.change.steps import Step, Steps, shared_steps, variant_steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
 from rag_assets.serving import documents
@@ -49,18 +49,8 @@ def run(options: argparse.Namespace) -> Answer:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
         return documents.answer(store, config, parsers=list(parsers))
     failed = _failed(store, config, variants=names)
-    shared = {
-        "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),
-        "table_rows": _state(store, schemas.TABLE_ROWS_TABLE, "row_id", failed),
-        "question_sets": _state(store, schemas.QUESTIONS_TABLE, "question_id", failed),
-    }
-    variants = {
-        name: {
-            asset: _state(store, held, key, failed)
-            for asset, (held, key) in _tables(config, name).items()
-        }
-        for name in names
-    }
+    shared = _states(store, shared_steps(), failed)
+    variants = {name: _states(store, variant_steps(config, name), failed) for name in names}
     missing = {name: reason for name in names if (reason := _missing(config, name))}
     judged, waiting = standing(store), at_limits(store)
     damaged = _damaged(store, config, variants=names)
@@ -99,46 +89,40 @@ def _missing(config: Config, variant: str) -> str | None:
     return unavailable(config.parsers[parser], name=parser)
 
 
-def _tables(config: Config, variant: str) -> Mapping[str, tuple[str, str]]:
-    """Table and key column of each asset of a variant."""
-    names = asdict(config.tables_of(variant))
-    return {
-        "parsed_documents": (names["elements"], "element_id"),
-        "chunks": (names["chunks"], "chunk_id"),
-        "serialized_rows": (names["serialized_rows"], "row_id"),
-        "chunk_vectors": (names["documents"], "unit_id"),
-        "row_vectors": (names["rows"], "unit_id"),
-        "joint_index": (names["joint"], "unit_id"),
-    }
+def _states(
+    store: Store, steps: Steps, failed: Mapping[str, int]
+) -> Mapping[str, Mapping[str, Json]]:
+    """How the table of each step stands, by its asset."""
+    return {asset: _state(store, step, failed) for asset, step in steps.items()}
 
 
-def _state(store: Store, name: str, key: str, failed: Mapping[str, int]) -> dict[str, Json]:
-    table = store.known_as(name)
+def _state(store: Store, step: Step, failed: Mapping[str, int]) -> dict[str, Json]:
+    table = store.known_as(step.table)
     state: dict[str, Json] = {"table": table, "failed": failed.get(table, 0)}
     try:
-        if store.exists(name):
-            store.check(name)
+        if store.exists(step.table):
+            store.check(step.table)
         return state | {
-            "rows": store.count(name),
-            "complete": store.completion(name) is not None,
-            "data_version": sync.current_version(store, name, key=key),
+            "rows": store.count(step.table),
+            "complete": store.completion(step.table) is not None,
+            "data_version": current_version(store, step.table, key=step.key),
         }
     except DamagedTablesError as error:
         [damage] = map(str, error.errors.values())
         return state | {"complete": False, "damage": damage}
 
 
+def _tables(config: Config, variants: Collection[str]) -> set[str]:
+    """All tables that belong to some variants, those beside others included."""
+    steps = [step for name in variants for step in variant_steps(config, name).values()]
+    return {table for step in steps for table in step.tables}
+
+
 def _damaged(store: Store, config: Config, *, variants: Collection[str]) -> Mapping[str, str]:
     """What is wrong with each damaged table, by its folder: the one that is to be deleted."""
-    shared = (
-        schemas.DOCUMENT_FILES_TABLE,
-        schemas.TABLE_ROWS_TABLE,
-        schemas.QUESTIONS_TABLE,
-        schemas.IMAGES_TABLE,
-    )
-    held = [name for variant in variants for name in astuple(config.tables_of(variant))]
+    shared = {step.table for step in shared_steps().values()}
     damaged: dict[str, str] = {}
-    for name in (*shared, *held):
+    for name in sorted(shared | _tables(config, variants)):
         try:
             if store.exists(name):
                 store.check(name)
@@ -156,9 +140,8 @@ def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Count
     """
     if not store.exists(sync.QUARANTINE):
         return Counter()
-    held = [name for variant in variants for name in astuple(config.tables_of(variant))]
     others = {store.known_as(name) for name in store.names() if is_of_recipe(name)}
-    left_out = others.difference(map(store.known_as, held))
+    left_out = others.difference(map(store.known_as, _tables(config, variants)))
     targets = store.read(sync.QUARANTINE, columns=["target"])["target"].to_pylist()
     return Counter(
         target

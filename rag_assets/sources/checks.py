@@ -25,15 +25,12 @@ def subjects(config: Config) -> list[Subject]:
 
 
 def _document_files(config: Config) -> Subject:
-    return quality.of_table(
+    return quality.of_step(
+        config,
         DOCUMENT_FILES_TABLE,
         stage="documents",
         settings=config.checks.documents,
-        table=lambda _: DOCUMENT_FILES_TABLE,
-        key=KEY,
-        has_variants=False,
-        made_from=lambda _: [],
-        measure=lambda store, _: _measured(store),
+        measure=lambda store, *_: _measured(store),
         expectations=[
             quality.none("ids_unique", of="duplicate_ids", description="No two files share an id."),
             quality.at_most(

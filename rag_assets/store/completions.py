@@ -1,7 +1,7 @@
 """The record of a finished pass over a table: what a no-op is proven by."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rag_assets.process import clock
 
@@ -12,6 +12,8 @@ class Completion:
 
     made_from: str
     """Fingerprint of the data versions of all inputs and of the recipe."""
+    parts: Mapping[str, str] | None = field(default=None, kw_only=True)
+    """The same, each by its name; None in the record of an older release."""
     data_version: str
     inputs: int
     """Number of inputs (documents, rows or units) that the pass covered."""

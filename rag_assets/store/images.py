@@ -23,11 +23,18 @@ class MissingImageError(KeyError):
     """There is no such picture."""
 
 
-def begin(store: Store, *, log: Callable[[str], None]) -> None:
-    """Have the table of pictures there, before elements name any.
+def are_lost(store: Store, name: str) -> bool:
+    """Whether elements in the table `name` show pictures, and the table of pictures is gone."""
+    if store.exists(IMAGES_TABLE) or KEY not in store.schema(name).names:
+        return False
+    return store.count(name, where=f"{KEY} IS NOT NULL") > 0
 
-    Elements that name pictures while it is not there have lost them with it: their tables are
-    retired, so that the pictures are had again with them.
+
+def begin(store: Store, *, log: Callable[[str], None]) -> None:
+    """Make the table of pictures, if there is none, before elements name pictures in it.
+
+    Elements that already name some have lost them: their tables are begun anew, since pictures are
+    stored while documents are parsed.
     """
     if store.exists(IMAGES_TABLE):
         return
@@ -35,7 +42,7 @@ def begin(store: Store, *, log: Callable[[str], None]) -> None:
         if store.exists(IMAGES_TABLE):
             return
         for name in _parsed(store):
-            if KEY in store.schema(name).names and store.count(name, where=f"{KEY} IS NOT NULL"):
+            if are_lost(store, name):
                 log(f"the pictures of {name} are gone: it is built again")
                 store.retire(name)
         store.append(IMAGES_TABLE, IMAGES.empty_table(), schema=IMAGES)

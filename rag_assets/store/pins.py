@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.change.sync import current_version
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -15,26 +14,12 @@ class Pin:
     """One version of one generation of a table, and what it lies in."""
 
     table: str
-    """The generation: see `catalog`."""
+    """The generation: see `store.catalog`."""
     version: int
     files: str
     """See `Store.files`: a table that was deleted and built anew has the same numbers again."""
     data_version: str
-    """What it says: see `sync.data_version_of`."""
-
-
-def pin_of(store: Store, name: str, *, key: str) -> Pin:
-    """The table called `name` as it stands now.
-
-    Raises:
-        MissingTableError: No refresh has built it yet.
-        DamagedTablesError: Its files cannot be read.
-    """
-    table = store.generation(name)
-    version = store.version(table)
-    files = store.files(table, version=version)
-    assert files is not None, "the newest version is there"
-    return Pin(table, version, files, current_version(store, name, key=key))
+    """What it says: see `change.data_versions`."""
 
 
 def opened(store: Store, pin: Pin) -> "LanceTable":

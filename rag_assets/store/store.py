@@ -240,20 +240,22 @@ class Store:
         """The table's schema as it stands on disk."""
         return self._dataset(name, version=version).schema
 
-    def widen(self, name: str, schema: pa.Schema) -> bool:
-        """Whether the table has the columns of `schema`, those added that may be NULL and are.
-
-        What it holds stays: a release that knows more about a unit does not embed it again.
-        """
+    def can_widen(self, name: str, schema: pa.Schema) -> bool:
+        """Whether the table has the columns of `schema`, but for some that may be NULL."""
         held = self.schema(name)
         if any(held.field(column) not in schema for column in held.names):
             return False
-        added = [column for column in schema if column.name not in held.names]
-        if not all(column.nullable for column in added):
-            return False
+        return all(column.nullable for column in schema if column.name not in held.names)
+
+    def widen(self, name: str, schema: pa.Schema) -> None:
+        """Add the columns of `schema` that the table lacks, as NULL: see `can_widen`.
+
+        What it holds stays: a release that knows more about a unit does not embed it again.
+        """
+        held = self.schema(name).names
+        added = [column for column in schema if column.name not in held]
         if added:
             self._dataset(name).add_columns(added)
-        return True
 
     def read(
         self,
@@ -465,6 +467,10 @@ class Store:
     @property
     def _exports(self) -> Path:
         return self.root / "exports"
+
+    def index_file(self, name: str) -> Path:
+        """Where it is written down how the search indexes of a table stand."""
+        return self.root / "indexes" / f"{self.known_as(name)}.json"
 
     def _completion_file(self, name: str) -> Path:
         return self.root / "completed" / f"{self.known_as(name)}.json"

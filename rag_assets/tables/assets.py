@@ -57,14 +57,7 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
 
 
 def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
-    @dg.asset(
-        group_name=GROUP,
-        kinds={"lancedb", "text"},
-        owners=[settings.owner],
-        code_version=str(serialize.REVISION),
-        partitions_def=lineage.variants(settings),
-        deps=[schemas.TABLE_ROWS_TABLE],
-    )
+    @dg.asset(**lineage.declared(settings, "serialized_rows"), kinds={"lancedb", "text"})
     @stoppable()
     def serialized_rows(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig

@@ -31,19 +31,16 @@ def _table_rows(config: Config) -> Subject:
     def held(store: Store) -> list[Snapshot]:
         return snapshots.held_in(store, sources=config.table_sources)
 
-    def exports(store: Store, _: str | None) -> Canonical:
+    def exports(store: Store) -> Canonical:
         return {table.name: table.version for table in held(store)}
 
-    return quality.of_table(
+    return quality.of_step(
+        config,
         TABLE_ROWS_TABLE,
         stage="rows",
         settings=config.checks.rows,
-        table=lambda _: TABLE_ROWS_TABLE,
-        key=KEY,
-        has_variants=False,
-        made_from=lambda _: [],
         also_made_from=exports,
-        measure=lambda store, _: _measured_rows(store, held(store)),
+        measure=lambda store, *_: _measured_rows(store, held(store)),
         expectations=[
             quality.none("ids_unique", of="duplicate_ids", description="No two rows share an id."),
             quality.none(
@@ -63,17 +60,12 @@ def _table_rows(config: Config) -> Subject:
 
 
 def _serialized_rows(config: Config) -> Subject:
-    def table(variant: str | None) -> str:
-        return config.tables_of(str(variant)).serialized_rows
-
-    return quality.of_table(
+    return quality.of_step(
+        config,
         "serialized_rows",
         stage="serializations",
         settings=config.checks.serializations,
-        table=table,
-        key=KEY,
-        made_from=lambda _: [(TABLE_ROWS_TABLE, KEY)],
-        measure=lambda store, variant: _measured_texts(store, table(variant)),
+        measure=lambda store, step, _: _measured_texts(store, step.table),
         expectations=[
             quality.none("ids_unique", of="duplicate_ids", description="No two texts share a row."),
             quality.none(

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import sync
-from rag_assets.change.sync import Batch, Failure, Report, Target
+from rag_assets.change import steps, sync
+from rag_assets.change.sync import Batch, Failure, Report, Work
 from rag_assets.columns import composite_keys
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.identity import canonical_json, fingerprint, row_ids
@@ -30,9 +30,7 @@ from rag_assets.tables import inputs_files, snapshots
 from rag_assets.tables.snapshots import Snapshot, SnapshotError
 from rag_assets.tables.values import Values, canonical, corrected
 
-TARGET = Target(
-    name=schemas.TABLE_ROWS_TABLE, schema=schemas.TABLE_ROWS, key="row_id", group="row_id"
-)
+TARGET = steps.table_rows().target(schemas.TABLE_ROWS)
 RECIPE = "table_rows 1"
 """Moves when the same snapshot would give other rows."""
 READING = f"{RECIPE}, keys 2"
@@ -129,15 +127,14 @@ def refresh_rows(
         moved_first = sorted(tables(), key=lambda table: table.name in still)
         return _gathered(_rows(moved_first, changed["key"]))
 
-    report = sync.refresh(
-        store,
+    work = Work(
+        store=store,
         target=TARGET,
-        made_from=made_from,
+        made_from=lambda: {"exports": made_from()},
         inputs=inputs,
         transform=transform,
-        log=log,
-        retry=retry,
     )
+    report = sync.refresh(work, log=log, retry=retry)
     versions = _versions(tables())
     if not report.failed and _unmoved(store, versions) != versions.keys():
         record = {"made_from": made_from(), "recipe": READING, "versions": versions}

@@ -13,33 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import sync
+from rag_assets.change import steps
 from rag_assets.change.row_inputs import RowInputs
-from rag_assets.change.sync import Batch, Failure, Report, Target
+from rag_assets.change.steps import REVISIONS
+from rag_assets.change.sync import Batch, Failure, Report, Work, refresh
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, is_one_of
 from rag_assets.config import Config, SerializerName
-from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.identity import fingerprint, text_hash
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.tables.serializers import EMPTY, SERIALIZERS, Pair
 
-REVISION = 1
-"""Moves when a serializer would give another text for the same row."""
-
 ROWS_PER_BATCH = 8_192
 EmptyCells: TypeAlias = Literal["drop", "keep"]
 NAMES = ("row_id", "source", "table", "title", "row_key")
-
-
-def target_of(config: Config, serializer: SerializerName) -> Target:
-    """The table that holds the rows as `serializer` writes them."""
-    return Target(
-        name=serialized_rows_table(config, serializer),
-        schema=schemas.SERIALIZED_ROWS,
-        key="row_id",
-        group="row_id",
-    )
 
 
 def refresh_serialized_rows(
@@ -52,8 +39,8 @@ def refresh_serialized_rows(
 ) -> Report:
     """Bring the table of `serializer` up to `table_rows`; `retry` also tries failed rows."""
     empty_cells = config.tables.empty_cells
-    recipe = fingerprint("serialized_rows", REVISION, serializer, empty_cells)
-
+    recipe = fingerprint("serialized_rows", REVISIONS["serialized_rows"], serializer, empty_cells)
+    step = steps.serialized_rows(config, serializer)
     pinned: dict[str, int] = {}
 
     def inputs() -> RowInputs:
@@ -66,17 +53,14 @@ def refresh_serialized_rows(
         for rows in _rows_of(store, table, changed["key"], version=version):
             yield serialized(rows, serializer=serializer, empty_cells=empty_cells)
 
-    return sync.refresh(
-        store,
-        target=target_of(config, serializer),
-        made_from=lambda: fingerprint(
-            sync.current_version(store, TABLE_ROWS_TABLE, key="row_id"), recipe
-        ),
+    work = Work(
+        store=store,
+        target=step.target(schemas.SERIALIZED_ROWS),
+        made_from=steps.made_from(store, step, recipe=recipe),
         inputs=inputs,
         transform=transform,
-        log=log,
-        retry=retry,
     )
+    return refresh(work, log=log, retry=retry)
 
 
 def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: EmptyCells) -> Batch:

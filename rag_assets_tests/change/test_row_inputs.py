@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rag_assets import schemas
 from rag_assets.change import data_versions, row_inputs, sync
+from rag_assets.change.data_versions import current_version, data_version_of
 from rag_assets.change.row_inputs import RowInputs
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
@@ -45,11 +46,13 @@ def put(store: Store, source: str, texts: Mapping[str, str]) -> None:
         yield sync.Batch(rows_of({key: texts[key] for key in keys}), done=keys)
 
     sync.refresh(
-        store,
-        target=target(source),
-        made_from=lambda: fingerprint(dict(texts)),
-        inputs=lambda: sync.with_recipe(contents, key="key", content="content", recipe=""),
-        transform=transform,
+        sync.Work(
+            store=store,
+            target=target(source),
+            made_from=lambda: {"all": fingerprint(dict(texts))},
+            inputs=lambda: sync.with_recipe(contents, key="key", content="content", recipe=""),
+            transform=transform,
+        ),
         log=lambda _: None,
     )
 
@@ -67,15 +70,17 @@ def refresh(store: Store, *, recipe: str = "1", retry: bool = False) -> sync.Rep
         yield sync.Batch(rows_of(good), done=list(good), failed=bad)
 
     def made_from() -> str:
-        versions = [sync.current_version(store, source, key="name") for source in SOURCES]
+        versions = [current_version(store, source, key="name") for source in SOURCES]
         return fingerprint(*versions, recipe)
 
     return sync.refresh(
-        store,
-        target=target("loud"),
-        made_from=made_from,
-        inputs=lambda: RowInputs.of(store, *SOURCES, key="name", recipe=recipe),
-        transform=transform,
+        sync.Work(
+            store=store,
+            target=target("loud"),
+            made_from=lambda: {"all": made_from()},
+            inputs=lambda: RowInputs.of(store, *SOURCES, key="name", recipe=recipe),
+            transform=transform,
+        ),
         log=lambda _: None,
         retry=retry,
     )
@@ -229,7 +234,7 @@ def test_a_target_that_is_not_as_it_was_left_is_held_against_everything(
     held = {row["name"]: row["text"] for row in content(store)}
     assert (held["a7"], held["a8"], len(held)) == ("EDITED1", "EDITED1", 100)
     assert [failure.key for failure in report.failures] == ["a5"]
-    assert report.data_version == sync.data_version_of(
+    assert report.data_version == data_version_of(
         store.read("loud", columns=["name", schemas.FINGERPRINT.name])
     )
 
@@ -254,11 +259,13 @@ def test_a_source_that_is_built_anew_during_a_pass_is_not_taken_for_what_was_rea
             while_read()
 
         sync.refresh(
-            store,
-            target=target("loud"),
-            made_from=lambda: sync.current_version(store, "left", key="name"),
-            inputs=lambda: RowInputs.of(store, "left", key="name", recipe="1"),
-            transform=transform,
+            sync.Work(
+                store=store,
+                target=target("loud"),
+                made_from=lambda: {"all": current_version(store, "left", key="name")},
+                inputs=lambda: RowInputs.of(store, "left", key="name", recipe="1"),
+                transform=transform,
+            ),
             log=lambda _: None,
         )
 
@@ -283,11 +290,13 @@ def test_an_input_that_a_transform_left_out_is_asked_for_again(store):
 
     for _ in range(2):
         sync.refresh(
-            store,
-            target=target("loud"),
-            made_from=lambda: "the same",
-            inputs=lambda: RowInputs.of(store, "left", key="name", recipe="1"),
-            transform=transform,
+            sync.Work(
+                store=store,
+                target=target("loud"),
+                made_from=lambda: {"all": "the same"},
+                inputs=lambda: RowInputs.of(store, "left", key="name", recipe="1"),
+                transform=transform,
+            ),
             log=lambda _: None,
         )
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from rag_assets import schemas
 from rag_assets.change import data_versions, sync
+from rag_assets.change.data_versions import current_version, data_version_of
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
 from rag_assets.store import Store
@@ -71,11 +72,13 @@ def refresh(store: Store, documents: dict[str, str], *, recipe: str = "1", **opt
     )
     inputs = sync.with_recipe(contents, key="key", content="content", recipe=recipe)
     report = sync.refresh(
-        store,
-        target=WORDS,
-        made_from=lambda: fingerprint(sync.data_version_of(inputs), recipe),
-        inputs=lambda: inputs,
-        transform=transform,
+        sync.Work(
+            store=store,
+            target=WORDS,
+            made_from=lambda: {"all": fingerprint(data_version_of(inputs), recipe)},
+            inputs=lambda: inputs,
+            transform=transform,
+        ),
         log=lambda line: None,
         **options,
     )
@@ -112,11 +115,13 @@ def test_unchanged_inputs_are_not_even_read(store):
         pa.table({"key": ["a"], "content": ["one"]}), key="key", content="content", recipe="1"
     )
     again = sync.refresh(
-        store,
-        target=WORDS,
-        made_from=lambda: fingerprint(sync.data_version_of(inputs), "1"),
-        inputs=unread,
-        transform=Words({}),
+        sync.Work(
+            store=store,
+            target=WORDS,
+            made_from=lambda: {"all": fingerprint(data_version_of(inputs), "1")},
+            inputs=unread,
+            transform=Words({}),
+        ),
         log=lambda line: None,
     )
 
@@ -353,14 +358,16 @@ def test_what_lacks_another_part_than_before_has_another_version(store):
             pa.Table.from_pylist(rows, schema=pa.schema(list(WORDS.schema)[:3])), ["a"], [failure]
         )
         report = sync.refresh(
-            store,
-            target=WORDS,
-            made_from=lambda: "1",
-            inputs=lambda: inputs,
-            transform=lambda changed: [batch],
+            sync.Work(
+                store=store,
+                target=WORDS,
+                made_from=lambda: {"all": "1"},
+                inputs=lambda: inputs,
+                transform=lambda changed: [batch],
+            ),
             log=print,
         )
-        assert sync.current_version(store, WORDS.name, key=WORDS.key) == report.data_version
+        assert current_version(store, WORDS.name, key=WORDS.key) == report.data_version
         return report.data_version
 
     first = version(read="one", lost="two")
@@ -426,11 +433,13 @@ def test_a_table_that_only_lacks_nullable_columns_keeps_its_rows(store):
     held = store.read(WORDS.name, columns=["document", "fingerprint"]).to_pylist()[0]
 
     report = sync.refresh(
-        store,
-        target=replace(WORDS, schema=wide),
-        made_from=lambda: "the next release",
-        inputs=lambda: pa.table({"key": ["a"], "fingerprint": [held["fingerprint"]]}),
-        transform=lambda changed: pytest.fail(f"{changed} is there already"),
+        sync.Work(
+            store=store,
+            target=replace(WORDS, schema=wide),
+            made_from=lambda: {"all": "the next release"},
+            inputs=lambda: pa.table({"key": ["a"], "fingerprint": [held["fingerprint"]]}),
+            transform=lambda changed: pytest.fail(f"{changed} is there already"),
+        ),
         log=lambda line: None,
     )
 
@@ -444,11 +453,13 @@ def test_a_transform_must_account_for_every_input(store):
 
     with pytest.raises(ValueError, match="no output and no failure"):
         sync.refresh(
-            store,
-            target=WORDS,
-            made_from=lambda: "x",
-            inputs=lambda: inputs,
-            transform=lambda changed: [sync.Batch(rows=empty, done=["a"])],
+            sync.Work(
+                store=store,
+                target=WORDS,
+                made_from=lambda: {"all": "x"},
+                inputs=lambda: inputs,
+                transform=lambda changed: [sync.Batch(rows=empty, done=["a"])],
+            ),
             log=lambda line: None,
         )
 
@@ -458,8 +469,8 @@ def test_data_version_ignores_order_and_sees_content():
     turned = pa.table({"key": ["b", "a"], "fingerprint": ["2", "1"]})
     swapped = pa.table({"key": ["a", "b"], "fingerprint": ["2", "1"]})
 
-    assert sync.data_version_of(rows) == sync.data_version_of(turned)
-    assert sync.data_version_of(rows) != sync.data_version_of(swapped)
+    assert data_version_of(rows) == data_version_of(turned)
+    assert data_version_of(rows) != data_version_of(swapped)
 
 
 def test_losing_most_of_a_source_asks_first():
@@ -571,11 +582,13 @@ def test_rows_that_say_something_else_have_other_fingerprints(tmp_path, row, oth
         batch = sync.Batch(pa.Table.from_pylist([row], schema=pa.schema(columns)), done=["a"])
         store = Store(tmp_path / fingerprint(row))
         sync.refresh(
-            store,
-            target=sync.Target("rows", schemas.derived(*columns), key="key", group="key"),
-            made_from=lambda: "1",
-            inputs=lambda: inputs,
-            transform=lambda _: [batch],
+            sync.Work(
+                store=store,
+                target=sync.Target("rows", schemas.derived(*columns), key="key", group="key"),
+                made_from=lambda: {"all": "1"},
+                inputs=lambda: inputs,
+                transform=lambda _: [batch],
+            ),
             log=lambda line: None,
         )
         return store.read("rows")["row_fingerprint"][0].as_py()

@@ -473,7 +473,7 @@ def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -
 
 
 def test_a_second_evaluation_imports_nothing_heavy(store: Store, config: Config) -> None:
-    from rag_assets.change.sync import current_version
+    from rag_assets.change.data_versions import current_version
     from rag_assets.store import Completion
 
     names = config.tables_of("default")

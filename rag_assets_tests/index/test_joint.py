@@ -1,7 +1,9 @@
 import pytest
 
+from rag_assets.change.complete_sets import joint_made_from
+from rag_assets.change.steps import variant_steps
 from rag_assets.index.embed import refresh_documents, refresh_rows
-from rag_assets.index.joint import joint_made_from, refresh_joint
+from rag_assets.index.joint import refresh_joint
 from rag_assets.models.embedding import ModelEncoder
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
@@ -43,15 +45,16 @@ def test_it_holds_both_tables_and_embeds_nothing(store, config, monkeypatch):
 def test_it_follows_its_parts_and_knows_whether_it_belongs_to_them(store, config):
     refresh_joint(store, config, variant=VARIANT, log=quiet)
     tables = config.tables_of(VARIANT)
-    assert store.completion(tables.joint).made_from == joint_made_from(store, tables)
+    step = variant_steps(config, VARIANT)["joint_index"]
+    assert store.completion(tables.joint).made_from == joint_made_from(store, step)
 
     put_chunks(store, config, [*texts(5)[1:], "a new text"], page=3)
     refresh_documents(store, config, variant=VARIANT, log=quiet)
-    assert store.completion(tables.joint).made_from != joint_made_from(store, tables)
+    assert store.completion(tables.joint).made_from != joint_made_from(store, step)
 
     report = refresh_joint(store, config, variant=VARIANT, log=quiet)
     assert (report.added, report.changed, report.removed, report.unchanged) == (1, 4, 1, 2)
-    assert store.completion(tables.joint).made_from == joint_made_from(store, tables)
+    assert store.completion(tables.joint).made_from == joint_made_from(store, step)
     expected = contents(store, tables.documents) + contents(store, tables.rows)
     assert contents(store, tables.joint) == sorted(expected, key=lambda row: row["unit_id"])
 

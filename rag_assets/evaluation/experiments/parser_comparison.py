@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import sync
+from rag_assets.change.data_versions import current_version
 from rag_assets.columns.sql import is_one_of
 from rag_assets.config import Config, ParserComparisonExperiment
 from rag_assets.config.addresses import accounts_table, elements_table
@@ -130,7 +130,7 @@ def parser_comparison(
         ],
         appendices=comparison.appendices,
         made_from=[
-            sync.current_version(store, elements_table(config, name), key="element_id")
+            current_version(store, elements_table(config, name), key="element_id")
             for name in compared
         ],
     )

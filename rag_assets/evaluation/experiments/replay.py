@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from rag_assets.change import sync
+from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import results
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
@@ -47,7 +47,7 @@ def replay(
     record, scores = results.recorded(store, name, run_id=run_id)
     then = _config_of(config, record)
     for variant, said in record.variants.items():
-        now = sync.current_version(store, str(said["table"]), key="unit_id")
+        now = current_version(store, str(said["table"]), key="unit_id")
         if now != said["data_version"]:
             raise ExperimentError(
                 f"variant {variant} holds other units than on {record.evaluated_at} (data version "

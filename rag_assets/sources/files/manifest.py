@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
-from rag_assets.change import sync
+from rag_assets.change import steps, sync
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import document_id, fingerprint
@@ -49,12 +49,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from dlt.extract import DltResource
 
-TARGET = sync.Target(
-    name=schemas.DOCUMENT_FILES_TABLE,
-    schema=schemas.DOCUMENT_FILES,
-    key="document_id",
-    group="document_id",
-)
+TARGET = steps.document_files().target(schemas.DOCUMENT_FILES)
 BATCH_ROWS = 4_096
 MOST_READS = 3
 """How often a file that moves while it is read is read again."""
@@ -301,16 +296,15 @@ def refresh_document_files(
         """One look, under the lock: an older one would take back what another refresh found."""
         return _manifest(store, sources, tables, allow_shrink=allow_shrink, log=log)
 
-    report = sync.refresh(
-        store,
+    work = sync.Work(
+        store=store,
         target=TARGET,
-        made_from=lambda: manifest().made_from,
+        made_from=lambda: {"sources": manifest().made_from},
         inputs=lambda: manifest().inputs(),
         transform=lambda changed: manifest().transform(changed),
-        log=log,
-        retry=retry,
         settle=lambda: manifest().write_times(),
     )
+    report = sync.refresh(work, log=log, retry=retry)
     if manifest().moved:
         store.reopen(TARGET.name)  # what was listed is not what was read: look again next time
     return report

@@ -1,0 +1,200 @@
+"""What a refresh would do to a table: decided by reading alone, nothing is written.
+
+`refresh` decides first and then does what the plan says; whoever only wants to know asks `decide`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.change.data_versions import Identities
+from rag_assets.change.difference import (
+    INPUTS,
+    CountedInputs,
+    Difference,
+    InputChanges,
+    compare,
+    compare_changes,
+)
+from rag_assets.change.quarantine import (
+    ENTRIES,
+    Failure,
+    entries,
+    quarantined,
+    valid_entries,
+    waiting,
+)
+from rag_assets.change.row_inputs import RowInputs
+from rag_assets.change.work import Inputs, Target, Work
+from rag_assets.identity import fingerprint
+from rag_assets.process import clock
+from rag_assets.store import Completion
+
+OTHER_COLUMNS = "it was written with other columns"
+
+
+@dataclass(slots=True, kw_only=True)
+class Plan:
+    """What a refresh would do to a table."""
+
+    target: Target
+    parts: Mapping[str, str]
+    """What the table is made from now, by name."""
+    differs: Sequence[str] = ()
+    """The names of those parts that are other than at the last complete pass; all of them if there
+    was none, or if it is not known what it was made from."""
+    is_up_to_date: bool = False
+    """A complete pass was made from the same, and nothing waits to be tried again."""
+    anew: str | None = None
+    """Why the table is begun anew, if it is; what it holds is kept for those who read it."""
+    inputs: int = 0
+    """Number of all inputs."""
+    added: int = 0
+    changed: int = 0
+    removed: Sequence[str] = ()
+    """Keys of inputs that are gone."""
+    unchanged: int = 0
+    failures: Sequence[Failure] = ()
+    """Inputs in quarantine; read here only where the table is up to date."""
+    today: date = field(default_factory=lambda: clock.today())
+    """A pass that ends after midnight is of the day on which it began."""
+    finished: Completion | None = None
+    """The last complete pass, if the table is as it left it."""
+    before: Identities | None = None
+    """The rows of the table before the pass; None if it has none, or is begun anew."""
+    read_at: Mapping[str, str] | None = None
+    """Where the inputs were read that are rows of other tables: see `RowInputs.read_at`."""
+    is_settled: bool = True
+    """Whether the inputs were made from the same parts before and after they were read."""
+    entries: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ENTRIES))
+    """What stands in quarantine for the table (`ENTRIES`). `Schema.empty_table` would import
+    pandas, which a refresh with nothing to do may not need."""
+    valid: frozenset[str] = frozenset()
+    """Keys in quarantine whose input is still the one that failed."""
+    held: frozenset[str] = frozenset()
+    """Keys of the changed inputs: the table holds rows of them, which are replaced."""
+    pending: pa.Table | None = None
+    """The inputs to be done (schema `INPUTS`), the added ones first."""
+
+    @property
+    def made_from(self) -> str:
+        """Fingerprint of the parts."""
+        return fingerprint_of(self.parts)
+
+    def hand_over(self) -> pa.Table:
+        """The inputs to be done, which are not kept here any longer: they may be a million."""
+        pending, self.pending = self.pending, None
+        assert pending is not None, "they are handed over once"
+        return pending
+
+
+def decide(work: Work, *, retry: bool = False) -> Plan:
+    """What a refresh of the table would do.
+
+    Args:
+        work: The table, its inputs and the code that makes its rows, which is not called.
+        retry: Also try again what failed on its own content, or at a limit.
+
+    Raises:
+        DamagedTablesError: Files of the table cannot be read.
+    """
+    store = work.store
+    target = replace(work.target, name=store.known_as(work.target.name))
+    plan = Plan(target=target, parts=work.made_from())
+    is_there = store.exists(target.name)
+    plan.anew = work.lost() if work.lost and is_there else None
+    finished = store.completion(target.name)
+    plan.differs = _differs(plan.parts, finished or store.ended(target.name))
+    failures = quarantined(store, target.name) if finished and finished.failed else []
+    is_known = finished is not None and len(failures) == finished.failed
+    is_same = finished is not None and finished.made_from == plan.made_from
+    if finished and is_same and is_known and not (plan.anew or (retry and failures)):
+        store.check_as_left(target.name, finished)
+        plan.is_up_to_date = True
+        plan.inputs, plan.unchanged = finished.inputs, finished.inputs - finished.failed
+        plan.failures, plan.finished = failures, finished
+        return plan
+
+    inputs = work.inputs()
+    plan.read_at = inputs.read_at() if isinstance(inputs, RowInputs) else None
+    plan.is_settled = fingerprint_of(work.made_from()) == plan.made_from
+    if is_there and not store.can_widen(target.name, target.schema):
+        plan.anew = plan.anew or OTHER_COLUMNS
+    if is_there and plan.anew is None:
+        plan.before = Identities.of(store, target.name, key=target.group)
+        plan.entries = entries(store, target.name)
+    if finished and _is_as_left(finished, plan):
+        plan.finished = finished
+    _compare(plan, inputs, retry=retry)
+    return plan
+
+
+def _compare(plan: Plan, inputs: Inputs, *, retry: bool) -> None:
+    """Hold the inputs against the target, or against those of the last pass where that can be."""
+    difference: Difference
+    changes = None if retry and len(plan.entries) else _input_changes(inputs, plan.finished)
+    if changes:
+        plan.inputs = changes.count
+        failed = changes.as_they_are_now(plan.entries.select(INPUTS.names))
+        difference = compare_changes(changes, quarantined=failed)
+    else:
+        every = CountedInputs(inputs, keys=plan.entries["key"])
+        difference = compare(every, plan.before or _NoRows())
+        plan.inputs, failed = every.count, every.quarantined
+        if retry:
+            difference = difference.with_again(failed)
+    blocked = [] if retry else waiting(plan.entries, inputs=failed, today=plan.today)
+    plan.valid = frozenset(valid_entries(plan.entries, inputs=failed))
+    added, changed = (_without(part, blocked) for part in (difference.added, difference.changed))
+    plan.added, plan.changed = added.num_rows, changed.num_rows
+    plan.removed, plan.unchanged = difference.removed, difference.unchanged
+    plan.held = frozenset(changed["key"].to_pylist())
+    plan.pending = pa.concat_tables([added, changed])
+
+
+def fingerprint_of(parts: Mapping[str, str]) -> str:
+    """What stands for everything that a table is made from: for one part, that part itself."""
+    values = list(parts.values())
+    return values[0] if len(values) == 1 else fingerprint(*values)
+
+
+def _differs(parts: Mapping[str, str], ended: Completion | None) -> list[str]:
+    """The names of `parts` that are other than those the pass `ended` was made from."""
+    before = (ended.parts if ended else None) or {}
+    return [name for name, value in parts.items() if before.get(name) != value]
+
+
+def _is_as_left(finished: Completion, plan: Plan) -> bool:
+    """Whether the target and its quarantine are what the pass `finished` left behind."""
+    if plan.before is None:
+        return False
+    files = plan.before.store.files(plan.before.name, version=plan.before.version)
+    return (finished.files, finished.failed) == (files, len(plan.entries))
+
+
+def _input_changes(inputs: Inputs, finished: Completion | None) -> InputChanges | None:
+    """How `inputs` differ from those that the pass `finished` was made from, if it can be told."""
+    if finished is None or finished.read_at is None or not isinstance(inputs, RowInputs):
+        return None
+    return inputs.since(finished.read_at)
+
+
+class _NoRows:
+    """The rows of a table that is not there."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(())
+
+    def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        return iter(())
+
+
+def _without(inputs: pa.Table, keys: list[str]) -> pa.Table:
+    if not keys:
+        return inputs
+    return inputs.filter(pc.invert(pc.is_in(inputs["key"], pa.array(keys, pa.string()))))

@@ -1,0 +1,85 @@
+"""What a refresh works with: a table, its inputs, and the code that turns inputs into rows."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+from rag_assets.change.difference import INPUTS
+from rag_assets.change.quarantine import Failure
+from rag_assets.change.row_inputs import RowInputs
+from rag_assets.columns.arrow_sql import query
+from rag_assets.columns.sql import quoted
+from rag_assets.store import Store
+
+Inputs: TypeAlias = pa.Table | pa.RecordBatchReader | RowInputs
+"""What a target is made from: key and fingerprint of each input, of schema `INPUTS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A derived table."""
+
+    name: str
+    schema: pa.Schema
+    key: str
+    """Column that names a row."""
+    group: str
+    """Column that names the row's input; the same as `key` where one input gives one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a transform yields: the complete output of some inputs."""
+
+    rows: pa.Table
+    """Content columns of the target; `refresh` fills in the system columns."""
+    done: Sequence[str]
+    """Keys of the inputs that `rows` covers completely."""
+    failed: Sequence[Failure] = ()
+    """Inputs that gave nothing, or, when also in `done`, not everything."""
+
+
+class Transform(Protocol):
+    """Turns changed inputs (schema `INPUTS`) into batches of output."""
+
+    def __call__(self, changed: pa.Table, /) -> Iterable[Batch]:
+        """Yield the complete output of every changed input, in batches of bounded size."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A table, its inputs and the code that makes its rows: what `decide` and `refresh` take."""
+
+    store: Store
+    target: Target
+    made_from: Callable[[], Mapping[str, str]]
+    """What the table is made from, by name: the data version of each table that it reads, and its
+    recipe. It is asked for at first, and again once the inputs are read. If a complete pass was
+    made from the same, nothing is read."""
+    inputs: Callable[[], Inputs]
+    """Reads the inputs, of schema `INPUTS`, at once or in batches, and writes nothing. The
+    fingerprint of an input covers its content and the recipe: see `with_recipe`. Of inputs that are
+    rows of other tables, only those are read that changed since the last complete pass."""
+    transform: Transform
+    """Turns the changed inputs into batches. It may read what the target holds, since old rows are
+    deleted only when their replacement is committed."""
+    settle: Callable[[], None] | None = None
+    """Brings the side tables in line with the target, once all is committed. Until it has returned,
+    the pass does not count as finished."""
+    lost: Callable[[], str | None] | None = None
+    """Says why the table has to be built again although its rows stand: side tables are gone."""
+
+
+def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:
+    """Inputs of a derived table: `key` and the fingerprint of its `content` under a `recipe`.
+
+    Returns a table of schema `INPUTS`; `content` is the column that names what the input says.
+    """
+    return query(
+        f"SELECT {key} AS key, sha256({content} || ':' || {quoted(recipe)}) AS fingerprint "
+        "FROM inputs",
+        inputs=table,
+    ).cast(INPUTS)
