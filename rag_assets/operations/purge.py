@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from rag_assets import schemas
 from rag_assets.change import complete_sets
 from rag_assets.change.quarantine import QUARANTINE, forget
-from rag_assets.evaluation.experiments.results import lock_of, root_of
+from rag_assets.evaluation.experiments.arms import root_of
+from rag_assets.evaluation.experiments.runs import lock_of
 from rag_assets.operations import erasure, kept_files, proof, run_records
 from rag_assets.operations.erasure import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.plans import IMAGE, MANIFEST, Document, Log, Plan, State

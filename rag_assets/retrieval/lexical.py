@@ -6,16 +6,16 @@ counted: after a refresh, the units of the table, whatever their history (see `t
 that came after the index was built are found as well, but weighed by themselves.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
 from rag_assets.store.text_parts import TEXT
 
 if TYPE_CHECKING:
+    from lance import LanceDataset
     from lancedb.table import Table as LanceTable
-
-    from rag_assets.retrieval.units import UnitTable
 
 COLUMN = TEXT
 SCORE = "_score"
@@ -25,8 +25,22 @@ class MissingTextIndexError(LookupError):
     """A table has no full-text index, so that words cannot be looked up as they were meant."""
 
 
+class SearchableText(Protocol):
+    """What lexical search needs of a table of units (`units.UnitTable` has it)."""
+
+    @property
+    def dataset(self) -> "LanceDataset":
+        """The table at one version."""
+        ...
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """The unit id of each row, by row id."""
+        ...
+
+
 def best_matches(
-    units: "UnitTable", query: str, *, depth: int, where: str | None = None
+    units: SearchableText, query: str, *, depth: int, where: str | None = None
 ) -> Ranking:
     """The `depth` units with the highest BM25 score (Robertson et al. 1994).
 

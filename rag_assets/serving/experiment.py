@@ -19,7 +19,7 @@ from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.replay import Replayed
-    from rag_assets.evaluation.experiments.results import Run
+    from rag_assets.evaluation.experiments.runs import Run
 
 SUMMARY = "compare retrieval settings on the questions; only what changed is run again"
 EXAMPLES = """\
@@ -160,7 +160,7 @@ def _materialized(
 ) -> tuple[list["Run"], dict[str, str]]:
     """Run the assets of the experiments in this process, recorded where the UI shows them."""
     from rag_assets.evaluation.experiments.assets import JOB, QUESTIONS, asset_key
-    from rag_assets.evaluation.experiments.results import runs as runs_of
+    from rag_assets.evaluation.experiments.runs import runs_of
 
     keys = {name: asset_key(name) for name in names}
     result = runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
@@ -201,7 +201,7 @@ def _record(one: "Run") -> Mapping[str, Json]:
 
 
 def _listed(store: Store, config: Config) -> Answer:
-    from rag_assets.evaluation.experiments.results import runs as runs_of
+    from rag_assets.evaluation.experiments.runs import runs_of
 
     if not config.experiments:
         return Answer(

@@ -9,8 +9,8 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments.designs import variants_of
-from rag_assets.evaluation.experiments.results import Run
 from rag_assets.evaluation.experiments.run import REVISION, run_experiment
+from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.process.interrupts import stoppable
 
 GROUP = "experiments"

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from rag_assets.change import sync
 from rag_assets.config import Config
-from rag_assets.evaluation.experiments import results
+from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of, questions_of
-from rag_assets.evaluation.experiments.results import Record
+from rag_assets.evaluation.experiments.results import RunRecord
 from rag_assets.evaluation.experiments.run import bench_of, versions
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import labels_of
@@ -22,7 +22,7 @@ from rag_assets.store import Store
 class Replayed:
     """An experiment that was run again from its record."""
 
-    record: Record
+    record: RunRecord
     differing: Mapping[str, int]
     """For each arm the number of questions that scored otherwise."""
     largest: float
@@ -44,7 +44,7 @@ def replay(
         ExperimentError: An index holds other units now, or questions or arms are others.
     """
     started = time.monotonic()
-    record, scores = results.recorded(store, name, run_id=run_id)
+    record, scores = runs.recorded(store, name, run_id=run_id)
     then = _config_of(config, record)
     for variant, said in record.variants.items():
         now = sync.current_version(store, str(said["table"]), key="unit_id")
@@ -61,7 +61,7 @@ def replay(
         bench.measure(arm, index=bench.index_of(arm.variant).without_cache()).scores
         for arm in design.arms
     )
-    differing, largest = results.differences_of(scores, found)
+    differing, largest = runs.differences_of(scores, found)
     now = versions()
     return Replayed(
         record=record,
@@ -77,7 +77,7 @@ def replay(
 
 
 def _require_same(
-    record: Record, scores: pa.Table, *, design: Design, questions: Sequence[Question]
+    record: RunRecord, scores: pa.Table, *, design: Design, questions: Sequence[Question]
 ) -> None:
     """Refuse what could not score as it did, before anything is computed."""
     columns = (scores[name].to_pylist() for name in ("question_id", "question", "gold"))
@@ -97,7 +97,7 @@ def _require_same(
         )
 
 
-def _config_of(config: Config, record: Record) -> Config:
+def _config_of(config: Config, record: RunRecord) -> Config:
     """`config` with the settings of `record`; sources and places stay those of today."""
     said = record.settings
     fresh = Config.model_validate(

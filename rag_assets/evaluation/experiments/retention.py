@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import arms
-from rag_assets.evaluation.experiments.results import RECORD, Run, lock_of, root_of, runs
+from rag_assets.evaluation.experiments.runs import RECORD, Run, lock_of, runs_of
 from rag_assets.store import Store
 
 
@@ -34,14 +34,14 @@ def forget_unused(store: Store, config: Config, *, log: Callable[[str], None]) -
 
     `log` receives a line if an experiment is running and must be waited for.
     """
-    root, configured = root_of(store), config.experiments
+    root, configured = arms.root_of(store), config.experiments
     names = {folder.name for folder in root.glob("[!.]*/")}
     oldest = time.time() - timedelta(days=config.clean_up.keep_runs_days).total_seconds()
     with store.lock(*map(lock_of, names.union(configured)), log=log):
         kept = [
             run
             for name in names
-            for place, run in enumerate(runs(store, name))
+            for place, run in enumerate(runs_of(store, name))
             if (place == 0 and name in configured) or _last_use(run.folder) >= oldest
         ]
         old_runs = _old(root, RECORD, kept={run.folder for run in kept}, oldest=oldest)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.config import Config
-from rag_assets.evaluation.experiments import results
+from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, Bench
 from rag_assets.evaluation.experiments.design import (
     CUTOFFS,
@@ -31,12 +31,12 @@ from rag_assets.evaluation.experiments.designs import (
     variants_of,
 )
 from rag_assets.evaluation.experiments.results import (
-    ArmSaid,
     ExperimentResult,
-    Record,
-    Run,
-    Sliced,
+    RecordedArm,
+    RunRecord,
+    SliceResult,
 )
+from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
 from rag_assets.identity import fingerprint
@@ -57,17 +57,17 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
         MissingTableError: A variant has no index yet.
     """
     started = time.monotonic()
-    with store.lock(results.lock_of(name), log=log):
+    with store.lock(runs.lock_of(name), log=log):
         asked = questions_of(store, experiment_of(config, name))
         design = design_of(store, config, name, questions=asked)
         bench = bench_of(store, config, design, questions=asked, log=log)
         made_from = _made_from(config, name, design=design, bench=bench)
-        held = results.load(store, name, made_from=made_from)
+        held = runs.load(store, name, made_from=made_from)
         if held is not None:
             return held
         arms = run_arms(bench, design)
         result = _compared(config, name, design=design, arms=arms, bench=bench, made_from=made_from)
-        return results.save(store, result, seconds=time.monotonic() - started)
+        return runs.save(store, result, seconds=time.monotonic() - started)
 
 
 def bench_of(
@@ -183,7 +183,7 @@ def _compared(
         levels=levels,
         splits=[split],
     )
-    record = Record(
+    record = RunRecord(
         id=made_from[:12],
         made_from=made_from,
         name=name,
@@ -208,7 +208,7 @@ def _compared(
             for variant in dict.fromkeys(arm.arm.variant for arm in arms)
         },
         arms={
-            one.arm.name: ArmSaid(
+            one.arm.name: RecordedArm(
                 variant=one.arm.variant,
                 factors=one.arm.factors,
                 retriever=one.arm.retriever.model_dump(mode="json", exclude_defaults=True),
@@ -259,7 +259,9 @@ def _slices(design: Design, questions: Sequence[Question], scores: pa.Table) -> 
     return found
 
 
-def _sliced(one: Slice, scores: pa.Table, *, design: Design, split: str, samples: int) -> Sliced:
+def _sliced(
+    one: Slice, scores: pa.Table, *, design: Design, split: str, samples: int
+) -> SliceResult:
     mask = pc.is_in(scores["question_id"], pa.array(sorted(one.chosen), pa.string()))
     summary, differences = summarize(
         scores.filter(mask),
@@ -269,7 +271,7 @@ def _sliced(one: Slice, scores: pa.Table, *, design: Design, split: str, samples
         levels=[design.level],
         splits=[split],
     )
-    return Sliced(one.name, summary, differences)
+    return SliceResult(one.name, summary, differences)
 
 
 def _ordered(scores: pa.Table, names: Sequence[str]) -> pa.Table:
