@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_assets.evaluation.projection import Unit
+from rag_assets.evaluation.projection import RankedUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Agreement:
 
 
 def agreement(
-    first: Sequence[Sequence[Unit]], second: Sequence[Sequence[Unit]], *, k: int
+    first: Sequence[Sequence[RankedUnit]], second: Sequence[Sequence[RankedUnit]], *, k: int
 ) -> Agreement:
     """Compare the first `k` units of two systems, question by question."""
     rows = [_compared(one[:k], other[:k]) for one, other in zip(first, second, strict=True)]
     return Agreement(*np.array(rows, dtype=float).reshape(-1, 5).T)
 
 
-def _compared(first: Sequence[Unit], second: Sequence[Unit]) -> tuple[float, ...]:
+def _compared(first: Sequence[RankedUnit], second: Sequence[RankedUnit]) -> tuple[float, ...]:
     units, others = ({unit.unit_id for unit in ranking} for ranking in (first, second))
     items, theirs = (
         {item for unit in ranking for item in unit.items("document")} for ranking in (first, second)

@@ -31,7 +31,7 @@ Settings: TypeAlias = Mapping[str, str | int | float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class EvaluationRecord:
     """What was evaluated, and how."""
 
     made_from: str
@@ -57,7 +57,7 @@ class EvaluationResult:
     """An evaluation of one variant on one or more question sets."""
 
     folder: Path
-    record: Record
+    record: EvaluationRecord
     scores: Scores
     is_new: bool = field(default=False, kw_only=True)
     """Whether it was made by this call, not found from an earlier one."""
@@ -150,7 +150,7 @@ def folder_of(store: Store, variant: str, *, name: str | None = None) -> Path:
 def made_from(folder: Path) -> str | None:
     """What the evaluation in `folder` was made from; None if there is none."""
     try:
-        return Record(**json.loads((folder / RECORD_FILE).read_text("utf-8"))).made_from
+        return EvaluationRecord(**json.loads((folder / RECORD_FILE).read_text("utf-8"))).made_from
     except (OSError, json.JSONDecodeError, TypeError):
         return None
 
@@ -174,7 +174,7 @@ def load(folder: Path, *, made_from: str) -> EvaluationResult | None:
     import pyarrow.parquet as pq
 
     try:
-        record = Record(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
+        record = EvaluationRecord(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
         if record.made_from != made_from or not (folder / REPORT_FILE).is_file():
             return None
         tables = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]

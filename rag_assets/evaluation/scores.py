@@ -11,7 +11,14 @@ import pyarrow as pa
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.gold import Gold, RowGold
 from rag_assets.evaluation.metrics import METRICS, candidate_recall
-from rag_assets.evaluation.projection import LEVELS, Held, Level, Unit, Wanted, wanted_at
+from rag_assets.evaluation.projection import (
+    LEVELS,
+    GoldItems,
+    IndexedGold,
+    Level,
+    RankedUnit,
+    gold_items_at,
+)
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,
@@ -80,7 +87,7 @@ def evaluate(
     rankings: Mapping[str, pa.Table],
     questions: Sequence[Question],
     *,
-    held: Held,
+    indexed: IndexedGold,
     cutoffs: Sequence[int],
     depth: int,
     samples: int,
@@ -91,7 +98,7 @@ def evaluate(
         rankings: For each retriever a table in `retrieval.rankings.RANKINGS`, whose `query_index`
             counts `questions`. The first retriever is the reference of the differences.
         questions: At least one, with gold.
-        held: What the searched index holds of their gold.
+        indexed: What the searched index holds of their gold.
         cutoffs: The k of each metric.
         depth: Units that each retriever was asked for: the candidates of a reranker.
         samples: Of the bootstrap and of the tests.
@@ -99,12 +106,12 @@ def evaluate(
     ranked = {
         retriever: units_of(table, count=len(questions)) for retriever, table in rankings.items()
     }
-    wanted = wanted_of(questions, held=held, levels=LEVELS)
+    gold_items = gold_items_by_level(questions, indexed=indexed, levels=LEVELS)
     parts = [
         scored(
             units,
             questions,
-            wanted,
+            gold_items,
             retriever=retriever,
             cutoffs=cutoffs,
             depth=depth,
@@ -122,27 +129,30 @@ def evaluate(
     )
 
 
-WantedAt: TypeAlias = Mapping[Level, Sequence[Wanted | None]]
+GoldItemsByLevel: TypeAlias = Mapping[Level, Sequence[GoldItems | None]]
 """At each level what is to be found for each question; None where the level does not apply."""
 
 
-def wanted_of(questions: Sequence[Question], *, held: Held, levels: Sequence[Level]) -> WantedAt:
+def gold_items_by_level(
+    questions: Sequence[Question], *, indexed: IndexedGold, levels: Sequence[Level]
+) -> GoldItemsByLevel:
     """The gold of `questions` projected on what an index holds of it."""
     return {
-        level: [wanted_at(level, question.gold, held) for question in questions] for level in levels
+        level: [gold_items_at(level, question.gold, indexed) for question in questions]
+        for level in levels
     }
 
 
 def scored(
-    ranked: Sequence[Sequence[Unit]],
+    ranked: Sequence[Sequence[RankedUnit]],
     questions: Sequence[Question],
-    wanted: WantedAt,
+    gold_items: GoldItemsByLevel,
     *,
     retriever: str,
     cutoffs: Sequence[int],
     depth: int,
 ) -> pa.Table:
-    """The per-question rows of one retriever at the levels of `wanted`: see `Scores.questions`."""
+    """The rows of `Scores.questions` for one retriever, at the levels of `gold_items`."""
     return pa.concat_tables(
         _scored(
             ranked,
@@ -153,21 +163,21 @@ def scored(
             cutoffs=cutoffs,
             depth=depth,
         )
-        for level, goals in wanted.items()
+        for level, goals in gold_items.items()
     )
 
 
-def units_of(rankings: pa.Table, *, count: int) -> list[list[Unit]]:
+def units_of(rankings: pa.Table, *, count: int) -> list[list[RankedUnit]]:
     """The ranked units of each of `count` queries."""
     columns = ("unit_id", "source", "uri", "table", "row_key", "pages")
-    ranked: list[list[Unit]] = [[] for _ in range(count)]
+    ranked: list[list[RankedUnit]] = [[] for _ in range(count)]
     rows = zip(
         rankings["query_index"].to_pylist(),
         *(rankings[name].to_pylist() for name in columns),
         strict=True,
     )
     for query, *unit in rows:
-        ranked[query].append(Unit(*unit))
+        ranked[query].append(RankedUnit(*unit))
     return ranked
 
 
@@ -177,9 +187,9 @@ def labels_of(question: Question) -> list[str]:
 
 
 def _scored(
-    rankings: Sequence[Sequence[Unit]],
+    rankings: Sequence[Sequence[RankedUnit]],
     questions: Sequence[Question],
-    wanted: Sequence[Wanted | None],
+    gold_items: Sequence[GoldItems | None],
     *,
     retriever: str,
     level: Level,
@@ -188,10 +198,10 @@ def _scored(
 ) -> pa.Table:
     """The per-question rows of one retriever at one level."""
     rows, relevance, relevant = [], [], []
-    for units, question, goal in zip(rankings, questions, wanted, strict=True):
+    for units, question, goal in zip(rankings, questions, gold_items, strict=True):
         if goal is None:
             continue
-        items, hits = goal.ranked(units)
+        items, hits = goal.relevance(units)
         relevance.append(hits)
         relevant.append(len(goal.pieces))
         rows.append(
@@ -238,7 +248,10 @@ def _source_of(gold: Gold) -> str:
 
 
 def _agreement(
-    ranked: Mapping[str, Sequence[Sequence[Unit]]], questions: Sequence[Question], *, cutoff: int
+    ranked: Mapping[str, Sequence[Sequence[RankedUnit]]],
+    questions: Sequence[Question],
+    *,
+    cutoff: int,
 ) -> pa.Table:
     """How far each two retrievers return the same."""
     domains = np.array([question.domain for question in questions])

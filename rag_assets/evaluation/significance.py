@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Flipped:
+class SignFlipTests:
     """Sign-flip tests of several means."""
 
     p: np.ndarray
@@ -71,7 +71,7 @@ def sign_flip(
     samples: int,
     families: np.ndarray | None = None,
     seed: int = 0,
-) -> Flipped:
+) -> SignFlipTests:
     """Test whether means of paired differences are zero, by flipping the signs of clusters.
 
     Were the systems alike, the differences of a cluster could all be their opposites as well.
@@ -113,7 +113,7 @@ def sign_flip(
         adjusted[order] = np.maximum.accumulate(adjusted[order])
     moving = (np.abs(scaled) > ROUNDING).sum(axis=0)
     finest = 0.0 if is_exact else 1 / (samples + 1)
-    return Flipped(p, adjusted, np.maximum(finest, np.minimum(1.0, 2.0 ** (1.0 - moving))))
+    return SignFlipTests(p, adjusted, np.maximum(finest, np.minimum(1.0, 2.0 ** (1.0 - moving))))
 
 
 def mcnemar(differences: np.ndarray) -> McNemar:

@@ -70,7 +70,7 @@ def erase_all(state: State, planned: Plan) -> None:
     state.log(f"{len(planned.kept):,} reports and other files removed")
     run_records.erase(state.instance, state.home, planned.records)
     state.log(f"{len(planned.records.runs):,} runs removed from Dagster's records")
-    _cache(store).forget_rankings()
+    _cache(store).erase_rankings()
     store.sweep()
     _erase_rows(state, planned)
     Looks(store).forget(document.document_id)

@@ -1,9 +1,9 @@
 """Lexical search: the units that share words with a query, by BM25.
 
-The words are those of the table's full-text index: its tokenizer, stemmer and stop words are
-applied to the query too. How rare a word is and how long a text is among others is what the index
-counted: after a refresh, the units of the table, whatever their history (see `text_parts`). Units
-that came after the index was built are found as well, but weighed by themselves.
+The tokenizer, the stemmer and the stop words of the table's full-text index are applied to the
+query too. The index counts how rare each word is and how long the texts are: after a refresh over
+exactly the units of the table, whatever was there before (see `store.text_parts`). Units that were
+added after the index was built are found as well, but with counts of their own.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ SCORE = "_score"
 
 
 class MissingTextIndexError(LookupError):
-    """A table has no full-text index, so that words cannot be looked up as they were meant."""
+    """A table has no full-text index, so that it cannot be searched by words."""
 
 
 class SearchableText(Protocol):
@@ -44,8 +44,8 @@ def best_matches(
 ) -> Ranking:
     """The `depth` units with the highest BM25 score (Robertson et al. 1994).
 
-    `query` is plain words: no character of it is an operator. A unit needs one of the words; a
-    query of stop words or punctuation alone matches nothing.
+    `query` is plain words: no character is an operator. One word in common is enough to be found. A
+    query of stop words or punctuation alone finds nothing.
     """
     from lance.query import MatchQuery
 
@@ -72,7 +72,7 @@ def has_text_index(table: "LanceTable") -> bool:
 def require_text_index(table: "LanceTable") -> None:
     """Refuse to search a table without a full-text index.
 
-    Without one, words are compared as they stand, neither stemmed nor weighted by the corpus.
+    Without one, Lance would compare words unstemmed and not weight them by the corpus.
 
     Raises:
         MissingTextIndexError: `table` holds units but no full-text index of their text.

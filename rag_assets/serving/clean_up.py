@@ -12,7 +12,7 @@ from rag_assets.serving.command import Answer, CommandError, say, table
 from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.experiments.retention import Forgotten
+    from rag_assets.evaluation.experiments.retention import RemovedRuns
 
 SUMMARY = "remove old versions, tables and runs of experiments; what was in use lately stays"
 EXAMPLES = """\
@@ -34,7 +34,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Clean up table by table; a refresh that runs is waited for, since it reads old versions."""
-    from rag_assets.evaluation.experiments.retention import forget_unused
+    from rag_assets.evaluation.experiments.retention import remove_unused
 
     config = configuration.load()
     keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> Answer:
     with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
         done = clean_up_tables(store, config, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
-        forgotten = forget_unused(store, config, log=say)
+        forgotten = remove_unused(store, config, log=say)
     return Answer(
         record={
             "tables": [asdict(one) for one in done.cleaned],
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> Answer:
     )
 
 
-def _text(done: CleanedTables, *, pictures: int, forgotten: "Forgotten") -> str:
+def _text(done: CleanedTables, *, pictures: int, forgotten: "RemovedRuns") -> str:
     if not done.cleaned:
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]

@@ -18,7 +18,7 @@ from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.experiments.replay import Replayed
+    from rag_assets.evaluation.experiments.replay import Replay
     from rag_assets.evaluation.experiments.runs import Run
 
 SUMMARY = "compare retrieval settings on the questions; only what changed is run again"
@@ -245,7 +245,7 @@ def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Answer
     )
 
 
-def _replay_lines(found: "Replayed", differing: Mapping[str, int]) -> Iterator[str]:
+def _replay_lines(found: "Replay", differing: Mapping[str, int]) -> Iterator[str]:
     record = found.record
     arms = len(record.arms)
     yield f"Run {record.id} of {record.name}, {record.evaluated_at}: {arms} arms run again."

@@ -21,17 +21,17 @@ from rag_assets.change.complete_sets import set_of_recipe
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
-from rag_assets.evaluation.held import documents_of, held_of
+from rag_assets.evaluation.indexed_gold import read_indexed_gold, source_documents
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
+from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, scored, units_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import local_weights
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.rankings import Ranking
-from rag_assets.retrieval.search import Index, Ranked, open_index
+from rag_assets.retrieval.search import Ranked, VariantIndex, open_index
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
@@ -94,7 +94,7 @@ class ArmResult:
     is_new: bool = False
 
 
-class Bench:
+class ArmRunner:
     """Runs arms on one set of questions; indexes and gold are read once for each variant."""
 
     def __init__(
@@ -111,8 +111,8 @@ class Bench:
         self.questions = questions
         self._log = log
         self._keys: dict[str, str] = {}
-        self._indexes: dict[str, Index] = {}
-        self._wanted: dict[str, WantedAt] = {}
+        self._indexes: dict[str, VariantIndex] = {}
+        self._gold_items: dict[str, GoldItemsByLevel] = {}
 
     def run(self, arm: Arm) -> ArmResult:
         """What `arm` found: kept from before, or found now.
@@ -142,7 +142,7 @@ class Bench:
         local = local_weights(rerankers, home=self.store.encoders)
         return fingerprint(
             REVISION,
-            [pin.data_version for pin in index.held.pins],
+            [pin.data_version for pin in index.complete_set.pins],
             config.models[config.variant(arm.variant).model].model_dump(mode="json"),
             index.state(arm.retriever),
             _settings_of(arm.retriever),
@@ -166,9 +166,9 @@ class Bench:
 
     @cached_property
     def _documents_key(self) -> str:
-        return fingerprint([list(document) for document in documents_of(self.store)])
+        return fingerprint([list(document) for document in source_documents(self.store)])
 
-    def index_of(self, variant: str) -> Index:
+    def index_of(self, variant: str) -> VariantIndex:
         """The index of `variant`, opened once.
 
         Raises:
@@ -179,11 +179,11 @@ class Bench:
                 self.store,
                 self.config,
                 variant,
-                held=set_of_recipe(self.store, self.config, variant),
+                complete_set=set_of_recipe(self.store, self.config, variant),
             )
         return self._indexes[variant]
 
-    def measure(self, arm: Arm, *, index: Index) -> ArmResult:
+    def measure(self, arm: Arm, *, index: VariantIndex) -> ArmResult:
         """What `arm` finds in `index`, whatever was found before; nothing is kept of it."""
         started = time.monotonic()
         self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
@@ -197,7 +197,7 @@ class Bench:
         scores = scored(
             units_of(ranked.table(), count=count),
             self.questions,
-            self._wanted_of(arm.variant, joint=index.held.joint),
+            self._gold_items_of(arm.variant, joint=index.complete_set.joint),
             retriever=arm.name,
             cutoffs=CUTOFFS,
             depth=DEPTH,
@@ -216,14 +216,18 @@ class Bench:
         extras = _extras(ranked, self.questions, retriever=arm.retriever)
         return ArmResult(arm, record, scores, extras, is_new=True)
 
-    def _wanted_of(self, variant: str, *, joint: Pin) -> WantedAt:
-        if variant not in self._wanted:
+    def _gold_items_of(self, variant: str, *, joint: Pin) -> GoldItemsByLevel:
+        if variant not in self._gold_items:
             gold = [piece for question in self.questions for piece in question.gold]
-            held = held_of(self.store, self.config, variant=variant, joint=joint, gold=gold)
-            self._wanted[variant] = wanted_of(self.questions, held=held, levels=LEVELS)
-        return self._wanted[variant]
+            indexed = read_indexed_gold(
+                self.store, self.config, variant=variant, joint=joint, gold=gold
+            )
+            self._gold_items[variant] = gold_items_by_level(
+                self.questions, indexed=indexed, levels=LEVELS
+            )
+        return self._gold_items[variant]
 
-    def _latency(self, arm: Arm, index: Index) -> tuple[float, int]:
+    def _latency(self, arm: Arm, index: VariantIndex) -> tuple[float, int]:
         plain = index.without_cache()
         step = max(len(self.questions) // PROBED, 1)
         taken: list[float] = []

@@ -25,7 +25,7 @@ from rag_assets.evaluation.experiments import papers, thesis
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
 from rag_assets.evaluation.experiments.parser_comparison import available, parser_comparison
-from rag_assets.evaluation.gold import Places
+from rag_assets.evaluation.gold import DocumentFinder
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
 
@@ -131,7 +131,7 @@ def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
 def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corpus:
     files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["source", "uri"]).to_pylist()
     documents = [(file["source"], file["uri"]) for file in files]
-    places = Places(
+    places = DocumentFinder(
         documents, roots={source.name: source.url for source in config.sources.documents}
     )
     paths = _paths(config)

@@ -19,7 +19,7 @@ from rag_assets.evaluation.experiments.design import (
     Layout,
 )
 from rag_assets.evaluation.experiments.thesis import fused, retrieved
-from rag_assets.evaluation.gold import Document, DocumentGold
+from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.retrieval.filters import Filters
 
@@ -29,9 +29,9 @@ class Corpus:
     """What a design may know of the corpus."""
 
     questions: Sequence[Question]
-    documents: Sequence[Document]
+    documents: Sequence[DocumentKey]
     """All documents of the sources."""
-    find: Callable[[str], Sequence[Document]]
+    find: Callable[[str], Sequence[DocumentKey]]
     """The documents that a URI or id of gold names."""
 
 

@@ -39,7 +39,7 @@ from rag_assets.evaluation.experiments.design import (
     Layout,
 )
 from rag_assets.evaluation.experiments.thesis import retrieved
-from rag_assets.evaluation.gold import DocumentGold, Places
+from rag_assets.evaluation.gold import DocumentFinder, DocumentGold
 from rag_assets.evaluation.parsing_quality import (
     NO_HEADINGS,
     NO_QUOTES,
@@ -272,7 +272,7 @@ class _Comparison:
 
     def _quotes(self, files: Sequence[SourceFile]) -> dict[str, list[Quote]]:
         roots = {source.name: source.url for source in self.config.sources.documents}
-        places = Places([(file.source, file.uri) for file in files], roots=roots)
+        places = DocumentFinder([(file.source, file.uri) for file in files], roots=roots)
         ids = {(file.source, file.uri): file.document_id for file in files}
         found: defaultdict[str, list[Quote]] = defaultdict(list)
         for question in self.questions:

@@ -12,14 +12,14 @@ from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of, questions_of
 from rag_assets.evaluation.experiments.results import RunRecord
-from rag_assets.evaluation.experiments.run import bench_of, versions
+from rag_assets.evaluation.experiments.run import runner_of, versions
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import labels_of
 from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class Replay:
     """An experiment that was run again from its record."""
 
     record: RunRecord
@@ -34,7 +34,7 @@ class Replayed:
 
 def replay(
     store: Store, config: Config, name: str, *, run_id: str, log: Callable[[str], None]
-) -> Replayed:
+) -> Replay:
     """Run the arms of a recorded experiment again, with nothing kept, and compare the scores.
 
     The settings are those of the record; the indexes must hold what they held then.
@@ -55,15 +55,15 @@ def replay(
             )
     asked = questions_of(store, then.experiments[name])
     design = design_of(store, then, name, questions=asked)
-    bench = bench_of(store, then, design, questions=asked, log=log)
-    _require_same(record, scores, design=design, questions=bench.questions)
+    runner = runner_of(store, then, design, questions=asked, log=log)
+    _require_same(record, scores, design=design, questions=runner.questions)
     found = pa.concat_tables(
-        bench.measure(arm, index=bench.index_of(arm.variant).without_cache()).scores
+        runner.measure(arm, index=runner.index_of(arm.variant).without_cache()).scores
         for arm in design.arms
     )
     differing, largest = runs.differences_of(scores, found)
     now = versions()
-    return Replayed(
+    return Replay(
         record=record,
         differing=differing,
         largest=largest,

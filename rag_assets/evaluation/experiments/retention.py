@@ -21,7 +21,7 @@ from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class RemovedRuns:
     """What was removed."""
 
     runs: int
@@ -29,7 +29,7 @@ class Forgotten:
     bytes_freed: int
 
 
-def forget_unused(store: Store, config: Config, *, log: Callable[[str], None]) -> Forgotten:
+def remove_unused(store: Store, config: Config, *, log: Callable[[str], None]) -> RemovedRuns:
     """Remove the runs and arms that were not used for `clean_up.keep_runs_days` and need not stay.
 
     `log` receives a line if an experiment is running and must be waited for.
@@ -52,7 +52,7 @@ def forget_unused(store: Store, config: Config, *, log: Callable[[str], None]) -
         for name in names:
             if not any((root / name).iterdir()):
                 (root / name).rmdir()
-    return Forgotten(len(old_runs), len(old_arms), freed)
+    return RemovedRuns(len(old_runs), len(old_arms), freed)
 
 
 def _compared(kept: Collection[Run], *, root: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import runs
-from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, Bench
+from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
 from rag_assets.evaluation.experiments.design import (
     CUTOFFS,
     TOP_N,
@@ -60,24 +60,26 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
     with store.lock(runs.lock_of(name), log=log):
         asked = questions_of(store, experiment_of(config, name))
         design = design_of(store, config, name, questions=asked)
-        bench = bench_of(store, config, design, questions=asked, log=log)
-        made_from = _made_from(config, name, design=design, bench=bench)
-        held = runs.load(store, name, made_from=made_from)
-        if held is not None:
-            return held
-        arms = run_arms(bench, design)
-        result = _compared(config, name, design=design, arms=arms, bench=bench, made_from=made_from)
+        runner = runner_of(store, config, design, questions=asked, log=log)
+        made_from = _made_from(config, name, design=design, runner=runner)
+        found = runs.load(store, name, made_from=made_from)
+        if found is not None:
+            return found
+        arms = run_arms(runner, design)
+        result = _compared(
+            config, name, design=design, arms=arms, runner=runner, made_from=made_from
+        )
         return runs.save(store, result, seconds=time.monotonic() - started)
 
 
-def bench_of(
+def runner_of(
     store: Store,
     config: Config,
     design: Design,
     *,
     questions: Sequence[Question],
     log: Callable[[str], None],
-) -> Bench:
+) -> ArmRunner:
     """What runs the arms of `design` on those of `questions` that it asks.
 
     Raises:
@@ -91,21 +93,21 @@ def bench_of(
     ]
     if not asked:
         raise ExperimentError(f"{design.title}: none of the questions can be asked")
-    return Bench(store, config, asked, log=log)
+    return ArmRunner(store, config, asked, log=log)
 
 
-def run_arms(bench: Bench, design: Design) -> list[ArmResult]:
+def run_arms(runner: ArmRunner, design: Design) -> list[ArmResult]:
     """What each arm found, in the order of `design`; deep ones run first, for their scores."""
-    found = {arm.name: bench.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
+    found = {arm.name: runner.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
     return [found[arm.name] for arm in design.arms]
 
 
-def _made_from(config: Config, name: str, *, design: Design, bench: Bench) -> str:
+def _made_from(config: Config, name: str, *, design: Design, runner: ArmRunner) -> str:
     return fingerprint(
         REVISION,
         name,
         config.experiments[name].model_dump(mode="json"),
-        [bench.key_of(arm) for arm in design.arms],
+        [runner.key_of(arm) for arm in design.arms],
         *([list(design.made_from)] if design.made_from else []),
         config.evaluation.bootstrap_samples,
         config.evaluation.margin,
@@ -144,11 +146,11 @@ def _compared(
     *,
     design: Design,
     arms: Sequence[ArmResult],
-    bench: Bench,
+    runner: ArmRunner,
     made_from: str,
 ) -> ExperimentResult:
     samples = config.evaluation.bootstrap_samples
-    split = "test" if any(one.split == "test" for one in bench.questions) else "dev"
+    split = "test" if any(one.split == "test" for one in runner.questions) else "dev"
     scores = pa.concat_tables(arm.scores for arm in arms)
     criterion = config.experiments[name].criterion
     levels = [level for level in LEVELS if level in ("gold", design.level)]
@@ -194,7 +196,7 @@ def _compared(
         level=design.level,
         criterion=criterion,
         questions={
-            part: sum(one.split == part for one in bench.questions) for part in ("dev", "test")
+            part: sum(one.split == part for one in runner.questions) for part in ("dev", "test")
         },
         reference=reference,
         chosen=chosen,
@@ -204,7 +206,7 @@ def _compared(
         settings=_settings(config, name),
         versions=versions(),
         variants={
-            variant: _variant(bench, config, variant)
+            variant: _variant(runner, config, variant)
             for variant in dict.fromkeys(arm.arm.variant for arm in arms)
         },
         arms={
@@ -234,7 +236,7 @@ def _compared(
         extras={one.arm.name: one.extras for one in arms},
         slices=[
             _sliced(one, final_scores, design=design, split=split, samples=samples)
-            for one in _slices(design, bench.questions, final_scores)
+            for one in _slices(design, runner.questions, final_scores)
             if one.chosen
         ],
         appendices=design.appendices(),
@@ -281,10 +283,10 @@ def _ordered(scores: pa.Table, names: Sequence[str]) -> pa.Table:
     )
 
 
-def _variant(bench: Bench, config: Config, variant: str) -> Mapping[str, str | int]:
-    index = bench.index_of(variant)
-    joint = index.held.joint
-    found = bench.store.read(joint.table, columns=["encoder_id"], version=joint.version)
+def _variant(runner: ArmRunner, config: Config, variant: str) -> Mapping[str, str | int]:
+    index = runner.index_of(variant)
+    joint = index.complete_set.joint
+    found = runner.store.read(joint.table, columns=["encoder_id"], version=joint.version)
     encoders = found["encoder_id"]
     return {
         **config.variant(variant).model_dump(mode="json"),

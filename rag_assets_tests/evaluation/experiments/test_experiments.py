@@ -12,7 +12,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments import replay
-from rag_assets.evaluation.experiments.arms import Bench
+from rag_assets.evaluation.experiments.arms import ArmRunner
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of
 from rag_assets.evaluation.experiments.run import choose
@@ -173,7 +173,7 @@ def test_an_arm_is_known_by_where_its_sources_lie(project):
     elsewhere = [source.model_copy(update={"url": "other"}) for source in config.sources.documents]
     sources = config.sources.model_copy(update={"documents": elsewhere})
     keys = {
-        Bench(store, one, questions, log=print).key_of(arm)
+        ArmRunner(store, one, questions, log=print).key_of(arm)
         for one in (config, config.model_copy(update={"sources": sources}))
     }
     assert len(keys) == 2
@@ -251,10 +251,10 @@ def test_weights_even_out_as_alpha_grows(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "weighted_retriever", questions=questions)
-    bench = Bench(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, log=lambda _: None)
     spread = {}
     for arm in design.arms:
-        weights = bench.run(arm).extras["document_weight"].to_pylist()
+        weights = runner.run(arm).extras["document_weight"].to_pylist()
         assert all(0 <= weight <= 1 for weight in weights)
         spread[arm.factors["alpha"]] = max(abs(weight - 0.5) for weight in weights)
     assert spread[1000] < 0.001 < spread[0.01]
@@ -441,9 +441,9 @@ def test_arm_tables_have_one_line_for_each_question(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "mine", questions=questions)
-    bench = Bench(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, log=lambda _: None)
     for arm in design.arms:
-        found = bench.run(arm)
+        found = runner.run(arm)
         gold = found.scores.filter(pc.equal(found.scores["level"], "gold"))
         assert sorted(gold["question_id"].to_pylist()) == [one.question_id for one in questions]
         assert gold["retriever"].unique().to_pylist() == [arm.name]

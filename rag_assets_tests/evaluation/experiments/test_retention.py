@@ -17,7 +17,7 @@ from rag_assets.evaluation.experiments import arms, runs
 from rag_assets.evaluation.experiments.arms import ArmRecord, ArmResult, root_of
 from rag_assets.evaluation.experiments.design import Arm
 from rag_assets.evaluation.experiments.results import RecordedArm, RunRecord
-from rag_assets.evaluation.experiments.retention import Forgotten, forget_unused
+from rag_assets.evaluation.experiments.retention import RemovedRuns, remove_unused
 from rag_assets.store import Store
 
 KEEP = 30
@@ -84,8 +84,8 @@ def run(store: Store, name: str, place: int, *, compares: str, unused_days: floa
     return written(folder, runs.RECORD, asdict(record), unused_days=unused_days)
 
 
-def forget(store: Store, config: Config) -> Forgotten:
-    return forget_unused(store, config, log=print)
+def forget(store: Store, config: Config) -> RemovedRuns:
+    return remove_unused(store, config, log=print)
 
 
 def test_the_newest_run_of_a_configured_experiment_stays_with_its_arms(store, config):
@@ -119,7 +119,7 @@ def test_what_is_younger_than_the_retention_stays_with_what_it_compared(store, c
         arm(store, key, unused_days=300)
     arm(store, "of an experiment that still runs", unused_days=KEEP - 1)
 
-    assert forget(store, config) == Forgotten(runs=0, arms=0, bytes_freed=0)
+    assert forget(store, config) == RemovedRuns(runs=0, arms=0, bytes_freed=0)
 
 
 @pytest.mark.parametrize("use", ["found again", "replayed"])
@@ -166,7 +166,7 @@ def test_an_experiment_may_be_called_arms(store, config):
 
 
 def test_a_state_without_experiments_has_nothing_to_forget(store, config):
-    assert forget(store, config) == Forgotten(runs=0, arms=0, bytes_freed=0)
+    assert forget(store, config) == RemovedRuns(runs=0, arms=0, bytes_freed=0)
 
 
 def test_an_arm_that_another_process_kept_first_stays(store: Store, monkeypatch) -> None:
