@@ -18,10 +18,10 @@ from rag_assets.quality import (
     Result,
     Severity,
     Subject,
-    forget,
+    delete_unused_results,
     judged_by,
-    outcomes_of,
     page_file,
+    result_of,
 )
 from rag_assets.store import Store
 
@@ -65,14 +65,16 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         with stoppable():
-            result = outcomes_of(
+            result = result_of(
                 subject,
                 store=store,
                 log=context.log.info,
                 partition=context.partition_key if variants else None,
                 accept_drift=context.op_execution_context.op_config["accept_drift"],
             )
-            forget(subject, store=store, besides=list(config.variants) if variants else [None])
+            delete_unused_results(
+                subject, store=store, besides=list(config.variants) if variants else [None]
+            )
         wanted = {key.name for key in context.selected_asset_check_keys}
         for severity, name in CHECKS.items():
             if name in wanted:
@@ -112,7 +114,7 @@ def _answer(
         check_name=CHECKS[severity],
         severity=dg.AssetCheckSeverity.ERROR if severity == "error" else dg.AssetCheckSeverity.WARN,
         metadata=metadata,
-        description="\n".join(line for item in failed for line in result.said_of(item)) or None,
+        description="\n".join(line for item in failed for line in result.explain(item)) or None,
     )
 
 

@@ -12,7 +12,7 @@ from rag_assets import gates, quality
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.identity import Canonical
-from rag_assets.quality import Measures, Profiler, Subject, Tally
+from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
 
 ASSET = "retrieval_evaluation"
@@ -88,7 +88,7 @@ def _rankings(config: Config) -> Subject:
     )
 
 
-def _measured(folder: Path) -> Measures:
+def _measured(folder: Path) -> TableMeasures:
     tally = Tally("repeated_units", "broken_ranks", "rising_scores")
     profiler = Profiler(expected_rows=0)
     rankings = results.rankings_in(folder)

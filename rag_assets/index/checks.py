@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from rag_assets import gates, quality
 from rag_assets.config import Config
 from rag_assets.index.units import matrix_of
-from rag_assets.quality import Expectation, Measures, Profiler, Subject, Tally
+from rag_assets.quality import Expectation, Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
 
 KEY = "unit_id"
@@ -84,7 +84,7 @@ def _subject(step: Step, *, config: Config) -> Subject:
     )
 
 
-def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Measures:
+def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> TableMeasures:
     tally = Tally("duplicate_ids", "distance_from_1")
     profiler = Profiler(expected_rows=store.count(name))
     encoders: Counter[str] = Counter()
@@ -101,6 +101,8 @@ def _measured(store: Store, name: str, *, sources: list[tuple[str, str]]) -> Mea
         examples=({"encoder": name, "vectors": n} for name, n in encoders.most_common()),
     )
     profile = profiler.profile()
-    count, examples = quality.missing(store, wanted=sources, held=(name, KEY), rows=profile.rows)
+    count, examples = quality.missing_inputs(
+        store, wanted=sources, table=(name, KEY), rows=profile.rows
+    )
     tally.put("unaccounted_units", count, examples=examples)
     return tally.measures(profile)

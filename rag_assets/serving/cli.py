@@ -14,7 +14,8 @@ from typing import TextIO
 
 from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
-from rag_assets.serving import (
+from rag_assets.serving.answers import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
+from rag_assets.serving.commands import (
     clean_up,
     evaluate,
     experiment,
@@ -26,7 +27,6 @@ from rag_assets.serving import (
     status,
     ui,
 )
-from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError

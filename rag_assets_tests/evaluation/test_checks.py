@@ -111,7 +111,7 @@ def test_an_evaluation_that_did_not_move_is_not_read_again(config):
 
 def test_without_questions_there_is_nothing_to_hold(config):
     (subject,) = checks.subjects(config)
-    result = quality.outcomes_of(
+    result = quality.result_of(
         subject, store=Store(config.state_dir), log=print, partition="default"
     )
 

@@ -9,7 +9,7 @@ from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.account_rows import Accounts
-from rag_assets.serving.command import Answer, table
+from rag_assets.serving.answers import Answer, table
 from rag_assets.store import Store
 
 COLUMNS = ("document", "pages", "parsed", "read_by", "empty", "tables", "figures", "language")

@@ -11,9 +11,9 @@ from rag_assets.change import sync
 from rag_assets.change.quarantine import Failure, at_limits
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
-from rag_assets.serving import documents
-from rag_assets.serving.checks import standing
-from rag_assets.serving.command import FAILED, OK, Answer, Json, table
+from rag_assets.serving import document_status
+from rag_assets.serving.answers import FAILED, OK, Answer, Json, table
+from rag_assets.serving.check_summary import check_summary
 from rag_assets.store import Store
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> Answer:
     store = Store.of(config)
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
-        return documents.answer(store, config, parsers=list(parsers))
+        return document_status.answer(store, config, parsers=list(parsers))
     failed = _failed(store, config, variants=names)
     shared = {
         "document_files": _state(store, schemas.DOCUMENT_FILES_TABLE, "document_id", failed),
@@ -56,13 +56,13 @@ def run(options: argparse.Namespace) -> Answer:
     }
     variants = {
         name: {
-            asset: _state(store, held, key, failed)
-            for asset, (held, key) in _tables(config, name).items()
+            asset: _state(store, table, key, failed)
+            for asset, (table, key) in _tables(config, name).items()
         }
         for name in names
     }
     missing = {name: reason for name in names if (reason := _missing(config, name))}
-    judged, waiting = standing(store), at_limits(store)
+    checks, waiting = check_summary(store), at_limits(store)
     damaged = _damaged(store, config, variants=names)
     record: dict[str, Json] = {
         "serving": config.serving_variant,
@@ -81,14 +81,14 @@ def run(options: argparse.Namespace) -> Answer:
             }
             for failure in waiting
         ],
-        "checks": judged.record,
+        "checks": checks.record,
     }
     text = _text(config, shared=shared, variants=variants, missing=missing)
     damage = str(DamagedTablesError(damaged)) if damaged else ""
-    said = [text, _exports(failed), _at_limits(waiting), judged.text, damage]
+    parts = [text, _exports(failed), _at_limits(waiting), checks.text, damage]
     return Answer(
         record=record,
-        text="\n\n".join(part for part in said if part),
+        text="\n\n".join(part for part in parts if part),
         code=FAILED if damaged else OK,
     )
 
@@ -136,9 +136,9 @@ def _damaged(store: Store, config: Config, *, variants: Collection[str]) -> Mapp
         schemas.QUESTIONS_TABLE,
         schemas.IMAGES_TABLE,
     )
-    held = [name for variant in variants for name in astuple(config.tables_of(variant))]
+    used = [name for variant in variants for name in astuple(config.tables_of(variant))]
     damaged: dict[str, str] = {}
-    for name in (*shared, *held):
+    for name in (*shared, *used):
         try:
             if store.exists(name):
                 store.check(name)
@@ -156,9 +156,9 @@ def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Count
     """
     if not store.exists(sync.QUARANTINE):
         return Counter()
-    held = [name for variant in variants for name in astuple(config.tables_of(variant))]
+    used = [name for variant in variants for name in astuple(config.tables_of(variant))]
     others = {store.known_as(name) for name in store.names() if is_of_recipe(name)}
-    left_out = others.difference(map(store.known_as, held))
+    left_out = others.difference(map(store.known_as, used))
     targets = store.read(sync.QUARANTINE, columns=["target"])["target"].to_pylist()
     return Counter(
         target

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_assets import config as configuration
-from rag_assets.serving.command import Answer, CommandError
+from rag_assets.serving.answers import Answer, CommandError
 from rag_assets.store.atomic import write_atomically
 
 SUMMARY = "write a commented config for a folder of documents and a database"

@@ -12,8 +12,8 @@ from rag_assets import config as configuration
 from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.config import Config
-from rag_assets.serving import disk, refresh, runs
-from rag_assets.serving.command import Answer, CommandError, Json, say, searching, table
+from rag_assets.serving import disk_errors, job_runs, refresh_run
+from rag_assets.serving.answers import Answer, CommandError, Json, say, search_errors, table
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> Answer:
     if not names:
         return _listed(store, config)
     try:
-        with searching():
+        with search_errors():
             if options.replay:
                 return _replayed(store, config, names[0], run_id=options.replay)
             return _run(store, config, names)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
     started = time.monotonic()
-    with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
+    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
         build(store, config, names)
         found, errors = _materialized(store, config, names)
     paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
@@ -79,7 +79,7 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
             "seconds": round(seconds, 3),
         },
         text="\n\n".join([*paragraphs, f"Done after {seconds:,.1f} s."]),
-        code=runs.code_of(errors),
+        code=job_runs.code_of(errors),
     )
 
 
@@ -103,12 +103,12 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
             schemas.TABLE_ROWS_TABLE
         )
         say(f"building variant {variant} ({place + 1} of {len(wanted)})")
-        outcome = refresh.refresh(
+        outcome = refresh_run.refresh(
             config,
             variant=variant,
             allow_shrink=False,
             retry_failed=False,
-            job_name=refresh.NIGHTLY_JOB if never_read else BUILD_JOB,
+            job_name=refresh_run.NIGHTLY_JOB if never_read else BUILD_JOB,
         )
         if outcome.errors:
             step, reason = next(iter(outcome.errors.items()))
@@ -163,10 +163,10 @@ def _materialized(
     from rag_assets.evaluation.experiments.runs import runs_of
 
     keys = {name: asset_key(name) for name in names}
-    result = runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
+    result = job_runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
     errors = {
         step.removeprefix("experiments__"): reason
-        for step, reason in runs.errors_of(result, state_dir=config.state_dir).items()
+        for step, reason in job_runs.errors_of(result, state_dir=config.state_dir).items()
     }
     done = {
         event.materialization.metadata["run"].value: bool(

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rag_assets.serving.command import CommandError
+from rag_assets.serving.answers import CommandError
 
 FULL_CODES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CLOSED_CODES = {errno.EROFS, errno.EACCES, errno.EPERM}
@@ -83,7 +83,7 @@ def _full(folder: Path, *, name: str = "state folder") -> str:
 def _closed(folder: Path, why: str) -> str:
     return (
         f"the state folder {folder} cannot be written ({why.splitlines()[0]}): give the right to "
-        "write it, or set state_dir to another folder; searching goes on without it"
+        "write it, or set state_dir to another folder; search_errors goes on without it"
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.change.reclaim import CleanedTables, clean_up_tables
 from rag_assets.config.sections import MOST_DAYS
-from rag_assets.serving import disk, refresh
-from rag_assets.serving.command import Answer, CommandError, say, table
+from rag_assets.serving import disk_errors, refresh_run
+from rag_assets.serving.answers import Answer, CommandError, say, table
 from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Answer:
     if not 0 <= keep_days <= MOST_DAYS:
         raise CommandError(f"--keep-days is {keep_days:g}: give 0 to {MOST_DAYS}")
     store = Store.of(config)
-    with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
+    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
         done = clean_up_tables(store, config, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
         forgotten = remove_unused(store, config, log=say)

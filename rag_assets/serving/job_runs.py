@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.serving import command, disk
-from rag_assets.serving.command import CommandError, say
+from rag_assets.serving import answers, disk_errors
+from rag_assets.serving.answers import CommandError, say
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -61,14 +61,14 @@ def execute(
         import dagster as dg
 
         from rag_assets.definitions import definitions
-        from rag_assets.serving import instance, progress
+        from rag_assets.serving import dagster_instance, progress
 
         loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
         job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
-        records = instance.opened(config)
+        records = dagster_instance.opened(config)
     with records as opened:
-        instance.close_dead_runs(opened)
-        instance.wait_for_pools(opened, say=say)
+        dagster_instance.close_dead_runs(opened)
+        dagster_instance.wait_for_pools(opened, say=say)
         with ended_after(config.execution.max_runtime_seconds):
             return job.execute_in_process(
                 instance=opened,
@@ -82,7 +82,7 @@ def execute(
                         for name in _steps_that_take(asked, job=job)
                     },
                 },
-                tags=instance.RUN_TAGS,
+                tags=dagster_instance.RUN_TAGS,
                 raise_on_error=False,
             )
 
@@ -127,7 +127,7 @@ def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[s
     """Why each step that failed did, and the remedy, by its name."""
     blocked = _blocked(result)
     return {
-        str(event.step_key): disk.remedy_for(_cause_of(event), folder=state_dir)
+        str(event.step_key): disk_errors.remedy_for(_cause_of(event), folder=state_dir)
         or blocked.get(str(event.step_key))
         or _reason_of(event)
         for event in result.all_events
@@ -138,8 +138,8 @@ def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[s
 def code_of(errors: Mapping[str, str]) -> int:
     """The exit code of a command whose run had these `errors` (`errors_of`)."""
     if INTERRUPTED in errors.values():
-        return command.INTERRUPTED
-    return command.FAILED if errors else command.OK
+        return answers.INTERRUPTED
+    return answers.FAILED if errors else answers.OK
 
 
 def _blocked(result: "dg.ExecuteInProcessResult") -> dict[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import LONGEST_RUN, Config
-from rag_assets.serving.command import Json
+from rag_assets.serving.answers import Json
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ def opened(config: Config) -> "dg.DagsterInstance":
     import yaml
     from dagster._core.instance.ref import InstanceRef
 
-    from rag_assets.serving import records
+    from rag_assets.serving import dagster_storage
 
     folder = prepare(config)
     said = yaml.safe_load((folder / FILE).read_text("utf-8")) or {}
-    kept = {} if said.keys() & STORAGES else records.overrides(folder)
+    kept = {} if said.keys() & STORAGES else dagster_storage.overrides(folder)
     return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=kept))
 
 

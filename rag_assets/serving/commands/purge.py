@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving import disk, refresh
-from rag_assets.serving.command import FAILED, OK, Answer, CommandError, Json, UsageError, say
+from rag_assets.serving import disk_errors, refresh_run
+from rag_assets.serving.answers import FAILED, OK, Answer, CommandError, Json, UsageError, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> Answer:
     """Show what would go, ask, erase and search for what is left."""
     from rag_assets.operations import plans, purge
     from rag_assets.operations.run_records import BusyRecordsError
-    from rag_assets.serving import instance
+    from rag_assets.serving import dagster_instance
 
     config = configuration.load()
     if not options.yes and not sys.stdin.isatty():
@@ -43,15 +43,15 @@ def run(options: argparse.Namespace) -> Answer:
     store = Store.of(config)
     if not store.root.exists():
         raise CommandError(f"there is no state at {store.root}: nothing was built yet")
-    with disk.writing(config.state_dir), ExitStack() as stack:
+    with disk_errors.writing(config.state_dir), ExitStack() as stack:
         try:
-            stack.enter_context(store.lock(refresh.LOCK, log=say))
+            stack.enter_context(store.lock(refresh_run.LOCK, log=say))
             document = plans.find(store, config, options.document, source=options.source)
             plans.refuse_if_there(store, config, document)
-            with instance.opened(config) as opened:
-                instance.close_dead_runs(opened)
-                instance.close_lost_runs(opened)
-                state = plans.State(store, config, opened, instance.home(config), say)
+            with dagster_instance.opened(config) as opened:
+                dagster_instance.close_dead_runs(opened)
+                dagster_instance.close_lost_runs(opened)
+                state = plans.State(store, config, opened, dagster_instance.home(config), say)
                 with ExitStack() as locks:
                     purge.lock_everything(state, locks)
                     planned = plans.plan(state, document)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.command import Answer, CommandError, searching, table
+from rag_assets.serving.answers import Answer, CommandError, positive, search_errors, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> Answer:
             fields=tuple(options.field),
         )
         index = open_index(Store.of(config), config, variant)
-        with searching():
+        with search_errors():
             found = [
                 index.search(
                     query, retriever=options.retriever, top_k=options.top_k, filters=filters
@@ -105,17 +105,6 @@ def _readable(query: str) -> str:
     except UnicodeEncodeError as error:
         raise CommandError(NOT_UTF8) from error
     return query
-
-
-def positive(text: str) -> int:
-    """An option's value that must be a whole number from 1.
-
-    Raises:
-        ArgumentTypeError: It is not.
-    """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
 
 
 def _one(results: "Results", *, variant: str, explain: bool) -> Answer:

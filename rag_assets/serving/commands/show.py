@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.serving.command import Answer, CommandError
-from rag_assets.serving.search import positive
+from rag_assets.serving.answers import Answer, CommandError, positive
 from rag_assets.store import Store
 
 SUMMARY = "draw the page that a unit stands on, with the unit marked, or write out its table"

@@ -32,8 +32,8 @@ def overrides(folder: Path) -> Overrides:
     The paths are those that Dagster gives to an instance without settings for its storage.
     """
     return {
-        "run_storage": _setting("Runs", folder / "history"),
-        "event_log_storage": _setting("Events", folder / "history" / "runs"),
+        "run_storage": _setting("OpenRunStorage", folder / "history"),
+        "event_log_storage": _setting("OpenEventStorage", folder / "history" / "runs"),
     }
 
 
@@ -41,13 +41,13 @@ def _setting(name: str, folder: Path) -> Mapping[str, object]:
     return {"module": __name__, "class": name, "config": {"base_dir": str(folder)}}
 
 
-class Runs(SqliteRunStorage):
+class OpenRunStorage(SqliteRunStorage):
     """The runs, in `runs.db`."""
 
     @classmethod
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: SqliteStorageConfig
-    ) -> "Runs":
+    ) -> "OpenRunStorage":
         """Open or make the database, as Dagster does when it reads its settings."""
         return cls.from_local(inst_data=inst_data, **config_value)
 
@@ -67,7 +67,7 @@ class Runs(SqliteRunStorage):
         super().dispose()
 
 
-class Events(SqliteEventLogStorage):
+class OpenEventStorage(SqliteEventLogStorage):
     """The events: a database for each run, and `index.db` for what is asked of all runs."""
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
@@ -79,7 +79,7 @@ class Events(SqliteEventLogStorage):
     @classmethod
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: SqliteStorageConfig
-    ) -> "Events":
+    ) -> "OpenEventStorage":
         """Open or make the databases, as Dagster does when it reads its settings."""
         return cls(inst_data=inst_data, **config_value)
 

@@ -8,7 +8,7 @@ import pytest
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.summary import SUMMARY
-from rag_assets.serving.evaluate import scores
+from rag_assets.serving.evaluation_text import scores
 
 NONE = pa.table({})
 

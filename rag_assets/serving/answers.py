@@ -1,5 +1,6 @@
 """What all commands share: their answer, their errors and how tables look in a terminal."""
 
+import argparse
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ class Answer:
 
 
 @contextmanager
-def searching() -> Generator[None]:
+def search_errors() -> Generator[None]:
     """What a search cannot do becomes a `CommandError`, which says it in one sentence."""
     from rag_assets.models.replicas import EncoderError
     from rag_assets.models.rerankers import RerankerError
@@ -78,6 +79,17 @@ def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> st
         for line in cells
     ]
     return "\n".join([lines[0], GAP.join("-" * width for width in widths), *lines[1:]])
+
+
+def positive(text: str) -> int:
+    """An option's value that must be a whole number from 1.
+
+    Raises:
+        ArgumentTypeError: It is not.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
 
 
 def _cell(value: object) -> str:
