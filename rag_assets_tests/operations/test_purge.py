@@ -326,7 +326,7 @@ def test_a_run_of_the_ui_that_works_is_waited_for(made, purge):
     code, _, said = purge("--yes")
 
     assert code == FAILED
-    assert f"run {run.run_id} of the Dagster UI is working" in said
+    assert f"run {run.run_id} of the Dagster UI is running" in said
 
 
 def test_records_that_another_process_keeps_busy_are_named_and_the_next_purge_goes_on(
