@@ -35,7 +35,7 @@ REVISION = 4
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 DEPTH_PER_RANK = 5
-"""Units requested for each rank that is measured: several of them may show the same document."""
+"""Units requested for each rank that is measured: several may belong to one document."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch")
 
 
@@ -75,7 +75,8 @@ def evaluate_file(
     """Evaluate a variant on the questions of one file, which need not be in the config.
 
     Document ids are mapped by the `documents.jsonl` that the config gives for this file, or that
-    lies beside it. Lines that are not questions are in `failures`, and the rest is measured.
+    lies beside it. Lines that are not questions are listed in `failures`; the other lines are
+    measured.
 
     Raises:
         QuestionsError: The file is not readable or holds no question.
@@ -163,13 +164,13 @@ def _evaluated(
     log: Callable[[str], None],
     failures: Sequence[Failure] = (),
 ) -> EvaluationResult:
-    """The evaluation in `folder`, made anew unless it was made from the same.
+    """The evaluation in `folder`, computed again if anything that it depends on has changed.
 
     `questions_version` returns another value once the `questions` have changed.
     """
     started = time.monotonic()
     with store.lock(f"evaluation__{variant}", log=log):
-        # only now: index and questions may have moved while another evaluation was waited for
+        # inside the lock: index and questions may have changed while it was waited for
         complete_set = set_of_recipe(store, config, variant)
         made_from = _made_from(
             store,

@@ -1,4 +1,4 @@
-"""Question sets: JSONL files in, the table `questions` out.
+"""Question sets: imported from JSONL files into the table `questions`.
 
 One line is one question (see `docs/evaluation.md`):
 
@@ -6,9 +6,9 @@ One line is one question (see `docs/evaluation.md`):
      "split"?: "dev" | "test", "lang"?, "support"?, "answer"?,
      "evidence"?: [{"doc_id", "page"?, "text"?}, ...]}
 
-A document id is mapped to a path by the set's `documents.jsonl` (`doc_id`, `path`), where there is
-one, and is itself the document's URI elsewhere. A line that cannot be used goes to the quarantine
-with its file, number and remedy; the rest is imported.
+The set's `documents.jsonl` (`doc_id`, `path`) maps a document id to a path; without that file the
+id is the document's URI itself. A line that cannot be used goes to the quarantine, with its file,
+its number and what to do; the other lines are imported.
 """
 
 import codecs
@@ -74,12 +74,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """What a question file holds."""
+    """The content of a question file."""
 
     rows: Mapping[str, Row]
     """By question id."""
     failures: Mapping[str, Failure]
-    """Lines that are not questions, by a key that names set and line."""
+    """Lines that are not questions, by a key made of set and line number."""
     contents: Mapping[str, str]
     """Fingerprint of each row and of each failure, by its key."""
 
@@ -173,7 +173,9 @@ def parse(questions: QuestionSet) -> QuestionFile:
                     f"line {first_lines[key]} has the same id: give each question its own"
                 )
         except LineError as error:
-            key = f"{questions.name} line {number}"  # no id of a question: these have a slash
+            key = (
+                f"{questions.name} line {number}"  # never the id of a question: these have a slash
+            )
             failures[key] = Failure(key, f"{where}: {error}", where)
             contents[key] = identity.fingerprint(REVISION, repr(line), str(error))
             continue

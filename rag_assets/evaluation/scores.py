@@ -1,4 +1,4 @@
-"""From rankings and gold to one row for each question, and what `summary` makes of these."""
+"""From rankings and gold to a row of scores for each question, and to the tables of `summary`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -69,7 +69,7 @@ AGREEMENT = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What an evaluation measured."""
+    """All tables of numbers of an evaluation."""
 
     questions: pa.Table
     """One row for each retriever, level and question: `QUESTION_COLUMNS`, then the metrics."""
@@ -78,9 +78,9 @@ class Scores:
     differences: pa.Table
     """Paired differences of each retriever to the first: `DIFFERENCES`."""
     overall: pa.Table
-    """Tests of all retrievers at once, where they are more than two: `OVERALL`."""
+    """Tests of all retrievers at once, if there are more than two: `OVERALL`."""
     agreement: pa.Table
-    """How far each two retrievers return the same: `AGREEMENT`."""
+    """How similar the results of each two retrievers are: `AGREEMENT`."""
 
 
 def evaluate(
@@ -98,9 +98,9 @@ def evaluate(
         rankings: For each retriever a table in `retrieval.rankings.RANKINGS`, whose `query_index`
             counts `questions`. The first retriever is the reference of the differences.
         questions: At least one, with gold.
-        indexed: What the searched index holds of their gold.
+        indexed: The gold of these questions in the searched index.
         cutoffs: The k of each metric.
-        depth: Units that each retriever was asked for: the candidates of a reranker.
+        depth: Units that each retriever returned at most: the candidates of a reranker.
         samples: Of the bootstrap and of the tests.
     """
     ranked = {
@@ -130,13 +130,13 @@ def evaluate(
 
 
 GoldItemsByLevel: TypeAlias = Mapping[Level, Sequence[GoldItems | None]]
-"""At each level what is to be found for each question; None where the level does not apply."""
+"""For each level the gold of each question; None if the level does not apply to it."""
 
 
 def gold_items_by_level(
     questions: Sequence[Question], *, indexed: IndexedGold, levels: Sequence[Level]
 ) -> GoldItemsByLevel:
-    """The gold of `questions` projected on what an index holds of it."""
+    """The gold of `questions` as items of an index, at each of `levels`."""
     return {
         level: [gold_items_at(level, question.gold, indexed) for question in questions]
         for level in levels
@@ -182,7 +182,7 @@ def units_of(rankings: pa.Table, *, count: int) -> list[list[RankedUnit]]:
 
 
 def labels_of(question: Question) -> list[str]:
-    """What must be found for `question`, as a person knows it."""
+    """Names for people of the gold of `question`."""
     return list(dict.fromkeys(piece.label for piece in question.gold))
 
 
@@ -214,7 +214,7 @@ def _scored(
                 "retriever": retriever,
                 "level": level,
                 "gold": labels_of(question),
-                "missing": [f"{lack.label}: {lack.reason}" for lack in goal.missing],
+                "missing": [f"{piece.label}: {piece.reason}" for piece in goal.missing],
                 "source_cluster": _source_of(question.gold[0]),
                 "gold_cluster": question.gold[0].label,
                 "relevant": len(goal.pieces),
@@ -253,7 +253,7 @@ def _agreement(
     *,
     cutoff: int,
 ) -> pa.Table:
-    """How far each two retrievers return the same."""
+    """How similar the results of each two retrievers are."""
     domains = np.array([question.domain for question in questions])
     rows = []
     for first, second in combinations(ranked, 2):

@@ -24,7 +24,7 @@ SHOWN = (*COUNTS, "embedded", "seconds")
 
 @dataclass(frozen=True, slots=True)
 class RefreshOutcome:
-    """What one refresh did."""
+    """The outcome of one refresh."""
 
     variant: str
     assets: Mapping[str, Mapping[str, float]]
@@ -32,9 +32,9 @@ class RefreshOutcome:
     tables: Sequence[str]
     """The tables that the run brought up to date."""
     errors: Mapping[str, str]
-    """Why a step failed, by its name."""
+    """Why a step failed, by the name of the step."""
     warnings: Sequence[str]
-    """Expectations that do not hold, errors included."""
+    """Expectations that do not hold, of both severities."""
 
 
 def refresh(
@@ -46,15 +46,15 @@ def refresh(
     accept_drift: bool = False,
     job_name: str = NIGHTLY_JOB,
 ) -> RefreshOutcome:
-    """Run a job for `variant` in this process, recorded where the UI shows it.
+    """Run the nightly job, or another one, for `variant` in this process.
 
-    The nightly job unless another one is named.
+    The run is recorded where the UI shows it.
     """
     result = job_runs.execute(
         config,
         job_name,
         variant=variant,
-        wishes=(
+        step_options=(
             {"allow_shrink": allow_shrink, "retry_failed": retry_failed},
             {"accept_drift": accept_drift},
         ),
@@ -63,7 +63,7 @@ def refresh(
 
 
 def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]]:
-    """What stands in quarantine for the tables of this run; not read where nothing failed."""
+    """The quarantine entries of the tables of this run; not read if nothing failed."""
     from rag_assets.change import sync
 
     if not any(counts.get("failed") for counts in outcome.assets.values()):
@@ -120,7 +120,7 @@ def _outcome(
 
 
 def _failed(check: "dg.AssetCheckEvaluation") -> Mapping[str, str]:
-    """The expectations that do not hold, each with what was found."""
+    """The expectations that do not hold, each with the value that was found."""
     failed = _value(check.metadata.get("failed"))
     return failed if isinstance(failed, dict) else {}
 

@@ -1,7 +1,7 @@
-"""The assets of the experiments: one each, on the variants that it compares.
+"""The assets of the experiments: one for each, which depends on the variants that it compares.
 
-They stand beside the graph that keeps the index fresh: no schedule and no condition runs them, a
-person does, in the UI or with `rag-assets experiment`.
+They are not part of a refresh: no schedule and no condition runs them. A person runs them, in the
+UI or with `rag-assets experiment`.
 """
 
 import dagster as dg

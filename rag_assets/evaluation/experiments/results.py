@@ -14,18 +14,18 @@ from rag_assets.evaluation.experiments.design import Appendix, Design, Factor
 
 @dataclass(frozen=True, slots=True)
 class RecordedArm:
-    """What the record says of an arm."""
+    """An arm, in the record of a run."""
 
     variant: str
     factors: Mapping[str, Factor]
     retriever: Mapping[str, object]
-    """Its settings, as far as they are not defaults."""
+    """Its settings, without those that are defaults."""
     run: ArmRecord
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What was compared, how, and with which versions of everything."""
+    """What was compared and how, with the versions of code and data."""
 
     id: str
     made_from: str
@@ -35,14 +35,14 @@ class RunRecord:
     evaluated_at: str
     """ISO 8601, UTC."""
     split: str
-    """The questions that the report is on: test, or dev where there are no test questions."""
+    """The questions of the report: test, or dev if there are no test questions."""
     level: str
     criterion: str
     questions: Mapping[str, int]
     """Number of dev and of test questions."""
     reference: str
     chosen: Mapping[str, str]
-    """The arm of each group that was best on dev; none where nothing is chosen."""
+    """The arm of each group that was best on dev; empty if nothing is chosen."""
     finalists: Sequence[str]
     """The arms that are compared on `split`, the reference first."""
     margin: float
@@ -55,7 +55,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class SliceResult:
-    """Some of the questions, reported apart."""
+    """The results of one slice of the questions."""
 
     name: str
     summary: pa.Table
@@ -64,7 +64,7 @@ class SliceResult:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentResult:
-    """An experiment that was run now."""
+    """All results of an experiment."""
 
     design: Design
     record: RunRecord
@@ -79,6 +79,6 @@ class ExperimentResult:
     overall: pa.Table
     """Tests of all finalists at once (`summary.OVERALL`)."""
     extras: Mapping[str, pa.Table]
-    """For each arm what `arms.EXTRAS` names."""
+    """For each arm the table `arms.EXTRAS`."""
     slices: Sequence[SliceResult]
     appendices: Sequence[Appendix]

@@ -1,7 +1,7 @@
-"""Running an experiment: its arms, the choice on dev, and what is reported on test.
+"""Runs an experiment: its arms, the choice on dev, and the comparison on test.
 
-The choice sees nothing but scores on dev questions (`choose`), and what was chosen is compared on
-test. Where a question set has no dev questions, nothing is chosen and all arms are compared.
+The choice depends on scores of dev questions only (`choose`), and the chosen arms are compared on
+test. Without dev questions nothing is chosen and all arms are compared.
 """
 
 import platform
@@ -44,23 +44,23 @@ from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
 REVISION = 2
-"""Raised when the same scores should give another report."""
+"""Raise it when the same scores should give another report."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
 
 
 def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[str], None]) -> Run:
-    """Run the experiment called `name`, or find it: only arms whose inputs changed are run.
+    """Run the experiment called `name`, or find its stored run; only changed arms are run.
 
     Raises:
         ConfigError: There is no such experiment.
-        ExperimentError: There is nothing to ask, or two arms have one name.
+        ExperimentError: There are no questions, or two arms have one name.
         MissingTableError: A variant has no index yet.
     """
     started = time.monotonic()
     with store.lock(runs.lock_of(name), log=log):
-        asked = questions_of(store, experiment_of(config, name))
-        design = design_of(store, config, name, questions=asked)
-        runner = runner_of(store, config, design, questions=asked, log=log)
+        questions = questions_of(store, experiment_of(config, name))
+        design = design_of(store, config, name, questions=questions)
+        runner = runner_of(store, config, design, questions=questions, log=log)
         made_from = _made_from(config, name, design=design, runner=runner)
         found = runs.load(store, name, made_from=made_from)
         if found is not None:
@@ -80,24 +80,24 @@ def runner_of(
     questions: Sequence[Question],
     log: Callable[[str], None],
 ) -> ArmRunner:
-    """What runs the arms of `design` on those of `questions` that it asks.
+    """The runner for the arms of `design`, on those of `questions` that it uses.
 
     Raises:
-        ExperimentError: It asks none.
+        ExperimentError: It uses none of them.
     """
-    asked = [
+    used = [
         one
         for one in questions
         if (design.questions is None or one.question_id in design.questions)
         and design.domain in (None, one.domain)
     ]
-    if not asked:
-        raise ExperimentError(f"{design.title}: none of the questions can be asked")
-    return ArmRunner(store, config, asked, log=log)
+    if not used:
+        raise ExperimentError(f"{design.title}: none of the questions can be used")
+    return ArmRunner(store, config, used, log=log)
 
 
 def run_arms(runner: ArmRunner, design: Design) -> list[ArmResult]:
-    """What each arm found, in the order of `design`; deep ones run first, for their scores."""
+    """The result of each arm, in the order of `design`; deep arms run first: see `Arm.depth`."""
     found = {arm.name: runner.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
     return [found[arm.name] for arm in design.arms]
 
@@ -115,9 +115,9 @@ def _made_from(config: Config, name: str, *, design: Design, runner: ArmRunner) 
 
 
 def choose(summary: pa.Table, design: Design, *, criterion: str) -> Mapping[str, str]:
-    """The best arm of each group on dev, by the mean of `criterion` at 10; none without dev.
+    """The best arm of each group on dev, by the mean of `criterion` at 10.
 
-    Of equal arms the first one is chosen.
+    Of equal arms the first one is chosen. Without dev questions the result is empty.
     """
     wanted = {
         "split": "dev",
@@ -277,7 +277,7 @@ def _sliced(
 
 
 def _ordered(scores: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The rows of `names`, in their order: the first one is subtracted from the others."""
+    """The rows of `names`, in this order: differences are to the first one."""
     return pa.concat_tables(
         scores.filter(pc.equal(scores["retriever"], name)) for name in dict.fromkeys(names)
     )
@@ -299,7 +299,7 @@ def _variant(runner: ArmRunner, config: Config, variant: str) -> Mapping[str, st
 
 
 def _settings(config: Config, name: str) -> Mapping[str, object]:
-    """All settings that a replay needs; none of them is a secret."""
+    """All settings that a replay needs, none of them a secret."""
     used = variants_of(config, name)
     return {
         "experiment": config.experiments[name].model_dump(mode="json"),
@@ -320,7 +320,7 @@ def _settings(config: Config, name: str) -> Mapping[str, object]:
 
 
 def versions() -> Mapping[str, str]:
-    """The versions of what computes, as far as it is installed."""
+    """The versions of Python and of installed packages, and the machine."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in PACKAGES:
         try:

@@ -31,7 +31,7 @@ KEYS = ("retriever", "level", "question_id")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that lies in a folder."""
+    """A stored run."""
 
     folder: Path
     record: RunRecord
@@ -65,17 +65,17 @@ class Run:
 
 
 def folder_of(store: Store, name: str, run_id: str) -> Path:
-    """Where the run lies."""
+    """The folder of a run."""
     return root_of(store) / name / run_id
 
 
 def lock_of(name: str) -> str:
-    """What whoever runs the experiment called `name` holds: see `Store.lock`."""
+    """Name of the lock for running the experiment called `name`: see `Store.lock`."""
     return f"experiment__{name}"
 
 
 def load(store: Store, name: str, *, made_from: str) -> Run | None:
-    """The run that was made from the same, if it is complete."""
+    """The complete run with the fingerprint `made_from`; None if there is none."""
     folder = folder_of(store, name, made_from[:12])
     record = _record(folder)
     if record is None or record.made_from != made_from or not (folder / "report.html").is_file():
@@ -106,7 +106,7 @@ def recorded(store: Store, name: str, *, run_id: str) -> tuple[RunRecord, pa.Tab
 
 
 def save(store: Store, result: ExperimentResult, *, seconds: float) -> Run:
-    """Write everything; the record comes last."""
+    """Write all files; the record comes last."""
     import pyarrow.parquet as pq
 
     folder = folder_of(store, result.record.name, result.record.id)
@@ -126,14 +126,14 @@ def save(store: Store, result: ExperimentResult, *, seconds: float) -> Run:
 
 
 def differences_of(before: pa.Table, after: pa.Table) -> tuple[dict[str, int], float]:
-    """Questions that score otherwise, for each arm, and the largest difference of a mean."""
+    """For each arm the number of questions with another score; the largest difference of a mean."""
     metrics = [name for name in before.column_names if "@" in name]
     one, other = (
         table.select([*KEYS, *metrics]).sort_by([(key, "ascending") for key in KEYS])
         for table in (before, after)
     )
     if one.select(list(KEYS)) != other.select(list(KEYS)):
-        raise ConfigError("the run was on other questions or arms: its files were changed")
+        raise ConfigError("the run has other questions or arms: its files were changed")
     differing: dict[str, int] = {}
     largest = 0.0
     for name in dict.fromkeys(one["retriever"].to_pylist()):

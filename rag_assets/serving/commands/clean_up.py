@@ -1,4 +1,4 @@
-"""`rag-assets clean-up`: remove old versions, tables and runs of experiments, merge parts."""
+"""`rag-assets clean-up`: remove old versions, tables and runs of experiments, merge small files."""
 
 import argparse
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from rag_assets.store import Store, images
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.retention import RemovedRuns
 
-SUMMARY = "remove old versions, tables and runs of experiments; what was in use lately stays"
+SUMMARY = "remove versions, tables and runs of experiments that were not used lately"
 EXAMPLES = """\
   rag-assets clean-up
   rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""
@@ -27,13 +27,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep-days",
         type=float,
-        help="versions replaced, and tables named, less than so many days ago stay; "
+        help="keep versions and tables that were in use less than this many days ago; "
         "clean_up.keep_days unless given",
     )
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Clean up table by table; a refresh that runs is waited for, since it reads old versions."""
+    """Clean up table by table; a running refresh is waited for, since it reads old versions."""
     from rag_assets.evaluation.experiments.retention import remove_unused
 
     config = configuration.load()
@@ -44,33 +44,33 @@ def run(options: argparse.Namespace) -> Answer:
     with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
         done = clean_up_tables(store, config, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
-        forgotten = remove_unused(store, config, log=say)
+        removed_runs = remove_unused(store, config, log=say)
     return Answer(
         record={
             "tables": [asdict(one) for one in done.cleaned],
             "tables_removed": done.removed,
-            "bytes_freed": done.bytes_freed + forgotten.bytes_freed,
+            "bytes_freed": done.bytes_freed + removed_runs.bytes_freed,
             "pictures_removed": pictures,
-            "runs_removed": forgotten.runs,
-            "arms_removed": forgotten.arms,
+            "runs_removed": removed_runs.runs,
+            "arms_removed": removed_runs.arms,
         },
-        text=_text(done, pictures=pictures, forgotten=forgotten),
+        text=_text(done, pictures=pictures, removed_runs=removed_runs),
     )
 
 
-def _text(done: CleanedTables, *, pictures: int, forgotten: "RemovedRuns") -> str:
+def _text(done: CleanedTables, *, pictures: int, removed_runs: "RemovedRuns") -> str:
     if not done.cleaned:
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
     removed = sum(one.removed for one in done.cleaned)
     total = f"{removed:,} versions removed, {done.bytes_freed / 1_000_000:,.1f} MB freed."
     if done.removed:
-        total += f" Tables that nothing named any more removed: {', '.join(done.removed)}."
+        total += f" Tables that nothing uses any more, removed: {', '.join(done.removed)}."
     if pictures:
-        total += f" {pictures:,} pictures that nothing shows any more removed."
-    if forgotten.runs or forgotten.arms:
+        total += f" {pictures:,} pictures that nothing shows any more, removed."
+    if removed_runs.runs or removed_runs.arms:
         total += (
-            f" {forgotten.runs:,} runs of experiments and {forgotten.arms:,} arms removed, "
-            f"{forgotten.bytes_freed / 1_000_000:,.1f} MB freed."
+            f" {removed_runs.runs:,} runs of experiments and {removed_runs.arms:,} arms removed, "
+            f"{removed_runs.bytes_freed / 1_000_000:,.1f} MB freed."
         )
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

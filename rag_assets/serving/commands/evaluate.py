@@ -1,4 +1,4 @@
-"""`rag-assets evaluate`: how well a variant answers a file of questions."""
+"""`rag-assets evaluate`: how well retrieval finds the gold of a file of questions."""
 
 import argparse
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Measure, or show what was measured on the same index and questions before."""
+    """Measure, or show the stored result for the same index and questions."""
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _compared(result: "EvaluationResult") -> Iterator[str]:
-    """The paired differences and what they say; p-values are in the report."""
+    """The paired differences and their verdicts; p-values are in the report."""
     from rag_assets.evaluation.wording import differences_table
 
     rows = differences_table(result)

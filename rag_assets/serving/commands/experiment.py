@@ -29,7 +29,7 @@ EXAMPLES = """\
   rag-assets experiment serializers --replay 3f2a9c41d07e"""
 
 BUILT = "built.json"
-"""What each variant was last built from for an experiment, in the folder of experiments."""
+"""File that records the sources and the recipe that each variant was last built from."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -84,10 +84,10 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
 
 
 def build(store: Store, config: Config, names: Sequence[str]) -> None:
-    """Build the variants that the experiments compare, where they are not as the sources are.
+    """Build the variants that the experiments compare, unless they are up to date.
 
-    The sources are taken as they were last read, so that all variants hold the same; they are read
-    first where they never were.
+    The sources are not read again, so that all variants have the same content. If they were never
+    read, they are read first.
 
     Raises:
         CommandError: A variant cannot be built.
@@ -118,7 +118,7 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
 
 
 def _state_of(store: Store, config: Config, variant: str) -> Mapping[str, str]:
-    """What tells whether a variant is as the sources and its recipe are."""
+    """Recipe and data versions of a variant: if they are unchanged, it is up to date."""
     from rag_assets.identity import fingerprint
 
     parts = config.variant(variant)
@@ -237,7 +237,7 @@ def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Answer
             "run": run_id,
             "differing": found.differing,
             "largest_difference": found.largest,
-            "packages": found.moved,
+            "packages": found.package_changes,
             "seconds": round(found.seconds, 3),
         },
         text="\n".join(_replay_lines(found, differing)),
@@ -250,10 +250,10 @@ def _replay_lines(found: "Replay", differing: Mapping[str, int]) -> Iterator[str
     arms = len(record.arms)
     yield f"Run {record.id} of {record.name}, {record.evaluated_at}: {arms} arms run again."
     if differing:
-        lines = [{"arm": arm, "questions that score otherwise": n} for arm, n in differing.items()]
+        lines = [{"arm": arm, "questions with another score": n} for arm, n in differing.items()]
         yield table(lines, columns=list(lines[0]))
         yield f"Largest difference of a mean: {found.largest:.4f}."
     else:
-        yield "Every question scores as it did."
-    for package, change in found.moved.items():
+        yield "Every question has the same score as before."
+    for package, change in found.package_changes.items():
         yield f"{package}: {change}"

@@ -15,17 +15,17 @@ from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
-SUMMARY = "bring the index up to its sources: only what changed is worked on"
+SUMMARY = "update the index from its sources: only changes are processed"
 EXAMPLES = """\
   rag-assets refresh
   rag-assets refresh --variant long_chunks --json
   rag-assets refresh --allow-shrink        accept that a source lost most of its items
-  rag-assets refresh --retry-failed        also try again what waits: for a change, or for a day
-  rag-assets refresh --accept-drift        take tables that drifted for normal from now on"""
+  rag-assets refresh --retry-failed        also try again what failed before and is waiting
+  rag-assets refresh --accept-drift        accept large changes of tables as the new normal"""
 
 EVALUATION = "retrieval_evaluation"
 LAST = "last_refresh.json"
-"""File of the state folder that holds the answer to the last refresh."""
+"""File in the state folder with the answer to the last refresh."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -33,9 +33,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--variant", help="the variant that serves unless given")
     command.add_argument("--allow-shrink", action="store_true", help="accept large deletions")
     command.add_argument(
-        "--retry-failed", action="store_true", help="try now what failed and waits"
+        "--retry-failed", action="store_true", help="try again now what failed before"
     )
-    command.add_argument("--accept-drift", action="store_true", help="accept drift of tables")
+    command.add_argument(
+        "--accept-drift", action="store_true", help="accept large changes of tables"
+    )
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -66,7 +68,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _evaluation_of(store: Store, config: Config, outcome: RefreshOutcome) -> str | None:
-    """The evaluation that the run made or found unchanged, for people."""
+    """The evaluation that the run made or found unchanged, as text."""
     from rag_assets.evaluation.evaluate import evaluate_variant
 
     if EVALUATION not in outcome.assets:
@@ -107,7 +109,7 @@ def _named(what: str, reason: str) -> str:
 
 
 def _in_short(reason: str) -> str:
-    """The reason of a failed step; what a check found stands among the checks already."""
+    """The reason of a failed step; for a failed check one line: the details are shown above."""
     return reason.partition("\n")[0] if reason.startswith(job_runs.BLOCKED) else reason
 
 

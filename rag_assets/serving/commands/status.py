@@ -1,4 +1,4 @@
-"""`rag-assets status`: what stands in the tables, whoever wrote them."""
+"""`rag-assets status`: the state of all tables."""
 
 import argparse
 from collections import Counter
@@ -27,7 +27,7 @@ EXAMPLES = """\
 COLUMNS = ("asset", "table", "rows", "failed", "complete", "data_version")
 MOST_SHOWN = 20
 EXPORTS = "exports/"
-"""How the targets of table sources begin in the quarantine."""
+"""Prefix of the quarantine targets of table sources."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -36,12 +36,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--documents",
         action="store_true",
-        help="show what became of each document instead: pages in and out, who read them, why not",
+        help="show each document instead: its pages, the engines that read them, and failures",
     )
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Read the tables themselves: a table that variants share moves without an event."""
+    """Read the tables themselves: a shared table may change without an event for its variant."""
     config = configuration.load()
     names = [options.variant] if options.variant else list(config.variants)
     store = Store.of(config)
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _missing(config: Config, variant: str) -> str | None:
-    """Why the documents of a variant cannot be parsed here, and what to do about it."""
+    """Why the parser of a variant cannot be used here, and what to do."""
     parser = config.variant(variant).parser
     return unavailable(config.parsers[parser], name=parser)
 
@@ -129,7 +129,7 @@ def _state(store: Store, name: str, key: str, failed: Mapping[str, int]) -> dict
 
 
 def _damaged(store: Store, config: Config, *, variants: Collection[str]) -> Mapping[str, str]:
-    """What is wrong with each damaged table, by its folder: the one that is to be deleted."""
+    """The damage of each damaged table, by its folder, which is the one to delete."""
     shared = (
         schemas.DOCUMENT_FILES_TABLE,
         schemas.TABLE_ROWS_TABLE,
@@ -149,10 +149,9 @@ def _damaged(store: Store, config: Config, *, variants: Collection[str]) -> Mapp
 
 
 def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Counter[str]:
-    """Units in quarantine by the table that lacks them.
+    """Number of units in quarantine, by the table in which they are missing.
 
-    Table sources and recipes that the config no longer names do not count: no refresh looks at
-    them any more.
+    Table sources and recipes that the config no longer names are left out: no refresh reads them.
     """
     if not store.exists(sync.QUARANTINE):
         return Counter()
@@ -169,7 +168,7 @@ def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Count
 
 
 def _exports(failed: Mapping[str, int]) -> str:
-    """What is in quarantine of the tables of sources, which have no line of their own."""
+    """Quarantine entries of exported tables, which have no row in the tables above."""
     lines = [
         f"  {target}: {count:,}"
         for target, count in sorted(failed.items())
@@ -179,7 +178,7 @@ def _exports(failed: Mapping[str, int]) -> str:
 
 
 def _at_limits(waiting: Sequence[Failure]) -> str:
-    """What ran into a limit, and when it is tried again: that costs a refresh time."""
+    """Units that ran into a limit; the reason says when they are tried again."""
     if not waiting:
         return ""
     more = len(waiting) - MOST_SHOWN

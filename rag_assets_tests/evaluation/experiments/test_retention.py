@@ -186,6 +186,6 @@ def test_an_arm_that_another_process_kept_first_stays(store: Store, monkeypatch)
             arm(store, "same", unused_days=0)
 
     monkeypatch.setattr("rag_assets.evaluation.experiments.arms.shutil.rmtree", outrun)
-    arms._keep(found, folder)
+    arms._store(found, folder)
     assert (folder / "report.html").is_file()
     assert [one.name for one in folder.parent.iterdir()] == ["same"]
