@@ -23,7 +23,7 @@ from pathlib import Path
 from bounds import Bound, at_least, equal, finish
 from units import SyntheticIndex
 
-from rag_assets.retrieval.search import Index
+from rag_assets.retrieval.search import VariantIndex
 
 TOP_K = 10
 BOUND = "baseline"
@@ -38,14 +38,14 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def one_by_one(index: Index, queries: list[str], *, retriever: str) -> list[list[str]]:
+def one_by_one(index: VariantIndex, queries: list[str], *, retriever: str) -> list[list[str]]:
     return [
         [hit.unit_id for hit in index.search(query, retriever=retriever, top_k=TOP_K)]
         for query in queries
     ]
 
 
-def in_a_batch(index: Index, queries: list[str], *, retriever: str) -> list[list[str]]:
+def in_a_batch(index: VariantIndex, queries: list[str], *, retriever: str) -> list[list[str]]:
     table = index.search_many(queries, retriever=retriever, top_k=TOP_K)
     found: list[list[str]] = [[] for _ in queries]
     lines = (table[name].to_pylist() for name in ("query_index", "unit_id"))
@@ -54,7 +54,9 @@ def in_a_batch(index: Index, queries: list[str], *, retriever: str) -> list[list
     return found
 
 
-def one_at_a_time(index: Index, queries: list[str], *, retriever: str) -> list[list[list[str]]]:
+def one_at_a_time(
+    index: VariantIndex, queries: list[str], *, retriever: str
+) -> list[list[list[str]]]:
     return [in_a_batch(index, [query], retriever=retriever) for query in queries]
 
 
@@ -80,7 +82,7 @@ def compare(
 ) -> list[Bound]:
     taken: defaultdict[object, list[float]] = defaultdict(list)
 
-    def take(way: object, run: Callable[..., object], index: Index) -> None:
+    def take(way: object, run: Callable[..., object], index: VariantIndex) -> None:
         taken[way].append(seconds(partial(run, index, queries, retriever=retriever)))
 
     for _ in range(repeat):

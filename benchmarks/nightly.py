@@ -102,9 +102,9 @@ def refresh_with_clocks(began: float, *, with_checks: bool) -> None:
     clocks.seconds[START] = time.time() - began
     clocks.watch(sys.modules["_frozen_importlib"], "_find_and_load", name=IMPORTS)
 
-    from rag_assets.serving import cli, refresh, runs
+    from rag_assets.serving import cli, job_runs, refresh_run
 
-    with runs.lasting():
+    with job_runs.lasting():
         import dagster as dg
         from dagster._core.execution.plan import compute_generator
 
@@ -112,11 +112,11 @@ def refresh_with_clocks(began: float, *, with_checks: bool) -> None:
 
     if not with_checks:
         patch.object(gates, "definitions", lambda *_: dg.Definitions()).start()
-    clocks.watch(gates, "outcomes_of", name=CHECKS)
-    clocks.watch(gates, "forget", name=CHECKS)
+    clocks.watch(gates, "result_of", name=CHECKS)
+    clocks.watch(gates, "delete_unused_results", name=CHECKS)
     clocks.watch(compute_generator, "invoke_compute_fn", name=ASSETS)
     clocks.watch(definitions, "definitions", name=DEFINITIONS)
-    clocks.watch(refresh, "refresh", name=DAGSTER)
+    clocks.watch(refresh_run, "refresh", name=DAGSTER)
     code = cli.main(["refresh", "--json"])
     clocks.stop()
     print(json.dumps(clocks.seconds))

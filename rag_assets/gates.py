@@ -1,9 +1,9 @@
-"""The suites as Dagster asset checks: two for each table, whatever the number of expectations.
+"""Dagster asset checks: two for each table, for any number of expectations.
 
-`must_hold` gathers the expectations of severity `error`: where one fails, nothing downstream runs,
-and automation waits. `should_hold` gathers the warnings: it shows, and blocks nothing. Each check
-costs Dagster three events, which is most of what checks cost a refresh without work; that is why
-they are two, and why the expectations stand in their metadata and on the page.
+`must_hold` combines the expectations of severity `error`: if one fails, nothing downstream runs,
+and automation waits. `should_hold` combines the warnings, which block nothing. Each asset check
+costs Dagster three events, most of the cost of checks in a refresh without work. That is why there
+are only two; their metadata and the page of all checks show the single expectations.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ from rag_assets.quality import (
     Result,
     Severity,
     Subject,
-    forget,
+    delete_unused_results,
     judged_by,
-    outcomes_of,
     page_file,
+    result_of,
 )
 from rag_assets.store import Store
 
@@ -29,7 +29,7 @@ CHECKS: dict[Severity, str] = {"error": "must_hold", "warning": "should_hold"}
 
 
 def definitions(config: Config, *subjects: Subject) -> dg.Definitions:
-    """The asset checks of `subjects`; one whose expectations are all off has none."""
+    """The asset checks of `subjects`; none for a subject whose expectations are all off."""
     return dg.Definitions(
         asset_checks=[_checks(subject, config=config) for subject in subjects if subject.suite]
     )
@@ -59,20 +59,22 @@ def _checks(subject: Subject, *, config: Config) -> dg.AssetChecksDefinition:
             "accept_drift": dg.Field(
                 bool,
                 default_value=False,
-                description="Take the table as it is for what later runs are held against.",
+                description="Accept the table as it is: later runs are compared with it.",
             )
         },
     )
     def check(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         with stoppable():
-            result = outcomes_of(
+            result = result_of(
                 subject,
                 store=store,
                 log=context.log.info,
                 partition=context.partition_key if variants else None,
                 accept_drift=context.op_execution_context.op_config["accept_drift"],
             )
-            forget(subject, store=store, besides=list(config.variants) if variants else [None])
+            delete_unused_results(
+                subject, store=store, besides=list(config.variants) if variants else [None]
+            )
         wanted = {key.name for key in context.selected_asset_check_keys}
         for severity, name in CHECKS.items():
             if name in wanted:
@@ -112,12 +114,12 @@ def _answer(
         check_name=CHECKS[severity],
         severity=dg.AssetCheckSeverity.ERROR if severity == "error" else dg.AssetCheckSeverity.WARN,
         metadata=metadata,
-        description="\n".join(line for item in failed for line in result.said_of(item)) or None,
+        description="\n".join(line for item in failed for line in result.explain(item)) or None,
     )
 
 
 def _table(result: Result, expectations: Sequence[Expectation]) -> str:
-    """As Markdown: Dagster stores each event three times, and table records are slow to store."""
+    """The expectations as Markdown, which Dagster stores faster than table records."""
     rows = (
         (
             item.name,

@@ -13,7 +13,7 @@ import pytest
 from rag_assets import automation, gates, quality
 from rag_assets.config import Config, ConfigError, Schedule, Serving
 from rag_assets.definitions import definitions
-from rag_assets.quality import Measures, Profile, Subject
+from rag_assets.quality import Profile, Subject, TableMeasures
 from rag_assets.store import Store
 
 FILES_IN_PLACE = automation.source_key(dg.AssetKey("document_files"))
@@ -87,7 +87,7 @@ def defs(config, content):
         table=lambda variant: "chunks",
         version=lambda store, variant: content.chunks,
         state=lambda store, variant: content.tokens,
-        measure=lambda store, variant: Measures(
+        measure=lambda store, variant: TableMeasures(
             totals={"tokens": content.tokens}, examples={}, profile=Profile(rows=1)
         ),
         read=lambda store, variant, columns: pa.table({}),

@@ -13,7 +13,7 @@ from rag_assets import config as configuration
 from rag_assets.automation import BACKFILL_JOB, NIGHTLY_JOB, executor_of
 from rag_assets.config import Config, ConfigError, Execution
 from rag_assets.definitions import definitions
-from rag_assets.serving import cli, instance
+from rag_assets.serving import cli, dagster_instance
 from rag_assets.store import Store
 from rag_assets_tests import object_store, small_project
 from rag_assets_tests.faults import servers
@@ -52,7 +52,7 @@ def deployed(tmp_path, bucket, postgres, monkeypatch) -> Config:
     models = {name: model.model_dump() for name, model in PLAIN_MODELS.items()}
     monkeypatch.setenv("RAG_ASSETS__MODELS", json.dumps(models))
     config = configuration.load()
-    home = instance.home(config)
+    home = dagster_instance.home(config)
     home.mkdir(parents=True)
     shutil.copy(DEPLOY / "dagster.yaml", home)
     return config
@@ -73,7 +73,7 @@ def test_the_graph_runs_with_records_in_postgresql_and_tables_in_an_object_store
     assert first["assets"]["joint_index"]["added"] > 0
     assert {counts.get("added", 0) for counts in second["assets"].values()} == {0}
 
-    with instance.opened(deployed) as opened:
+    with dagster_instance.opened(deployed) as opened:
         runs = opened.get_runs()
         assert [run.status for run in runs] == [dg.DagsterRunStatus.SUCCESS] * 2
         assert [run.job_name for run in runs] == [NIGHTLY_JOB] * 2
@@ -90,7 +90,7 @@ def test_the_graph_runs_with_records_in_postgresql_and_tables_in_an_object_store
 
 def test_the_instance_is_that_of_one_machine_apart_from_its_storage():
     assert {key: value for key, value in INSTANCE.items() if key != "storage"} == (
-        instance.settings()
+        dagster_instance.settings()
     )
 
 
@@ -101,7 +101,7 @@ def test_every_service_has_what_the_instance_and_the_config_ask_for(service):
     assert asked <= set(given["environment"])
     home = given["environment"]["DAGSTER_HOME"]
     assert home == str(
-        instance.home(Config(state_dir=given["environment"]["RAG_ASSETS__STATE_DIR"]))
+        dagster_instance.home(Config(state_dir=given["environment"]["RAG_ASSETS__STATE_DIR"]))
     )
     mounted = dict(volume.split(":")[:2] for volume in given["volumes"])
     assert mounted["./dagster.yaml"] == f"{home}/dagster.yaml"

@@ -8,7 +8,7 @@ import pytest
 from rag_assets import gates, lineage, quality
 from rag_assets.config import Config
 from rag_assets.quality import Profile
-from rag_assets.serving import runs
+from rag_assets.serving import job_runs
 from rag_assets_tests.quality.subject import Table, subject_of
 
 
@@ -71,12 +71,12 @@ def test_a_failed_error_blocks_downstream_and_a_warning_only_shows(
 def test_what_is_kept_of_a_table_that_no_variant_uses_any_more_goes(config, table):
     store, subject = lineage.store_of(config), subject_of(table)
     for variant in ("default", "abandoned"):
-        quality.outcomes_of(subject, store=store, log=print, partition=variant)
+        quality.result_of(subject, store=store, log=print, partition=variant)
     elsewhere = replace(subject, asset="vectors")
-    quality.outcomes_of(elsewhere, store=store, log=print, partition="abandoned")
+    quality.result_of(elsewhere, store=store, log=print, partition="abandoned")
     page = quality.page_file(store)
     assert "chunks: chunks__abandoned" in page.read_text("utf-8")
-    quality.outcomes_of(subject, store=store, log=print, partition="other")
+    quality.result_of(subject, store=store, log=print, partition="other")
 
     run(config, subject)
 
@@ -125,7 +125,7 @@ def test_a_run_says_of_a_failed_check_what_was_found(config, table, tmp_path):
     table.totals["oversized_chunks"] = 3
     result = run(config, subject_of(table))
 
-    (reason,) = runs.errors_of(result, state_dir=tmp_path).values()
+    (reason,) = job_runs.errors_of(result, state_dir=tmp_path).values()
     assert reason.startswith("nothing after it was built: tokens_fit: observed 3")
     assert "a.md: tokens 300" in reason
 

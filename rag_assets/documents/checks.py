@@ -12,7 +12,7 @@ from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.documents import completeness
 from rag_assets.documents.account_rows import Accounts
-from rag_assets.quality import Example, Measures, Profiler, Subject, Tally
+from rag_assets.quality import Example, Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, ELEMENT_TYPES
 from rag_assets.store import Store
 
@@ -31,7 +31,7 @@ def subjects(config: Config) -> list[Subject]:
 
 
 def _parsed_documents(config: Config) -> Subject:
-    def measure(store: Store, step: Step, variant: str | None) -> Measures:
+    def measure(store: Store, step: Step, variant: str | None) -> TableMeasures:
         accounts = Accounts(store, config.tables_of(str(variant)).accounts)
         return _measured_elements(store, step.table, accounts=accounts)
 
@@ -68,7 +68,7 @@ def _parsed_documents(config: Config) -> Subject:
 
 
 def _chunks(config: Config) -> Subject:
-    def measure(store: Store, step: Step, variant: str | None) -> Measures:
+    def measure(store: Store, step: Step, variant: str | None) -> TableMeasures:
         elements = config.tables_of(str(variant)).elements
         size = config.chunkings[config.variant(str(variant)).chunking].size
         return _measured_chunks(store, step.table, elements=elements, size=size)
@@ -108,7 +108,7 @@ def _chunks(config: Config) -> Subject:
     )
 
 
-def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> Measures:
+def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableMeasures:
     tally = Tally("duplicate_ids", "unknown_types")
     profiler = Profiler(expected_rows=store.count(name))
     held: set[str] = set()
@@ -141,7 +141,7 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> Measur
     return tally.measures(profiler.profile())
 
 
-def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Measures:
+def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> TableMeasures:
     tally = Tally("duplicate_ids", "blank_texts", "oversized_chunks", "inverted_spans")
     profiler = Profiler(expected_rows=store.count(name))
     held: set[str] = set()

@@ -1,1 +1,9 @@
-"""Questions with gold evidence, metrics, intervals and reports."""
+"""Evaluation: how well each retriever finds the gold evidence of the user's questions.
+
+Read in this order. `questions` imports question files, `gold` is their evidence. `indexed_gold`
+looks the evidence up in an index, `projection` puts rankings and gold into the same terms, and
+`metrics` computes scores from that. `scores` does this for all questions; `summary` makes means
+with `intervals` and tests of `significance` from it. `evaluate` runs all of this on a variant,
+`results` stores it, `wording` and `report` show it. `agreement`, `languages`, `quotes` and
+`parsing_quality` are one measure each. `experiments` compares many settings with one another.
+"""

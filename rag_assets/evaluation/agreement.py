@@ -1,7 +1,7 @@
-"""How far two systems return the same: what fusing them could add, whoever is right.
+"""How similar the results of two systems are: what fusing them could add, relevant or not.
 
-After paper P2, table 5: exact overlap, Jaccard similarity and union of the first k units, and the
-items that both lists together show (sources, in the paper): a unit's document, or its row.
+After paper P2, table 5: overlap, Jaccard similarity and union of the first k units, and the number
+of distinct items of both lists together (sources, in the paper): documents and rows.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag_assets.evaluation.projection import Unit
+from rag_assets.evaluation.projection import RankedUnit
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Of two rankings for each question: arrays (questions,) float."""
+    """Similarity of two rankings for each question: arrays (questions,) float."""
 
     overlap: np.ndarray
     """Units among the first k of both."""
@@ -25,18 +25,18 @@ class Agreement:
     items: np.ndarray
     """Distinct documents and rows in the union."""
     new_items: np.ndarray
-    """Those of them that only the second one shows."""
+    """Those of them that are only in the second ranking."""
 
 
 def agreement(
-    first: Sequence[Sequence[Unit]], second: Sequence[Sequence[Unit]], *, k: int
+    first: Sequence[Sequence[RankedUnit]], second: Sequence[Sequence[RankedUnit]], *, k: int
 ) -> Agreement:
     """Compare the first `k` units of two systems, question by question."""
     rows = [_compared(one[:k], other[:k]) for one, other in zip(first, second, strict=True)]
     return Agreement(*np.array(rows, dtype=float).reshape(-1, 5).T)
 
 
-def _compared(first: Sequence[Unit], second: Sequence[Unit]) -> tuple[float, ...]:
+def _compared(first: Sequence[RankedUnit], second: Sequence[RankedUnit]) -> tuple[float, ...]:
     units, others = ({unit.unit_id for unit in ranking} for ranking in (first, second))
     items, theirs = (
         {item for unit in ranking for item in unit.items("document")} for ranking in (first, second)

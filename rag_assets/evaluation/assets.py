@@ -1,4 +1,4 @@
-"""The assets of the room: the question sets, and the evaluation of each variant on them."""
+"""The assets `question_sets` and `retrieval_evaluation`."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -22,7 +22,7 @@ MISSING_SHOWN = 20
 FOUND_SHOWN = 3
 NO_QUESTIONS = (
     "There are no questions: name a question file under evaluation.questions in the config, and "
-    "this asset measures how well its variant answers them."
+    "this asset measures how well retrieval finds their gold evidence."
 )
 
 
@@ -87,7 +87,7 @@ def _retrieval_evaluation(settings: Config) -> dg.AssetsDefinition:
 
 
 def _preview(store: Store, report: Report) -> pa.Table | None:
-    """The first questions of a table that was written."""
+    """The first questions, if the table was written."""
     if not report.touched or not report.rows:
         return None
     columns = ["question_id", "question", "domain", "split", "gold"]

@@ -1,4 +1,4 @@
-"""What must hold of the rankings that an evaluation rests on."""
+"""The checks of the rankings behind an evaluation."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,22 +12,22 @@ from rag_assets import gates, quality
 from rag_assets.config import Config
 from rag_assets.evaluation import results
 from rag_assets.identity import Canonical
-from rag_assets.quality import Measures, Profiler, Subject, Tally
+from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
 
 ASSET = "retrieval_evaluation"
 PLACE = ("retriever", "question_id", "rank")
-"""What names a line of the rankings."""
+"""Columns that identify a row of the rankings."""
 NOTHING = "no evaluation"
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The checks of this room."""
+    """The asset checks of this package."""
     return gates.definitions(config, *subjects(config))
 
 
 def subjects(config: Config) -> list[Subject]:
-    """The tables of this room and what must hold of them."""
+    """The checked tables of this package, each with its expectations."""
     return [_rankings(config)]
 
 
@@ -43,8 +43,8 @@ def _rankings(config: Config) -> Subject:
 
     def read(store: Store, variant: str | None, columns: Sequence[str]) -> pa.Table:
         wanted = list(dict.fromkeys([*PLACE, *columns]))
-        held = results.rankings_in(folder(store, variant))
-        return held.select(wanted) if held else pa.table({name: [] for name in wanted})
+        rankings = results.rankings_in(folder(store, variant))
+        return rankings.select(wanted) if rankings else pa.table({name: [] for name in wanted})
 
     return Subject(
         asset=ASSET,
@@ -88,7 +88,7 @@ def _rankings(config: Config) -> Subject:
     )
 
 
-def _measured(folder: Path) -> Measures:
+def _measured(folder: Path) -> TableMeasures:
     tally = Tally("repeated_units", "broken_ranks", "rising_scores")
     profiler = Profiler(expected_rows=0)
     rankings = results.rankings_in(folder)
@@ -105,7 +105,7 @@ def _measured(folder: Path) -> Measures:
 
 
 def _count_broken(ordered: pa.Table, tally: Tally) -> None:
-    """Ranks and scores, held against those of the line above in the same ranking."""
+    """Compare rank and score of each row with those of the row above in the same ranking."""
     batch = ordered.combine_chunks().to_batches()[0] if ordered.num_rows else None
     if batch is None:
         return
@@ -132,31 +132,33 @@ def _count_repeated(rankings: pa.Table, tally: Tally) -> None:
 
 def _count_questions(questions: pa.Table, rankings: pa.Table, tally: Tally) -> None:
     gold = questions.filter(pc.equal(questions["level"], "gold"))
-    asked: dict[str, str] = dict(
+    texts: dict[str, str] = dict(
         zip(gold["question_id"].to_pylist(), gold["question"].to_pylist(), strict=True)
     )
     answered = rankings.group_by(["retriever", "question_id"]).aggregate([])
     found = set(
         zip(answered["retriever"].to_pylist(), answered["question_id"].to_pylist(), strict=True)
     )
-    silent = [
+    unanswered = [
         {"retriever": retriever, "question": text}
         for retriever in pc.unique(gold["retriever"]).to_pylist()
-        for question, text in asked.items()
+        for question, text in texts.items()
         if (retriever, question) not in found
     ]
-    by_retriever = Counter(example["retriever"] for example in silent)
+    by_retriever = Counter(example["retriever"] for example in unanswered)
     largest = max(by_retriever.values(), default=0)
-    tally.put("largest_unanswered_share", largest / len(asked) if asked else 0.0, examples=silent)
+    tally.put(
+        "largest_unanswered_share", largest / len(texts) if texts else 0.0, examples=unanswered
+    )
     lacking = _lacking(gold)
     tally.put(
         "missing_gold_share",
-        len(lacking) / len(asked) if asked else 0.0,
-        examples=({"question": asked[key], "gold": lack} for key, lack in lacking.items()),
+        len(lacking) / len(texts) if texts else 0.0,
+        examples=({"question": texts[key], "gold": reason} for key, reason in lacking.items()),
     )
 
 
 def _lacking(gold: pa.Table) -> Mapping[str, str]:
-    """The questions whose gold the index lacks, with the first reason."""
+    """The questions whose gold is not in the index, each with the first reason."""
     rows = zip(gold["question_id"].to_pylist(), gold["missing"].to_pylist(), strict=True)
     return {question: missing[0] for question, missing in rows if missing}

@@ -23,9 +23,9 @@ from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
-from rag_assets.evaluation.held import held_of, told_of
+from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.questions import Question, QuestionsError
-from rag_assets.evaluation.results import EvaluationResult, Record, Settings
+from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
@@ -35,7 +35,7 @@ REVISION = 4
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 DEPTH_PER_RANK = 5
-"""Units asked for each rank that is measured: several of them may show the same document."""
+"""Units requested for each rank that is measured: several may belong to one document."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch")
 
 
@@ -54,7 +54,9 @@ def evaluate_variant(
         config,
         variant=variant,
         retrievers=config.evaluation.retrievers,
-        asked=lambda: current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
+        questions_version=lambda: current_version(
+            store, schemas.QUESTIONS_TABLE, key="question_id"
+        ),
         folder=results.folder_of(store, variant),
         questions=lambda: question_sets.read_questions(store),
         log=log,
@@ -73,7 +75,8 @@ def evaluate_file(
     """Evaluate a variant on the questions of one file, which need not be in the config.
 
     Document ids are mapped by the `documents.jsonl` that the config gives for this file, or that
-    lies beside it. Lines that are not questions are in `failures`, and the rest is measured.
+    lies beside it. Lines that are not questions are listed in `failures`; the other lines are
+    measured.
 
     Raises:
         QuestionsError: The file is not readable or holds no question.
@@ -90,7 +93,7 @@ def evaluate_file(
         config,
         variant=variant,
         retrievers=retrievers,
-        asked=lambda: identity.fingerprint(dict(parsed.contents)),
+        questions_version=lambda: identity.fingerprint(dict(parsed.contents)),
         folder=results.folder_of(store, variant, name=name),
         questions=lambda: question_sets.questions_of(
             question_sets.questions_table(list(parsed.rows.values()))
@@ -113,7 +116,7 @@ def _made_from(
     config: Config,
     *,
     variant: str,
-    held: CompleteSet,
+    complete_set: CompleteSet,
     questions: str,
     retrievers: Sequence[str],
 ) -> str:
@@ -125,8 +128,8 @@ def _made_from(
     return identity.fingerprint(
         REVISION,
         questions,
-        [[pin.data_version, pin.files] for pin in held.pins],
-        told_of(store, config.tables_of(variant)),
+        [[pin.data_version, pin.files] for pin in complete_set.pins],
+        gold_state(store, config.tables_of(variant)),
         list(retrievers),
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
@@ -155,22 +158,27 @@ def _evaluated(
     *,
     variant: str,
     retrievers: Sequence[RetrieverName],
-    asked: Callable[[], str],
+    questions_version: Callable[[], str],
     folder: Path,
     questions: Callable[[], Sequence[Question]],
     log: Callable[[str], None],
     failures: Sequence[Failure] = (),
 ) -> EvaluationResult:
-    """The evaluation in `folder`, made anew unless it was made from the same.
+    """The evaluation in `folder`, computed again if anything that it depends on has changed.
 
-    `asked` tells one state of the `questions` from another.
+    `questions_version` returns another value once the `questions` have changed.
     """
     started = time.monotonic()
     with store.lock(f"evaluation__{variant}", log=log):
-        # only now: index and questions may have moved while another evaluation was waited for
-        held = set_of_recipe(store, config, variant)
+        # inside the lock: index and questions may have changed while it was waited for
+        complete_set = set_of_recipe(store, config, variant)
         made_from = _made_from(
-            store, config, variant=variant, held=held, questions=asked(), retrievers=retrievers
+            store,
+            config,
+            variant=variant,
+            complete_set=complete_set,
+            questions=questions_version(),
+            retrievers=retrievers,
         )
         known = results.load(folder, made_from=made_from)
         if known is None:
@@ -178,7 +186,7 @@ def _evaluated(
                 store,
                 config,
                 variant=variant,
-                held=held,
+                complete_set=complete_set,
                 retrievers=retrievers,
                 made_from=made_from,
                 folder=folder,
@@ -200,7 +208,7 @@ def _measure(
     config: Config,
     *,
     variant: str,
-    held: CompleteSet,
+    complete_set: CompleteSet,
     retrievers: Sequence[RetrieverName],
     made_from: str,
     folder: Path,
@@ -216,7 +224,7 @@ def _measure(
     cutoffs = sorted({*config.evaluation.cutoffs})
     retrievers = list(dict.fromkeys(retrievers))
     depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
-    index = open_index(store, config, variant, held=held)
+    index = open_index(store, config, variant, complete_set=complete_set)
     rankings: dict[str, pa.Table] = {}
     for retriever in retrievers:
         log(f"{variant}: {retriever} answers {len(questions):,} questions")
@@ -224,16 +232,16 @@ def _measure(
             [question.text for question in questions], retriever=retriever, top_k=depth
         )
     gold = [piece for question in questions for piece in question.gold]
-    of_gold = held_of(store, config, variant=variant, joint=held.joint, gold=gold)
+    indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
     scores = evaluate(
         rankings,
         questions,
-        held=of_gold,
+        indexed=indexed,
         cutoffs=cutoffs,
         depth=depth,
         samples=config.evaluation.bootstrap_samples,
     )
-    record = Record(
+    record = EvaluationRecord(
         made_from=made_from,
         variant=variant,
         evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -248,7 +256,7 @@ def _measure(
             }
             for name, table in rankings.items()
         },
-        settings=_settings(store, config, variant=variant, joint=held.joint, depth=depth),
+        settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
         margin=config.evaluation.margin,
     )
     result = EvaluationResult(

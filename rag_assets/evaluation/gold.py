@@ -18,7 +18,7 @@ class DocumentGold:
     """A document, or a page of it, or a text on it."""
 
     uri: str
-    """As the questions name it; `Places` finds the document of a source that is meant."""
+    """As the questions name it; `DocumentFinder` finds the document of a source."""
     page: int | None = None
     """Physical page or slide, from 1."""
     quote: str | None = None
@@ -26,7 +26,7 @@ class DocumentGold:
 
     @property
     def label(self) -> str:
-        """As a person knows it."""
+        """A name for people."""
         return self.uri if self.page is None else f"{self.uri} p. {self.page}"
 
 
@@ -41,7 +41,7 @@ class RowGold:
 
     @property
     def label(self) -> str:
-        """As a person knows it."""
+        """A name for people."""
         return f"{self.table} row {self.row_key}"
 
 
@@ -82,25 +82,25 @@ def _entry(gold: Gold) -> dict[str, str | int]:
     return entry
 
 
-Document: TypeAlias = tuple[str, str]
+DocumentKey: TypeAlias = tuple[str, str]
 """Source and URI of a document."""
 
 
-class Places:
-    """All documents of the sources, to find the one that gold means by a path."""
+class DocumentFinder:
+    """Finds the document of a source that gold names by a path or an id."""
 
-    def __init__(self, documents: Iterable[Document], *, roots: Mapping[str, str]) -> None:
-        """`roots` gives the folder or URL of each source."""
+    def __init__(self, documents: Iterable[DocumentKey], *, roots: Mapping[str, str]) -> None:
+        """Look among `documents`; `roots` gives the folder or URL of each source."""
         self._roots = {source: root.rstrip("/").split("/") for source, root in roots.items()}
-        self._named: defaultdict[str, list[Document]] = defaultdict(list)
-        self._documents: dict[Document, Document] = {}
+        self._named: defaultdict[str, list[DocumentKey]] = defaultdict(list)
+        self._documents: dict[DocumentKey, DocumentKey] = {}
         for source, uri in documents:
-            held = unicodedata.normalize("NFC", uri)
-            self._documents[source, held] = (source, uri)
-            for name in (held, f"{source}/{held}"):
+            normal = unicodedata.normalize("NFC", uri)
+            self._documents[source, normal] = (source, uri)
+            for name in (normal, f"{source}/{normal}"):
                 self._named[name].append((source, uri))
 
-    def find(self, uri: str) -> list[Document]:
+    def find(self, uri: str) -> list[DocumentKey]:
         """The documents that `uri` names: mostly one, none if nothing fits or too much does.
 
         In this order: the URI of a document, alone or after the name of its source; a path that
@@ -120,8 +120,8 @@ class Places:
             return below
         ending = [
             document
-            for (_, held), document in self._documents.items()
-            if held.endswith(f"/{wanted}")
+            for (_, known), document in self._documents.items()
+            if known.endswith(f"/{wanted}")
         ]
         return ending if len(ending) == 1 else []
 

@@ -1,10 +1,10 @@
 """Confidence intervals of means over questions that are not independent.
 
-Questions about one document stand or fall together, so whole clusters of questions are drawn, not
-single ones: the cluster bootstrap (Field and Welsh 2007, Bootstrapping Clustered Data). Intervals
-are percentiles, expanded for the number of clusters (Hesterberg 2015, What Teachers Should Know
-about the Bootstrap, section 5.3.3): with 30 clusters plain percentiles are 6 % too narrow. The
-same seed and the same input give the same interval.
+Answers to questions about one document are not independent, so whole clusters of questions are
+drawn, not single ones: the cluster bootstrap (Field and Welsh 2007, Bootstrapping Clustered Data).
+Intervals are percentiles, expanded for the number of clusters (Hesterberg 2015, What Teachers
+Should Know about the Bootstrap, section 5.3.3): with 30 clusters plain percentiles are 6 % too
+narrow. The same seed and the same input give the same interval.
 """
 
 import math
@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 
 FEWEST_CLUSTERS = 20
-"""With fewer clusters no interval is to be trusted: see `docs/evaluation.md`."""
+"""With fewer clusters intervals are not reliable: see `docs/evaluation.md`."""
 LEVEL = 0.95
 DRAWN_AT_ONCE = 4_000_000
-"""Draws held in memory at a time."""
+"""Random draws in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Clusters:
     codes: np.ndarray
     """(questions,) int, from 0."""
     by: Literal["source", "gold"]
-    """By source document or table, or, where these are too few, by the gold page or row."""
+    """By source document or table, or by the gold page or row if there are too few of these."""
 
     @property
     def count(self) -> int:
@@ -55,7 +55,7 @@ class Intervals:
     means: np.ndarray
     """(values,)"""
     low: np.ndarray
-    """(values,); NaN with fewer than two clusters, since nothing can be said."""
+    """(values,); NaN with fewer than two clusters."""
     high: np.ndarray
     """(values,); NaN likewise."""
 
@@ -81,7 +81,7 @@ def cluster_bootstrap(
 ) -> Intervals:
     """Means of `values` over questions, with 95 % intervals.
 
-    For a paired comparison hand over the differences, question by question.
+    For a paired comparison, `values` are the differences for each question.
 
     Args:
         values: (questions, values) float.
@@ -98,8 +98,8 @@ def drawn_means(
 ) -> np.ndarray:
     """Means of `values` in each bootstrap sample: (samples, values); for `intervals_of`.
 
-    Whatever is computed from means (their difference, the F1 of mean precision and recall) has
-    its own bootstrap distribution in the same function of these.
+    For a function of means (a difference, the F1 of mean precision and recall), apply the function
+    to these: that gives its bootstrap distribution.
     """
     count = clusters.count
     sizes, sums = clusters.sizes, clusters.sums(values)
@@ -125,7 +125,7 @@ def intervals_of(means: np.ndarray, drawn: np.ndarray, *, clusters: int) -> Inte
 
 
 def standard_errors(values: np.ndarray, clusters: Clusters) -> np.ndarray:
-    """Of the means of `values` over questions: (values,); NaN with fewer than two clusters.
+    """Standard errors of the means of `values`: (values,); NaN with fewer than two clusters.
 
     Linearized for cluster sampling: Cochran 1977, Sampling Techniques, equation 6.13.
     """
@@ -139,8 +139,8 @@ def standard_errors(values: np.ndarray, clusters: Clusters) -> np.ndarray:
 def _tail(clusters: int) -> float:
     """Share of the samples outside each end.
 
-    Means of n clusters vary by (n - 1) / n too little in the bootstrap, and the normal tail is
-    that of a t with n - 1 degrees of freedom.
+    In the bootstrap the variance of a mean of n clusters is too small by (n - 1) / n; and the tail
+    is that of the t distribution with n - 1 degrees of freedom, not of the normal one.
     """
     from scipy.special import stdtrit
 

@@ -1,4 +1,4 @@
-"""What each retriever finds of the questions in each language."""
+"""The main metrics of each retriever, by the language of the question."""
 
 from collections.abc import Iterator
 
@@ -37,10 +37,10 @@ def _rows(gold: pa.Table, *, cutoff: int) -> Iterator[dict[str, str | int | floa
     for language in sorted(languages):
         for domain in DOMAINS:
             for retriever in retrievers:
-                asked = (pc.field("language") == language) & (pc.field("retriever") == retriever)
+                selected = (pc.field("language") == language) & (pc.field("retriever") == retriever)
                 if domain != ALL_QUESTIONS:
-                    asked &= pc.field("domain") == domain
-                rows = gold.filter(asked)
+                    selected &= pc.field("domain") == domain
+                rows = gold.filter(selected)
                 if not rows.num_rows:
                     continue
                 values = np.stack([rows[name].to_numpy() for name in names], axis=1).astype(float)

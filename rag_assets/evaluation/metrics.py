@@ -1,7 +1,7 @@
 """Metrics of retrieval with binary relevance, for all questions at once.
 
 Each function takes the same arguments and returns one value for each question, `(questions,)`
-float64; the mean over questions is the metric of a system (mrr, map and so on). Here
+float64. The mean over questions is the metric of a system (mrr, map and so on). The arguments:
 
 - `relevance` is `(questions, ranks)` bool: whether the item at a rank is relevant. An item counts
   once: a second item for the same piece of gold is not relevant. Short rankings end in False.
@@ -22,7 +22,7 @@ import numpy as np
 
 
 class Metric(Protocol):
-    """What all metrics look like."""
+    """The signature of every metric."""
 
     def __call__(self, relevance: np.ndarray, relevant: np.ndarray, *, k: int) -> np.ndarray:
         """One value for each question."""
@@ -115,8 +115,7 @@ def f1_of_means(precision: np.ndarray, recall: np.ndarray) -> np.ndarray:
 def candidate_recall(relevance: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Relevant items anywhere in the ranking, divided by all: (questions,).
 
-    Of a reranker's output this is the recall of its candidates: the most that any order of them
-    can reach, at any k.
+    For a reranker this is the recall of its candidates: no order of them can reach more, at any k.
     """
     return recall(relevance, relevant, k=relevance.shape[1])
 
@@ -131,4 +130,4 @@ METRICS: Mapping[str, Metric] = {
     "map": average_precision,
     "ndcg": ndcg,
 }
-"""Under the names of their means over questions."""
+"""All metrics, by the names of their means over questions."""

@@ -1,9 +1,8 @@
-"""How well documents were parsed: headings against outlines, quotes against pages, tables.
+"""How well documents were parsed: headings against outlines, quotes against pages.
 
-What is compared is words: letters and digits after NFKC in lower case, section numbers left out,
-since parsers differ in both. An outline names the headings that its author thought worth a
-bookmark; a heading that it does not name is not always wrong (a title, a label in bold), so that
-precision is a lower bound.
+Texts are compared by letters and digits, after NFKC and in lower case, without section numbers: in
+the rest parsers differ. An outline has only the headings that its author gave a bookmark. Another
+heading is not always wrong (a title, a label in bold), so that precision is a lower bound.
 """
 
 import re
@@ -15,7 +14,7 @@ from rag_assets.documents.outlines import Entry
 from rag_assets.evaluation.quotes import normalized
 
 PAGES_APART = 1
-"""A bookmark may lead to the page before: the one that its section's number stands on."""
+"""A bookmark may lead to the page before its heading."""
 
 _NUMBER = re.compile(r"^\s*(?:[A-Z]|\d+)(?:\.\d+)*[.):]?\s+")
 
@@ -31,17 +30,17 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class HeadingScore:
-    """Headings of some documents held against their outlines."""
+    """Headings of documents compared with their outlines."""
 
     entries: int
     """Bookmarks."""
     headings: int
     """Headings that the parser found."""
     matched: int
-    """Bookmarks with a heading of the same words, at most `PAGES_APART` from where they lead."""
+    """Bookmarks with a heading of the same words, at most `PAGES_APART` from their target."""
     right_page: int
     right_level: int
-    """After the shift that fits most: an outline may begin below a root, a parser with a title."""
+    """Compared after the shift of levels that fits most of them: the top levels may differ."""
 
     @property
     def recall(self) -> float:
@@ -50,7 +49,7 @@ class HeadingScore:
 
     @property
     def precision(self) -> float:
-        """Share of the headings that the outline names."""
+        """Share of the headings that are in the outline."""
         return self.matched / self.headings if self.headings else 0.0
 
     def __add__(self, other: "HeadingScore") -> "HeadingScore":
@@ -67,7 +66,7 @@ NO_HEADINGS = HeadingScore(0, 0, 0, 0, 0)
 
 
 def words_of(heading: str) -> str:
-    """The words of a heading, to compare: its section number is left out."""
+    """The words of a heading for comparison, without its section number."""
     return normalized(_NUMBER.sub("", heading)) or normalized(heading)
 
 
@@ -97,13 +96,13 @@ def heading_score(outline: Sequence[Entry], headings: Sequence[Heading]) -> Head
 
 @dataclass(frozen=True, slots=True)
 class PageScore:
-    """Quotes of the questions' evidence held against the parsed pages."""
+    """Quotes of the gold evidence, looked up in the parsed pages."""
 
     quotes: int
     found: int
-    """Quotes that stand somewhere in their document."""
+    """Quotes that are anywhere in their document."""
     right_page: int
-    """Of these, how many stand on the page that the evidence names."""
+    """Of these, how many are on the page that the evidence names."""
 
     @property
     def accuracy(self) -> float:
@@ -123,14 +122,14 @@ NO_QUOTES = PageScore(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A text and the page that it stands on."""
+    """A text and the page that it is on."""
 
     text: str
     page: int
 
 
 def page_score(quotes: Iterable[Quote], pages: Mapping[int, str]) -> PageScore:
-    """Look for each quote on its page, then anywhere.
+    """Look for each quote on its page, then in the whole document.
 
     Args:
         quotes: Quotes of one document.

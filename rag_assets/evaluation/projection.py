@@ -1,24 +1,24 @@
-"""What a ranking shows and what gold wants, in the same items.
+"""Rankings and gold evidence in the same terms, so that they can be compared.
 
-Gold is anchored to the source, rankings name units of one variant. Both are projected on *items*:
-a row of a table, a document, or a page of one. Units are collapsed to distinct items in rank
+Gold names places in the sources, rankings name units of one variant. Both are turned into *items*:
+a row of a table, a document, or a page of a document. Units are collapsed to distinct items in rank
 order; a chunk that spans pages counts for each page it touches, in page order. The levels:
 
 - `gold`, the primary protocol: the gold's own level. Rows are rows; documents are collapsed to
   pages where the question's gold names a page, else to documents.
-- `document`: documents whatever page the gold names. For questions with gold in documents.
+- `document`: documents, whatever page the gold names. For questions with gold in documents.
 - `page`: the same as `gold`, for questions whose gold names a page.
 - `quote`, the strict rule: ranks count units, and a chunk is relevant if it comes from the gold
   document, touches the gold page and overlaps the quoted text. For questions with a quote.
 
-Gold that the index does not hold is a piece that nothing can satisfy: a miss, never dropped.
+Gold that is not in the index counts as missed. It is never left out of the mean.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from rag_assets.evaluation.gold import Document, DocumentGold, Gold, RowGold
+from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold, RowGold
 
 Level: TypeAlias = Literal["gold", "document", "page", "quote"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -38,15 +38,15 @@ class Item:
 
     @property
     def label(self) -> str:
-        """As a person knows it."""
+        """A name for people."""
         if self.kind == "row":
             return f"{self.name} row {self.part}"
         return self.name if self.part is None else f"{self.name} p. {self.part}"
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """A ranked unit, as far as gold is concerned."""
+class RankedUnit:
+    """A ranked unit, with the columns that gold is compared with."""
 
     unit_id: str
     source: str
@@ -56,7 +56,7 @@ class Unit:
     pages: Sequence[int]
 
     def items(self, collapse: Literal["unit", "page", "document"]) -> Iterator[Item]:
-        """The items that the unit shows."""
+        """The items that the unit belongs to."""
         if collapse == "unit":
             yield Item("unit", "", self.unit_id)
         elif self.table is not None:
@@ -68,40 +68,47 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What the index holds of the gold, as far as gold can ask."""
+class IndexedGold:
+    """Which documents, chunks and rows of an index belong to the gold of some questions."""
 
-    documents: Mapping[str, Sequence[Document]]
-    """For each URI that gold names the documents it means."""
-    pages: Mapping[Document, Mapping[str, Sequence[int]]]
-    """For each of these that the index holds: its chunks with the pages they touch."""
-    quotes: Mapping[tuple[Document, str], set[str]]
+    documents: Mapping[str, Sequence[DocumentKey]]
+    """The documents that each URI of the gold stands for: mostly one."""
+    pages: Mapping[DocumentKey, Mapping[str, Sequence[int]]]
+    """The chunks of each of these documents, with the pages that each chunk touches.
+
+    Documents that are not in the index are left out.
+    """
+    quotes: Mapping[tuple[DocumentKey, str], set[str]]
     """Chunks of a document that overlap a quote."""
     rows: Mapping[tuple[str, str], Mapping[str, tuple[str, str, str]]]
-    """For each (table, row key) that gold names: source, table and key of each such unit."""
-    reasons: Mapping[Document, str]
-    """Why a document is not in the index."""
+    """For each (table, row key) of the gold: the units of that row, each with its source, table and
+    key."""
+    reasons: Mapping[DocumentKey, str]
+    """Why each document that is not in the index is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A piece of gold that no ranking can find."""
+    """A piece of gold that is not in the index, so that no ranking can find it."""
 
     label: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be found for one question at one level."""
+class GoldItems:
+    """The gold of one question at one level, as items of an index."""
 
     collapse: Literal["unit", "page", "document"]
     pieces: tuple[frozenset[Item], ...]
-    """Pieces of gold: any of its items satisfies a piece. At least one."""
+    """At least one piece of gold. Any item of a piece is enough to find it."""
     missing: tuple[Missing, ...]
 
-    def ranked(self, units: Sequence[Unit]) -> tuple[list[Item], list[bool]]:
-        """The distinct items that `units` show, best first, and which satisfy a new piece."""
+    def relevance(self, units: Sequence[RankedUnit]) -> tuple[list[Item], list[bool]]:
+        """The distinct items of `units`, best first, and for each whether it is relevant.
+
+        An item is relevant if it finds a piece of gold that no item before it has found.
+        """
         items = list(dict.fromkeys(item for unit in units for item in unit.items(self.collapse)))
         left = list(self.pieces)
         relevance = []
@@ -112,44 +119,44 @@ class Wanted:
         return items, relevance
 
 
-def wanted_at(level: Level, gold: Sequence[Gold], held: Held) -> Wanted | None:
-    """`gold` of one question projected on an index; None if the level does not apply to it."""
+def gold_items_at(level: Level, gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems | None:
+    """The items of an index that `gold` stands for; None if the level does not apply to it."""
     documents = [piece for piece in gold if isinstance(piece, DocumentGold)]
     has_page = any(piece.page is not None for piece in documents)
     if level == "quote":
         if not any(piece.quote for piece in documents):
             return None
-        return _strict(gold, held)
+        return _strict(gold, indexed)
     if (level == "document" and not documents) or (level == "page" and not has_page):
         return None
     collapse = "page" if has_page and level != "document" else "document"
     pieces, missing = [], []
     for piece in gold:
         items, lack = (
-            _row_items(piece, held)
+            _row_items(piece, indexed)
             if isinstance(piece, RowGold)
-            else _document_items(piece, held, collapse=collapse)
+            else _document_items(piece, indexed, collapse=collapse)
         )
         pieces.append(items)
         missing += lack
-    return Wanted(collapse, _distinct(pieces), tuple(dict.fromkeys(missing)))
+    return GoldItems(collapse, _distinct(pieces), tuple(dict.fromkeys(missing)))
 
 
-def _row_items(gold: RowGold, held: Held) -> tuple[frozenset[Item], list[Missing]]:
-    found = held.rows.get((gold.table, gold.row_key), {})
+def _row_items(gold: RowGold, indexed: IndexedGold) -> tuple[frozenset[Item], list[Missing]]:
+    found = indexed.rows.get((gold.table, gold.row_key), {})
     items = frozenset(Item("row", *place) for place in found.values())
     return (items, []) if items else _unknown(gold, "no such row is in the index")
 
 
 def _document_items(
-    gold: DocumentGold, held: Held, *, collapse: Literal["page", "document"]
+    gold: DocumentGold, indexed: IndexedGold, *, collapse: Literal["page", "document"]
 ) -> tuple[frozenset[Item], list[Missing]]:
-    found = [document for document in _named(gold, held) if document in held.pages]
+    found = [document for document in _named(gold, indexed) if document in indexed.pages]
     if not found:
-        return _unknown(gold, _reason(gold, held))
+        return _unknown(gold, _reason(gold, indexed))
     items = set()
     for source, uri in found:
-        pages = {page for touched in held.pages[source, uri].values() for page in touched}
+        pages = {page for touched in indexed.pages[source, uri].values() for page in touched}
         if collapse == "document" or not pages:
             items.add(Item("document", source, uri))
         elif gold.page is None:
@@ -160,33 +167,33 @@ def _document_items(
     return (frozenset(items), []) if items else _unknown(gold, _no_text_of(gold))
 
 
-def _strict(gold: Sequence[Gold], held: Held) -> Wanted:
-    """Every unit that holds the gold is a piece of its own."""
+def _strict(gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems:
+    """The gold at the level `quote`: each unit that contains gold is a piece of its own."""
     pieces: list[frozenset[Item]] = []
     missing: list[Missing] = []
     for piece in gold:
         if isinstance(piece, RowGold):
-            units = set(held.rows.get((piece.table, piece.row_key), {}))
+            units = set(indexed.rows.get((piece.table, piece.row_key), {}))
             lack = "no such row is in the index"
         else:
-            units, lack = _strict_units(piece, held)
+            units, lack = _strict_units(piece, indexed)
         if units:
             pieces += [frozenset([Item("unit", "", unit)]) for unit in sorted(units)]
         else:
             items, missed = _unknown(piece, lack)
             pieces.append(items)
             missing += missed
-    return Wanted("unit", _distinct(pieces), tuple(dict.fromkeys(missing)))
+    return GoldItems("unit", _distinct(pieces), tuple(dict.fromkeys(missing)))
 
 
-def _strict_units(gold: DocumentGold, held: Held) -> tuple[set[str], str]:
-    """Ids of the units that hold the gold, and why there are none if there are none."""
-    found = [document for document in _named(gold, held) if document in held.pages]
+def _strict_units(gold: DocumentGold, indexed: IndexedGold) -> tuple[set[str], str]:
+    """Ids of the units that contain the gold, and the reason to give where there are none."""
+    found = [document for document in _named(gold, indexed) if document in indexed.pages]
     if not found:
-        return set(), _reason(gold, held)
+        return set(), _reason(gold, indexed)
     units: set[str] = set()
     for document in found:
-        chunks = held.pages[document]
+        chunks = indexed.pages[document]
         has_pages = any(chunks.values())
         units.update(
             unit
@@ -197,16 +204,18 @@ def _strict_units(gold: DocumentGold, held: Held) -> tuple[set[str], str]:
         return units, _no_text_of(gold)
     if gold.quote is None:
         return units, ""
-    quoted = {unit for document in found for unit in held.quotes.get((document, gold.quote), set())}
+    quoted = {
+        unit for document in found for unit in indexed.quotes.get((document, gold.quote), set())
+    }
     return units & quoted, f"the quoted text was not found in its chunks: {gold.quote}"
 
 
-def _named(gold: DocumentGold, held: Held) -> Sequence[Document]:
-    return held.documents.get(gold.uri, ())
+def _named(gold: DocumentGold, indexed: IndexedGold) -> Sequence[DocumentKey]:
+    return indexed.documents.get(gold.uri, ())
 
 
-def _reason(gold: DocumentGold, held: Held) -> str:
-    reasons = [held.reasons[document] for document in _named(gold, held)]
+def _reason(gold: DocumentGold, indexed: IndexedGold) -> str:
+    reasons = [indexed.reasons[document] for document in _named(gold, indexed)]
     return reasons[0] if reasons else "the sources hold no such document, or more than one"
 
 
@@ -215,11 +224,11 @@ def _no_text_of(gold: DocumentGold) -> str:
 
 
 def _unknown(gold: Gold, reason: str) -> tuple[frozenset[Item], list[Missing]]:
-    """An item that no unit shows."""
+    """An item that no unit can show, for gold that is not in the index."""
     return frozenset([Item("unknown", "", gold.label)]), [Missing(gold.label, reason)]
 
 
 def _distinct(pieces: Sequence[frozenset[Item]]) -> tuple[frozenset[Item], ...]:
-    """`pieces` without those that finding another one satisfies as well."""
+    """`pieces` without those that are found whenever another one is."""
     distinct = list(dict.fromkeys(pieces))
     return tuple(piece for piece in distinct if not any(other < piece for other in distinct))

@@ -1,4 +1,4 @@
-"""Question sets: JSONL files in, the table `questions` out.
+"""Question sets: imported from JSONL files into the table `questions`.
 
 One line is one question (see `docs/evaluation.md`):
 
@@ -6,9 +6,9 @@ One line is one question (see `docs/evaluation.md`):
      "split"?: "dev" | "test", "lang"?, "support"?, "answer"?,
      "evidence"?: [{"doc_id", "page"?, "text"?}, ...]}
 
-A document id is mapped to a path by the set's `documents.jsonl` (`doc_id`, `path`), where there is
-one, and is itself the document's URI elsewhere. A line that cannot be used goes to the quarantine
-with its file, number and remedy; the rest is imported.
+The set's `documents.jsonl` (`doc_id`, `path`) maps a document id to a path; without that file the
+id is the document's URI itself. A line that cannot be used goes to the quarantine, with its file,
+its number and what to do; the other lines are imported.
 """
 
 import codecs
@@ -69,20 +69,20 @@ class Question:
 
     @property
     def id(self) -> str:
-        """As its file names it."""
+        """The id that its file gives it."""
         return self.question_id.removeprefix(f"{self.question_set}/")
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a question file holds."""
+class QuestionFile:
+    """The content of a question file."""
 
     rows: Mapping[str, Row]
     """By question id."""
     failures: Mapping[str, Failure]
-    """Lines that are not questions, by a key that names set and line."""
+    """Lines that are not questions, by a key made of set and line number."""
     contents: Mapping[str, str]
-    """Fingerprint of each of both."""
+    """Fingerprint of each row and of each failure, by its key."""
 
 
 def refresh_questions(
@@ -97,13 +97,13 @@ def refresh_questions(
     made_from = identity.fingerprint(REVISION, [_identity(one) for one in sets])
 
     @cache
-    def parsed() -> list[Parsed]:
+    def parsed() -> list[QuestionFile]:
         return [parse(one) for one in sets]
 
     def inputs() -> pa.Table:
         contents = [entry for part in parsed() for entry in part.contents.items()]
-        keys, marks = zip(*contents, strict=True) if contents else ((), ())
-        return pa.table({"key": keys, "fingerprint": marks}, schema=INPUTS)
+        keys, fingerprints = zip(*contents, strict=True) if contents else ((), ())
+        return pa.table({"key": keys, "fingerprint": fingerprints}, schema=INPUTS)
 
     def transform(changed: pa.Table) -> Iterator[Batch]:
         keys = changed["key"].to_pylist()
@@ -152,8 +152,8 @@ def questions_table(rows: Sequence[Row]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=pa.schema(fields))
 
 
-def parse(questions: QuestionSet) -> Parsed:
-    """The questions of one file, and the lines that are none.
+def parse(questions: QuestionSet) -> QuestionFile:
+    """The questions of one file, and the lines that are no questions.
 
     Raises:
         QuestionsError: The file, or its `documents.jsonl`, is missing or not readable.
@@ -173,14 +173,16 @@ def parse(questions: QuestionSet) -> Parsed:
                     f"line {first_lines[key]} has the same id: give each question its own"
                 )
         except LineError as error:
-            key = f"{questions.name} line {number}"  # no id of a question: these have a slash
+            key = (
+                f"{questions.name} line {number}"  # never the id of a question: these have a slash
+            )
             failures[key] = Failure(key, f"{where}: {error}", where)
             contents[key] = identity.fingerprint(REVISION, repr(line), str(error))
             continue
         rows[key] = row
         first_lines[key] = number
         contents[key] = identity.fingerprint(REVISION, row)
-    return Parsed(rows, failures, contents)
+    return QuestionFile(rows, failures, contents)
 
 
 def _identity(questions: QuestionSet) -> list[str]:
@@ -237,13 +239,13 @@ def document_paths(questions: QuestionSet) -> dict[str, str]:
 def _record(line: bytes) -> dict[str, object]:
     try:
         record = json.loads(line.decode("utf-8"))
-        said = json.dumps(record, ensure_ascii=False)
+        text = json.dumps(record, ensure_ascii=False)
     except (ValueError, RecursionError) as error:
         raise LineError(f"it is not JSON in UTF-8 ({error}): write one object a line") from error
     if not isinstance(record, dict):
         raise LineError("it is not a JSON object: write one object a line")
     try:
-        said.encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
         raise LineError(f"it holds half of a character, {half}: write the whole pair") from error

@@ -1,8 +1,8 @@
-"""Which chunks of a document hold a quoted text.
+"""Which chunks of a document contain a quoted text.
 
 Texts are compared by their letters and digits alone (after NFKC, in lower case): line breaks,
-ligatures and Markdown marks differ between parsers, what is said does not. A quote may run over
-several chunks; each that holds a part of it counts.
+ligatures and Markdown marks differ between parsers, letters and digits do not. A quote may run
+over several chunks; each chunk that contains a part of it counts.
 """
 
 import unicodedata
@@ -19,7 +19,7 @@ class ChunkText:
     char_start: int
     char_end: int
     text: str
-    """Exactly what stands there: no header."""
+    """The text between these places, without the header of the chunk."""
 
 
 def normalized(text: str) -> str:
@@ -28,8 +28,8 @@ def normalized(text: str) -> str:
     return "".join(character for character in folded if character.isalnum())
 
 
-class DocumentText:
-    """The text of a document, put together again from its chunks."""
+class JoinedChunks:
+    """The text of a document, joined again from its chunks."""
 
     def __init__(self, chunks: Sequence[ChunkText]) -> None:
         """All chunks of one document, in any order; they may overlap."""
@@ -52,8 +52,8 @@ class DocumentText:
             for chunk in chunks
         ]
 
-    def holders(self, quote: str) -> set[str]:
-        """Ids of the chunks that hold at least a character of any occurrence of `quote`."""
+    def chunks_with(self, quote: str) -> set[str]:
+        """Ids of the chunks that contain at least one character of any occurrence of `quote`."""
         wanted = normalized(quote)
         return {
             unit_id

@@ -121,12 +121,12 @@ def _tiles(result: EvaluationResult) -> Iterator[str]:
 
 def _main_section(result: EvaluationResult) -> Iterator[str]:
     columns, rows = main_table(result)
-    said = (
+    explanation = (
         "Scored at the gold's own level: rows as rows, documents collapsed to pages where the gold "
         "names a page, else to documents. Mean with 95 % interval, cluster bootstrap by the first "
         "gold document or table of a question."
     )
-    yield from section("Main metrics", note(said), table(columns, rows))
+    yield from section("Main metrics", note(explanation), table(columns, rows))
 
 
 def _differences(result: EvaluationResult) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _all_metrics(result: EvaluationResult) -> Iterator[str]:
 
 
 def _candidates(result: EvaluationResult, domain: str) -> Iterator[str]:
-    """What no order of the ranked units could surpass."""
+    """The recall of all ranked units: no other order of them could reach more."""
     for row in result.summary_rows(
         metric=CANDIDATE_RECALL, domain=domain, level="gold", split="all"
     ):
@@ -229,7 +229,7 @@ def _splits(result: EvaluationResult) -> Iterator[str]:
 
 
 def _languages(result: EvaluationResult) -> Iterator[str]:
-    """Left out where all questions are in one language."""
+    """Empty if all questions are in one language."""
     cutoff = main_cutoff(result)
     shown: dict[tuple, dict[str, str | int | float]] = {}
     for row in by_language(result.scores.questions, cutoff=cutoff):
@@ -254,10 +254,9 @@ def _latency(result: EvaluationResult) -> Iterator[str]:
         for name, times in result.record.latency.items()
     ]
     yield note(
-        "All questions in one batch, divided by their number. A query is embedded once: the "
-        "retriever that comes first pays for all. What an arm or a reranker found before, for an "
-        "earlier retriever or evaluation, is read and not computed: these are not the times of a "
-        "single search."
+        "The time of one batch with all questions, divided by their number. A query is embedded "
+        "once, in the time of the first retriever. Results that an earlier retriever or evaluation "
+        "has cached are read, not computed: so these are not the times of a single search."
     )
     yield table(list(rows[0]), rows)
 

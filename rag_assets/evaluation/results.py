@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind, and finding it again.
+"""The folder of an evaluation: written when it is done, found again later.
 
 A folder holds the report for people, the tables as Parquet for programs, and `evaluation.json`,
 which is written last: without it the evaluation does not count as done.
@@ -25,17 +25,17 @@ from rag_assets.store.atomic import write_atomically
 REPORT_FILE = "retrieval_evaluation.html"
 RECORD_FILE = "evaluation.json"
 TABLES = tuple(field.name for field in fields(Scores))
-"""What is measured, a file each."""
+"""The tables of `Scores`, each in a file of its own."""
 
 Settings: TypeAlias = Mapping[str, str | int | float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """What was evaluated, and how."""
+class EvaluationRecord:
+    """What was evaluated, when, and with which settings."""
 
     made_from: str
-    """Fingerprint of index, questions and settings: if it is the same, nothing is redone."""
+    """Fingerprint of index, questions and settings: while it is the same, nothing is computed."""
     variant: str
     evaluated_at: str
     """ISO 8601, UTC."""
@@ -45,11 +45,11 @@ class Record:
     main_retriever: str
     """The one whose worst questions are shown."""
     latency: Mapping[str, Mapping[str, float]]
-    """Milliseconds a question in each stage, for each retriever, in one batch."""
+    """Milliseconds for a question in each stage, by retriever; measured in one batch."""
     settings: Settings
     """Variant, index, protocol and versions, under the names that the report shows."""
     margin: float
-    """Differences below it do not matter."""
+    """Smaller differences count as equivalent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class EvaluationResult:
     """An evaluation of one variant on one or more question sets."""
 
     folder: Path
-    record: Record
+    record: EvaluationRecord
     scores: Scores
     is_new: bool = field(default=False, kw_only=True)
-    """Whether it was made by this call, not found from an earlier one."""
+    """Whether it was computed by this call; else it was found in the folder."""
     seconds: float = field(default=0.0, kw_only=True)
     failures: Sequence[Failure] = field(default=(), kw_only=True)
     """Lines of the question file that could not be used."""
@@ -72,7 +72,7 @@ class EvaluationResult:
 
     @property
     def data_version(self) -> str:
-        """The same if index, questions and settings are."""
+        """A hash of index, questions and settings."""
         return self.record.made_from[:32]
 
     def value(
@@ -110,22 +110,22 @@ class EvaluationResult:
         return _filtered(self.scores.overall, wanted)
 
     def agreement_rows(self, **wanted: str | int) -> list[dict[str, float | int | str | None]]:
-        """How far retrievers return the same, where the columns have the `wanted` values."""
+        """Rows of the similarity of retrievers whose columns have the `wanted` values."""
         return _filtered(self.scores.agreement, wanted)
 
     def missing(self, *, level: str = "gold") -> list[dict[str, str]]:
-        """Gold that the index does not hold, with its question and the reason."""
+        """Gold that is not in the index, with its question and the reason."""
         rows = self._questions(level=level, retriever=self.record.retrievers[0])
         return [
-            {"question": row["question"], "id": row["question_id"], "gold": lack}
+            {"question": row["question"], "id": row["question_id"], "gold": gold}
             for row in rows
-            for lack in row["missing"]
+            for gold in row["missing"]
         ]
 
     def worst(self, count: int) -> list[dict]:
-        """The per-question rows in which the main retriever did worst, the worst first.
+        """The rows of the questions with the lowest scores of the main retriever, lowest first.
 
-        Questions whose gold the index lacks come last: no retriever can answer them.
+        Questions whose gold is not in the index come last: no retriever can find it.
         """
         rows = self._questions(level="gold", retriever=self.record.main_retriever)
         cutoff = max(self.record.cutoffs)
@@ -142,15 +142,15 @@ class EvaluationResult:
 
 
 def folder_of(store: Store, variant: str, *, name: str | None = None) -> Path:
-    """Where the evaluation of a variant lies; `name` is that of a question file of its own."""
+    """The folder of the evaluation of a variant; `name` is that of a separate question file."""
     folder = store.root / "reports" / variant
     return folder / name if name else folder
 
 
 def made_from(folder: Path) -> str | None:
-    """What the evaluation in `folder` was made from; None if there is none."""
+    """The fingerprint `made_from` of the evaluation in `folder`; None if there is none."""
     try:
-        return Record(**json.loads((folder / RECORD_FILE).read_text("utf-8"))).made_from
+        return EvaluationRecord(**json.loads((folder / RECORD_FILE).read_text("utf-8"))).made_from
     except (OSError, json.JSONDecodeError, TypeError):
         return None
 
@@ -170,11 +170,11 @@ def questions_in(folder: Path) -> pa.Table:
 
 
 def load(folder: Path, *, made_from: str) -> EvaluationResult | None:
-    """The evaluation in `folder`, if it is complete and was made from the same."""
+    """The evaluation in `folder`, if it is complete and has the fingerprint `made_from`."""
     import pyarrow.parquet as pq
 
     try:
-        record = Record(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
+        record = EvaluationRecord(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
         if record.made_from != made_from or not (folder / REPORT_FILE).is_file():
             return None
         tables = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]

@@ -1,4 +1,4 @@
-"""From rankings and gold to one row for each question, and what `summary` makes of these."""
+"""From rankings and gold to a row of scores for each question, and to the tables of `summary`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,7 +11,14 @@ import pyarrow as pa
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.gold import Gold, RowGold
 from rag_assets.evaluation.metrics import METRICS, candidate_recall
-from rag_assets.evaluation.projection import LEVELS, Held, Level, Unit, Wanted, wanted_at
+from rag_assets.evaluation.projection import (
+    LEVELS,
+    GoldItems,
+    IndexedGold,
+    Level,
+    RankedUnit,
+    gold_items_at,
+)
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,
@@ -62,7 +69,7 @@ AGREEMENT = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What an evaluation measured."""
+    """All tables of numbers of an evaluation."""
 
     questions: pa.Table
     """One row for each retriever, level and question: `QUESTION_COLUMNS`, then the metrics."""
@@ -71,16 +78,16 @@ class Scores:
     differences: pa.Table
     """Paired differences of each retriever to the first: `DIFFERENCES`."""
     overall: pa.Table
-    """Tests of all retrievers at once, where they are more than two: `OVERALL`."""
+    """Tests of all retrievers at once, if there are more than two: `OVERALL`."""
     agreement: pa.Table
-    """How far each two retrievers return the same: `AGREEMENT`."""
+    """How similar the results of each two retrievers are: `AGREEMENT`."""
 
 
 def evaluate(
     rankings: Mapping[str, pa.Table],
     questions: Sequence[Question],
     *,
-    held: Held,
+    indexed: IndexedGold,
     cutoffs: Sequence[int],
     depth: int,
     samples: int,
@@ -91,20 +98,20 @@ def evaluate(
         rankings: For each retriever a table in `retrieval.rankings.RANKINGS`, whose `query_index`
             counts `questions`. The first retriever is the reference of the differences.
         questions: At least one, with gold.
-        held: What the searched index holds of their gold.
+        indexed: The gold of these questions in the searched index.
         cutoffs: The k of each metric.
-        depth: Units that each retriever was asked for: the candidates of a reranker.
+        depth: Units that each retriever returned at most: the candidates of a reranker.
         samples: Of the bootstrap and of the tests.
     """
     ranked = {
         retriever: units_of(table, count=len(questions)) for retriever, table in rankings.items()
     }
-    wanted = wanted_of(questions, held=held, levels=LEVELS)
+    gold_items = gold_items_by_level(questions, indexed=indexed, levels=LEVELS)
     parts = [
         scored(
             units,
             questions,
-            wanted,
+            gold_items,
             retriever=retriever,
             cutoffs=cutoffs,
             depth=depth,
@@ -122,27 +129,30 @@ def evaluate(
     )
 
 
-WantedAt: TypeAlias = Mapping[Level, Sequence[Wanted | None]]
-"""At each level what is to be found for each question; None where the level does not apply."""
+GoldItemsByLevel: TypeAlias = Mapping[Level, Sequence[GoldItems | None]]
+"""For each level the gold of each question; None if the level does not apply to it."""
 
 
-def wanted_of(questions: Sequence[Question], *, held: Held, levels: Sequence[Level]) -> WantedAt:
-    """The gold of `questions` projected on what an index holds of it."""
+def gold_items_by_level(
+    questions: Sequence[Question], *, indexed: IndexedGold, levels: Sequence[Level]
+) -> GoldItemsByLevel:
+    """The gold of `questions` as items of an index, at each of `levels`."""
     return {
-        level: [wanted_at(level, question.gold, held) for question in questions] for level in levels
+        level: [gold_items_at(level, question.gold, indexed) for question in questions]
+        for level in levels
     }
 
 
 def scored(
-    ranked: Sequence[Sequence[Unit]],
+    ranked: Sequence[Sequence[RankedUnit]],
     questions: Sequence[Question],
-    wanted: WantedAt,
+    gold_items: GoldItemsByLevel,
     *,
     retriever: str,
     cutoffs: Sequence[int],
     depth: int,
 ) -> pa.Table:
-    """The per-question rows of one retriever at the levels of `wanted`: see `Scores.questions`."""
+    """The rows of `Scores.questions` for one retriever, at the levels of `gold_items`."""
     return pa.concat_tables(
         _scored(
             ranked,
@@ -153,33 +163,33 @@ def scored(
             cutoffs=cutoffs,
             depth=depth,
         )
-        for level, goals in wanted.items()
+        for level, goals in gold_items.items()
     )
 
 
-def units_of(rankings: pa.Table, *, count: int) -> list[list[Unit]]:
+def units_of(rankings: pa.Table, *, count: int) -> list[list[RankedUnit]]:
     """The ranked units of each of `count` queries."""
     columns = ("unit_id", "source", "uri", "table", "row_key", "pages")
-    ranked: list[list[Unit]] = [[] for _ in range(count)]
+    ranked: list[list[RankedUnit]] = [[] for _ in range(count)]
     rows = zip(
         rankings["query_index"].to_pylist(),
         *(rankings[name].to_pylist() for name in columns),
         strict=True,
     )
     for query, *unit in rows:
-        ranked[query].append(Unit(*unit))
+        ranked[query].append(RankedUnit(*unit))
     return ranked
 
 
 def labels_of(question: Question) -> list[str]:
-    """What must be found for `question`, as a person knows it."""
+    """Names for people of the gold of `question`."""
     return list(dict.fromkeys(piece.label for piece in question.gold))
 
 
 def _scored(
-    rankings: Sequence[Sequence[Unit]],
+    rankings: Sequence[Sequence[RankedUnit]],
     questions: Sequence[Question],
-    wanted: Sequence[Wanted | None],
+    gold_items: Sequence[GoldItems | None],
     *,
     retriever: str,
     level: Level,
@@ -188,10 +198,10 @@ def _scored(
 ) -> pa.Table:
     """The per-question rows of one retriever at one level."""
     rows, relevance, relevant = [], [], []
-    for units, question, goal in zip(rankings, questions, wanted, strict=True):
+    for units, question, goal in zip(rankings, questions, gold_items, strict=True):
         if goal is None:
             continue
-        items, hits = goal.ranked(units)
+        items, hits = goal.relevance(units)
         relevance.append(hits)
         relevant.append(len(goal.pieces))
         rows.append(
@@ -204,7 +214,7 @@ def _scored(
                 "retriever": retriever,
                 "level": level,
                 "gold": labels_of(question),
-                "missing": [f"{lack.label}: {lack.reason}" for lack in goal.missing],
+                "missing": [f"{piece.label}: {piece.reason}" for piece in goal.missing],
                 "source_cluster": _source_of(question.gold[0]),
                 "gold_cluster": question.gold[0].label,
                 "relevant": len(goal.pieces),
@@ -238,9 +248,12 @@ def _source_of(gold: Gold) -> str:
 
 
 def _agreement(
-    ranked: Mapping[str, Sequence[Sequence[Unit]]], questions: Sequence[Question], *, cutoff: int
+    ranked: Mapping[str, Sequence[Sequence[RankedUnit]]],
+    questions: Sequence[Question],
+    *,
+    cutoff: int,
 ) -> pa.Table:
-    """How far each two retrievers return the same."""
+    """How similar the results of each two retrievers are."""
     domains = np.array([question.domain for question in questions])
     rows = []
     for first, second in combinations(ranked, 2):

@@ -1,15 +1,15 @@
 """Whether systems that answered the same questions differ: tests of paired differences.
 
 Everything works on numpy arrays, `differences` (questions, values) of one system minus another,
-and on `Clusters`, the questions that stand or fall together. An effect and its interval come
-first (`intervals`); a p-value only says how often chance alone would do as much. Tests draw from
-a seeded generator: the same input gives the same p.
+and on `Clusters`, groups of questions that are not independent. Effects and their intervals
+(`intervals`) matter more; a p-value only says how often chance alone would give as large an effect.
+Tests use a seeded random generator: the same input gives the same p.
 
 - `sign_flip`: means of any metric, by cluster, corrected for the family by max-T.
-- `mcnemar`: hits, exact; it counts questions and knows nothing of clusters.
+- `mcnemar`: hits, exact; it counts questions and ignores clusters.
 - `friedman`: more than two systems at once, by cluster. On hits it is Cochran's Q.
-- `benjamini_hochberg`: correction of p-values that come from anywhere.
-- `detectable`, `smallest_p`: what the questions could have shown at all.
+- `benjamini_hochberg`: correction of any p-values.
+- `detectable`: the smallest difference that these questions could have shown.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Flipped:
+class SignFlipTests:
     """Sign-flip tests of several means."""
 
     p: np.ndarray
@@ -34,7 +34,7 @@ class Flipped:
     adjusted: np.ndarray
     """(values,) corrected for all of the same family, by step-down max-T."""
     smallest: np.ndarray
-    """(values,) the smallest p that so many clusters and samples could have given."""
+    """(values,) the smallest p possible with this number of clusters and samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class McNemar:
     losses: np.ndarray
     """(values,) int: questions that only the second one hits."""
     p: np.ndarray
-    """(values,) two-sided; 1 where no question tells the systems apart."""
+    """(values,) two-sided; 1 if no question has different hits."""
 
     @property
     def smallest(self) -> np.ndarray:
-        """(values,) the p that all discordant questions on one side would have given."""
+        """(values,) the p if all discordant questions were on one side."""
         return np.minimum(1.0, 2.0 ** (1 - (self.wins + self.losses)))
 
 
@@ -71,15 +71,16 @@ def sign_flip(
     samples: int,
     families: np.ndarray | None = None,
     seed: int = 0,
-) -> Flipped:
+) -> SignFlipTests:
     """Test whether means of paired differences are zero, by flipping the signs of clusters.
 
-    Were the systems alike, the differences of a cluster could all be their opposites as well.
-    With so few clusters that `samples` covers all flips, all of them are taken and p is exact;
-    else p counts the observed one among the drawn (Phipson and Smyth 2010, Permutation P-values
-    Should Never Be Zero). Means are studentized, so that metrics of any scale share a family;
-    the correction is the step-down max-T of Westfall and Young 1993, Resampling-Based Multiple
-    Testing, which keeps the family-wise error rate whatever the correlation.
+    If the systems are equally good, the differences of a cluster may as well have the opposite
+    sign. If there are at most `samples` ways to flip signs, all of them are used and p is exact.
+    Otherwise they are drawn at random, and the observed one counts among them (Phipson and Smyth
+    2010, Permutation P-values Should Never Be Zero). Means are studentized, so that metrics of any
+    scale share a family; the correction is the step-down max-T of Westfall and Young 1993,
+    Resampling-Based Multiple Testing, which keeps the family-wise error rate whatever the
+    correlation.
 
     Args:
         differences: (questions, values) float.
@@ -113,7 +114,7 @@ def sign_flip(
         adjusted[order] = np.maximum.accumulate(adjusted[order])
     moving = (np.abs(scaled) > ROUNDING).sum(axis=0)
     finest = 0.0 if is_exact else 1 / (samples + 1)
-    return Flipped(p, adjusted, np.maximum(finest, np.minimum(1.0, 2.0 ** (1.0 - moving))))
+    return SignFlipTests(p, adjusted, np.maximum(finest, np.minimum(1.0, 2.0 ** (1.0 - moving))))
 
 
 def mcnemar(differences: np.ndarray) -> McNemar:
@@ -170,8 +171,8 @@ def detectable(differences: np.ndarray, clusters: Clusters) -> np.ndarray:
     """The smallest true mean that a test at 5 % would find four times in five: (values,).
 
     (t.975 + t.8) standard errors by cluster, with clusters - 1 degrees of freedom: for hits about
-    2.8 sqrt(share of discordant questions / questions). NaN where nothing varies, since then
-    the questions do not say. Bloom 1995, Minimum Detectable Effects.
+    2.8 sqrt(share of discordant questions / questions). NaN where nothing varies. Bloom 1995,
+    Minimum Detectable Effects.
     """
     from scipy.special import stdtrit
 

@@ -137,7 +137,7 @@ def summarize(
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The questions of a level, domain and split, and what each retriever made of them."""
+    """The questions of a level, domain and split, with the scores of each retriever."""
 
     retrievers: Sequence[str]
     values: np.ndarray
@@ -148,7 +148,7 @@ class _Group:
     def of(
         cls, scores: pa.Table, columns: Sequence[str], *, level: Level, domain: str, split: str
     ) -> Self | None:
-        """None if there is no such question."""
+        """The group of these questions; None if there are none."""
         retrievers = pc.unique(scores["retriever"]).to_pylist()
         rows = _filtered(scores, level=level, domain=domain, split=split)
         parts = [rows.filter(pc.equal(rows["retriever"], name)) for name in retrievers]
@@ -160,7 +160,7 @@ class _Group:
 
     @property
     def about(self) -> dict[str, str | int]:
-        """What tables say of the questions."""
+        """Columns about the questions, for the tables."""
         return {
             "questions": self.values.shape[1],
             "clusters": self.clusters.count,
@@ -182,7 +182,7 @@ def _tested(
 ) -> dict[tuple[str, str], dict[str, float]]:
     """The columns `TESTED` of each retriever but the first, and each metric.
 
-    A family is what one table shows: all metrics and retrievers at one cutoff.
+    A family of tests is all metrics and retrievers at one cutoff: those that one table shows.
     """
     others = group.retrievers[1:]
     if not others:
@@ -243,7 +243,7 @@ def _filtered(scores: pa.Table, *, level: Level, domain: str, split: str) -> pa.
 
 
 def cells_of(bounds: Intervals, columns: Sequence[str]) -> Iterator[dict[str, str | int | float]]:
-    """Metric, cutoff, value and interval of each column; no interval where nothing can be said."""
+    """Metric, cutoff, value and interval of each column; no interval where it is NaN."""
     for column, value, low, high in zip(
         columns, bounds.means, bounds.low, bounds.high, strict=True
     ):

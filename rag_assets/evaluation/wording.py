@@ -1,4 +1,4 @@
-"""An evaluation in words, numbers and lines of text: what report, metadata and terminal share."""
+"""An evaluation as sentences and rows of tables, for report, metadata and terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -13,7 +13,8 @@ from rag_assets.reports.plots import Bar
 SHOWN_METRICS = ("hit_rate", "recall", "mrr", "ndcg")
 LEAST_P_SHOWN = 0.001
 UNSEEN = 3
-"""Rule of three: what happens in 3 of n clusters goes unseen in n of them once in 20 times."""
+"""Rule of three: an effect in a share 3 / n of all clusters is missing from n of them 1 time in
+20."""
 DOMAIN_NAMES: Mapping[str, str] = {
     "document": "questions on documents",
     "table": "questions on tables",
@@ -38,13 +39,13 @@ def main_cutoff(result: EvaluationResult) -> int:
 
 
 def domains_of(result: EvaluationResult, *, level: str = "gold") -> list[str]:
-    """The groups of questions, `combined` only where it is more than one of the others."""
+    """The groups of questions; `combined` only if it is not equal to one of the others."""
     rows = result.summary_rows(level=level, split="all")
     return shown_domains({str(row["domain"]): row["questions"] for row in rows})
 
 
 def shown_domains(counts: Mapping[str, Cell]) -> list[str]:
-    """The groups among `counts` of questions, all of them only where they are more than one."""
+    """The groups in `counts`; all questions only if they are not equal to one group."""
     single = [name for name in DOMAINS if name in counts and name != ALL_QUESTIONS]
     if any(counts[name] == counts[ALL_QUESTIONS] for name in single):
         return single
@@ -74,7 +75,7 @@ def signed(row: Row) -> str:
 
 
 def bar_of(row: Row | None) -> Bar:
-    """A mean with its interval as a bar of a plot; an empty place where there is none."""
+    """A mean with its interval as a bar of a plot; an empty bar without a mean."""
     if row is None:
         return Bar(float("nan"))
     value, low, high = (row[name] for name in ("value", "low", "high"))
@@ -86,11 +87,11 @@ def bar_of(row: Row | None) -> Bar:
 
 
 def verdict(row: Row, *, margin: float) -> str:
-    """What a paired difference says, interval and adjusted p together.
+    """The verdict on a paired difference, from its interval and adjusted p.
 
-    `better` or `worse` if the interval leaves out 0 and the corrected test agrees; `equivalent`
-    if the interval lies within the margin, and clusters are so many that a difference of the
-    margin could not have gone unseen; else that it cannot be told.
+    `better` or `worse` if the interval excludes 0 and the corrected test agrees. `equivalent` if
+    the interval is within the margin, and there are enough clusters to see a difference of that
+    size. Otherwise the questions cannot separate the two.
     """
     low, high, p, clusters = (row.get(name) for name in ("low", "high", "p_adjusted", "clusters"))
     unknown = f"not separable at n = {row['questions']}"
@@ -142,12 +143,12 @@ def difference_shown(row: Row, *, margin: float) -> Row:
 
 
 def overall_sentences(result: EvaluationResult, domain: str) -> Iterator[str]:
-    """Whether the retrievers differ at all, where more than two were compared."""
+    """Whether the retrievers differ at all, if more than two were compared."""
     yield from (overall_sentence(row) for row in result.overall_rows(domain=domain))
 
 
 def overall_sentence(row: Row, *, compared: str = "retrievers") -> str:
-    """Whether those that were compared differ at all."""
+    """Whether the compared systems differ at all."""
     says = "they differ" if float(row["p"] or 0) <= ALPHA else "they cannot be told apart"
     return (
         f"All {row['retrievers']} {compared} at once on {DOMAIN_NAMES[str(row['domain'])]}, "
@@ -157,7 +158,7 @@ def overall_sentence(row: Row, *, compared: str = "retrievers") -> str:
 
 
 def clusters_sentence(rows: Sequence[Row]) -> Iterator[str]:
-    """What intervals mean where some of `rows` come from too few sources to cluster by them."""
+    """A sentence on intervals, if some of `rows` have too few sources to cluster by."""
     if any(row["clustered_by"] == "gold" for row in rows):
         yield (
             "Where the gold comes from fewer than 20 documents or tables, intervals and tests are "
@@ -166,7 +167,7 @@ def clusters_sentence(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def findings(result: EvaluationResult) -> Iterator[str]:
-    """Sentences that follow from the numbers."""
+    """The main results in sentences."""
     cutoff = main_cutoff(result)
     for domain in domains_of(result):
         rows = result.summary_rows(
@@ -195,7 +196,7 @@ def findings(result: EvaluationResult) -> Iterator[str]:
 
 
 def _reach(row: Row) -> str:
-    """What difference these questions would have shown."""
+    """A sentence on the smallest difference that these questions would show."""
     if row["detectable"] is None:
         return ""
     return f" These questions would show a difference of {row['detectable']:.3f} (power 80 %)."
@@ -221,7 +222,7 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
 
 
 def report_markdown(result: EvaluationResult) -> str:
-    """The main table, what it says, and the paired differences behind that, as Markdown."""
+    """The main table, the findings and the paired differences, as Markdown."""
     columns, rows = main_table(result)
     lines = [
         *markdown_table(columns, rows),
@@ -242,5 +243,5 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]
 
 
 def _in_a_cell(text: str) -> str:
-    """`text` without what would end its cell or its line."""
+    """`text` with escaped bars and without line breaks."""
     return " ".join(text.replace("|", r"\|").splitlines())

@@ -10,7 +10,7 @@ from rag_assets import gates, quality
 from rag_assets.change.steps import Step
 from rag_assets.config import Config
 from rag_assets.index.units import matrix_of
-from rag_assets.quality import Expectation, Measures, Profiler, Subject, Tally
+from rag_assets.quality import Expectation, Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
 
 KEY = "unit_id"
@@ -59,7 +59,7 @@ def subjects(config: Config) -> list[Subject]:
     ]
 
 
-def _measured(store: Store, step: Step) -> Measures:
+def _measured(store: Store, step: Step) -> TableMeasures:
     name = step.table
     tally = Tally("duplicate_ids", "distance_from_1")
     profiler = Profiler(expected_rows=store.count(name))
@@ -77,8 +77,8 @@ def _measured(store: Store, step: Step) -> Measures:
         examples=({"encoder": name, "vectors": n} for name, n in encoders.most_common()),
     )
     profile = profiler.profile()
-    count, examples = quality.missing(
-        store, wanted=step.sources, held=(name, KEY), rows=profile.rows
+    count, examples = quality.missing_inputs(
+        store, wanted=step.sources, table=(name, KEY), rows=profile.rows
     )
     tally.put("unaccounted_units", count, examples=examples)
     return tally.measures(profile)

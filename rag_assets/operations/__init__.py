@@ -1,6 +1,7 @@
-"""Operations: what an operator does to a state, beside refreshing it.
+"""Operations: what an operator does to a state, apart from refreshing it.
 
-`purge` erases one document; read it first. `plans` finds out before what tells of the document, by
-the `traces` of what it says. The rows go by `erasure`, Dagster's records by `run_records`,
-everything else by `kept_files`; `proof` searches the whole state afterwards.
+So far this is erasing one document. Read `purge` first: the steps, in order. `purge_plan` finds out
+what has to go. It searches for `traces`: names and words that only this document contains.
+`erasure` deletes rows from tables, `run_records` deletes from Dagster's records, `state_files`
+deletes the other files. At the end `proof` searches the whole state once more.
 """

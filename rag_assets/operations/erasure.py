@@ -1,10 +1,10 @@
-"""Rows of one document in all tables, generations and versions, and how they go for good.
+"""Erasing the rows of one document from all tables, with all their generations and versions.
 
-A deleted row stays in its file until that is written anew, old versions keep their files, and a
-full-text index keeps the words of rows that are gone. So each version that is needed (the newest,
-and those that complete sets pin) is made anew without the document: its rows are deleted, the files
-that held them are written again, the full-text index is built from what is left. Then every other
-version goes.
+In Lance a deleted row stays in its file until the file is written again. Old versions keep their
+files, and a full-text index keeps the words of deleted rows. So each version that is needed (the
+newest, and those that complete sets pin) is made again without the document: its rows are deleted,
+their files are rewritten, and the full-text index is built again. Then all other versions are
+removed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,14 +30,14 @@ UNIT = "unit_id"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A table (a generation of one) that holds rows of the document."""
+class AffectedTable:
+    """One generation of a table that has rows of the document."""
 
     generation: str
     rows: int
-    """In all versions; those that are deleted and still lie in a file are counted too."""
+    """In all versions, including deleted rows that are still in a file."""
     versions: int
-    """Versions of the table, which all go but those that are made anew."""
+    """Versions of the table. All of them go; some are made again first."""
     tags: Sequence[str]
 
 
@@ -51,29 +51,32 @@ def document_tables(store: Store) -> list[str]:
     return [each for each in store.generations() if DOCUMENT in store.schema(each).names]
 
 
-def held_of(store: Store, document: str) -> list[Held]:
-    """Where rows of a document lie."""
+def affected_tables(store: Store, document: str) -> list[AffectedTable]:
+    """The tables that have rows of a document."""
     found = []
     for generation in document_tables(store):
-        parts = rows_ever(store, generation, columns=[DOCUMENT], where=_is_of(document))
+        parts = rows_of_all_versions(store, generation, columns=[DOCUMENT], where=_is_of(document))
         if rows := sum(part.num_rows for part in parts):
             tags = store.open(generation).to_lance().tags.list()
-            found.append(Held(generation, rows, len(store.versions(generation)), sorted(tags)))
+            found.append(
+                AffectedTable(generation, rows, len(store.versions(generation)), sorted(tags))
+            )
     return found
 
 
-def rows_ever(
+def rows_of_all_versions(
     store: Store, generation: str, *, columns: Sequence[str] | None = None, where: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of all versions, also those that are deleted as long as they lie in a file.
+    """The rows of all versions, including deleted rows that are still in a file.
 
-    Each file is read once, `columns` that it has (all that say something in words unless given).
+    Each file is read once. `columns` that a table lacks are left out; all columns with text are
+    read unless `columns` is given.
     """
     for dataset, fragments in _parts(store, generation):
         wanted = [
             field.name
             for field in dataset.schema
-            if (field.name in columns if columns else _is_in_words(field.type))
+            if (field.name in columns if columns else _has_text(field.type))
         ]
         yield from dataset.scanner(
             columns=wanted,
@@ -89,45 +92,45 @@ def rows_ever(
 def rows_of(
     store: Store, generation: str, document: str, *, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The same of one document."""
-    return rows_ever(store, generation, columns=columns, where=_is_of(document))
+    """The rows of one document in all versions: see `rows_of_all_versions`."""
+    return rows_of_all_versions(store, generation, columns=columns, where=_is_of(document))
 
 
 def texts_in(batch: pa.RecordBatch) -> Iterator[str]:
-    """All that the columns of a batch say in words, whatever they are nested in."""
+    """All texts in the columns of a batch, nested ones included."""
     for column in batch.columns:
         for strings in _strings(column):
             yield from filter(None, strings.to_pylist())
 
 
-def erase(
+def erase_units(
     store: Store, generation: str, document: str, *, pinned: Collection[Pin]
 ) -> Mapping[Pin, Pin]:
-    """Make each needed version of a table of units anew without a document, the newest last.
+    """Make each needed version of a table of units again without a document, the newest last.
 
-    Old versions stay for now: they are what the pins name until these are moved.
+    Old versions stay for now: pins name them until they are moved.
 
     Returns:
-        For each of `pinned` that is of this table and still there, the one that takes its place.
+        The new pin for each of `pinned` that is of this table and still exists.
     """
     newest = store.version(generation)
     mine = [pin for pin in pinned if pin.table == generation and _is_there(store, pin)]
     versions = sorted({pin.version for pin in mine} | {newest})  # the newest is highest
     made: dict[int, Pin] = {}
-    forget_pass(store, generation)
+    forget_completion(store, generation)
     for version in versions:
         if store.version(generation) != version:
             store.open(generation, version=version).to_lance().restore()
-        without(store, generation, column=DOCUMENT, keys=[document])
+        delete_for_good(store, generation, column=DOCUMENT, keys=[document])
         made[version] = pin_of(store, generation, key=UNIT)
     return {pin: made[pin.version] for pin in mine}
 
 
-def without(store: Store, generation: str, *, column: str, keys: Sequence[str]) -> None:
-    """Delete rows, and what the newest version still holds of rows that are deleted.
+def delete_for_good(store: Store, generation: str, *, column: str, keys: Sequence[str]) -> None:
+    """Delete rows so that no trace of them, or of rows deleted earlier, is in the newest version.
 
-    Lance writes down with a version what was asked for, the keys of a deletion too, so the newest
-    one is made once more by other means. The caller is the one writer.
+    Lance records with each version how it was made, and so the keys of a deletion. Therefore the
+    version after the deletion is replaced by a restored copy. The caller must be the only writer.
     """
     indexed = [
         index.name for index in store.open(generation).list_indices() if index.columns == ["text"]
@@ -141,13 +144,13 @@ def without(store: Store, generation: str, *, column: str, keys: Sequence[str]) 
         build_text_index(store.open(generation))
 
 
-def keep_newest(store: Store, generation: str) -> None:
-    """Remove all versions but the newest; the caller is the one writer."""
+def keep_newest_version(store: Store, generation: str) -> None:
+    """Remove all versions but the newest; the caller must be the only writer."""
     keep_only(store, generation, versions=[])
 
 
-def forget_pass(store: Store, generation: str) -> None:
-    """Forget the last pass over a table that is changed now, if this is what its name means."""
+def forget_completion(store: Store, generation: str) -> None:
+    """Mark a table as incomplete, if `generation` is the one in use."""
     if store.generation(name_of(generation)) == generation:
         store.reopen(name_of(generation))
 
@@ -161,7 +164,7 @@ def _is_there(store: Store, pin: Pin) -> bool:
 
 
 def _parts(store: Store, generation: str) -> Iterator[tuple["LanceDataset", "list[LanceFragment]"]]:
-    """Fragments of all versions, each at the oldest one that has its files."""
+    """Fragments of all versions; each file set once, at the oldest version that has it."""
     seen: set[tuple[str, ...]] = set()
     for version in store.versions(generation):
         dataset = store.open(generation, version=version).to_lance()
@@ -176,7 +179,7 @@ def _files(fragment: "LanceFragment") -> tuple[str, ...]:
     return tuple(file.path for file in fragment.data_files())
 
 
-def _is_in_words(kind: pa.DataType) -> bool:
+def _has_text(kind: pa.DataType) -> bool:
     return any(True for _ in _strings(pa.array([], kind)))
 
 

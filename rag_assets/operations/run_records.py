@@ -1,10 +1,10 @@
-"""What Dagster has written down of a document: runs whose events or logs tell of it.
+"""Traces of a document in Dagster's records, and how they are deleted.
 
-Dagster keeps the events of a run, a copy of those about assets, and with each asset its latest
-materialization and the results of its checks. A run that tells of the document goes, and of its
-assets what is kept beside the runs; they count as never materialised until the next refresh. All of
-that goes through Dagster's own interface, so that it holds for any storage. SQLite leaves what was
-deleted in its files, so those are written anew.
+Dagster keeps the events and logs of each run. For each asset it also keeps a copy of its events,
+its latest materialization and the results of its checks. A run with traces of the document is
+deleted, and so are the records of its assets: these count as never materialised until the next
+refresh. All of this uses Dagster's own interface, so that it works with any storage. SQLite leaves
+deleted content in its files, so these are rewritten.
 """
 
 import shutil
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import dagster as dg
 
 SHARDS = Path("history/runs")
-"""Where a database for each run lies, below the home of Dagster."""
+"""Folder with a database for each run, below the home of Dagster."""
 SHARED_SHARD = "index"
 LOGS = "storage"
 SECONDS_TO_WAIT = 30
@@ -29,19 +29,19 @@ SQLITE_HEAD = b"SQLite format 3\x00"
 
 
 class BusyRecordsError(Exception):
-    """A database of Dagster cannot be written anew now; the message says which."""
+    """A database of Dagster cannot be rewritten now; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """Runs and assets whose records tell of a document."""
+class AffectedRecords:
+    """Runs and assets whose records have traces of a document."""
 
     runs: Sequence[str]
     assets: Sequence["dg.AssetKey"]
 
 
-def working(instance: "dg.DagsterInstance") -> list[str]:
-    """Runs that write their records right now."""
+def running_runs(instance: "dg.DagsterInstance") -> list[str]:
+    """Ids of the runs that are writing records now."""
     import dagster as dg
 
     status = dg.DagsterRunStatus
@@ -49,27 +49,27 @@ def working(instance: "dg.DagsterInstance") -> list[str]:
     return [run.run_id for run in instance.get_runs(dg.RunsFilter(statuses=alive))]
 
 
-def telling(instance: "dg.DagsterInstance", home: Path, traces: Traces) -> Telling:
-    """What tells of the document whose `traces` are given."""
+def affected_records(instance: "dg.DagsterInstance", home: Path, traces: Traces) -> AffectedRecords:
+    """The runs and assets whose records have some of `traces`."""
     runs: set[str] = set()
     assets: set[dg.AssetKey] = set()
     for run_id in instance.get_run_ids():
         found, keys = _of_run(instance, run_id, traces)
         assets.update(keys)
-        if found or _logs_tell(home / LOGS / run_id, traces):
+        if found or _logs_have(home / LOGS / run_id, traces):
             runs.add(run_id)
     for key in instance.all_asset_keys():
         event = instance.get_latest_materialization_event(key)
-        if event is not None and _tells(event, traces):
+        if event is not None and _has(event, traces):
             assets.add(key)
     runs.update(_left_behind(home, known=instance.get_run_ids(), traces=traces))
-    return Telling(sorted(runs), sorted(assets, key=str))
+    return AffectedRecords(sorted(runs), sorted(assets, key=str))
 
 
-def erase(instance: "dg.DagsterInstance", home: Path, found: Telling) -> None:
-    """Let the records go that tell; who is killed finds the rest again.
+def erase(instance: "dg.DagsterInstance", home: Path, found: AffectedRecords) -> None:
+    """Delete the records of `found`; after a kill the next call finds the rest.
 
-    Dagster itself would delete a run before its events, which nobody would find then.
+    Dagster would delete a run before its events, and after a kill nothing would lead to these.
     """
     instance.wipe_assets(found.assets)
     for run_id in found.runs:
@@ -80,9 +80,9 @@ def erase(instance: "dg.DagsterInstance", home: Path, found: Telling) -> None:
 
 
 def write_anew(home: Path, *, gone: Sequence[str]) -> None:
-    """Have the SQLite files below `home` hold what is recorded and nothing else.
+    """Rewrite the SQLite files below `home`, so that nothing deleted is left in them.
 
-    Those of runs that are `gone` are removed.
+    The files of runs that are `gone` are removed.
 
     Raises:
         BusyRecordsError: Another process keeps one busy.
@@ -116,7 +116,7 @@ def is_database(file: Path) -> bool:
 
 
 def _left_behind(home: Path, *, known: Collection[str], traces: Traces) -> Iterator[str]:
-    """Runs that only a file still tells of: who deleted them was killed, here or elsewhere."""
+    """Deleted runs whose database is still there: the process that deleted them was killed."""
     for file in (home / SHARDS).glob("*.db*"):
         run_id = file.name.partition(".")[0]
         if run_id not in (*known, SHARED_SHARD) and traces.first_in_file(file) is not None:
@@ -126,14 +126,14 @@ def _left_behind(home: Path, *, known: Collection[str], traces: Traces) -> Itera
 def _of_run(
     instance: "dg.DagsterInstance", run_id: str, traces: Traces
 ) -> tuple[bool, set["dg.AssetKey"]]:
-    """Whether a run tells, and the assets that its telling events are about."""
+    """Whether a run has traces, and the assets of its events that have some."""
     import dagster as dg
 
     run = instance.get_run_by_id(run_id)
-    found = run is not None and _tells(run, traces)
+    found = run is not None and _has(run, traces)
     keys: set[dg.AssetKey] = set()
     for entry in instance.all_logs(run_id):
-        if not _tells(entry, traces):
+        if not _has(entry, traces):
             continue
         found = True
         event = entry.dagster_event
@@ -146,13 +146,13 @@ def _of_run(
     return found, keys
 
 
-def _tells(record: "dg.EventLogEntry | dg.DagsterRun", traces: Traces) -> bool:
+def _has(record: "dg.EventLogEntry | dg.DagsterRun", traces: Traces) -> bool:
     from dagster._serdes import serialize_value
 
     return traces.are_in(serialize_value(record))
 
 
-def _logs_tell(folder: Path, traces: Traces) -> bool:
+def _logs_have(folder: Path, traces: Traces) -> bool:
     return any(
         traces.first_in_file(file) is not None for file in folder.rglob("*") if file.is_file()
     )

@@ -1,9 +1,9 @@
-"""Traces of a document: what tells, wherever it is found, that something of it is still there.
+"""Traces of a document: texts that, wherever they occur, show that a part of it is still there.
 
-They are its names (URI, file name, ids, hashes of its bytes and pictures), every run of a few words
-that it says, and its words. What other documents or rows of tables say too is none: a sentence that
-stays with another document proves nothing. Text is compared word by word and in lower case, after
-the escapes of JSON and HTML are undone, so that it is found in records and reports as well.
+They are its names (URI, file name, ids, hashes of its bytes and pictures), its n-grams (sequences
+of a few words) and its words. A text that another document or a table row contains too is no trace:
+it proves nothing. Texts are compared word by word, in lower case and after the escapes of JSON and
+HTML are undone, so that they are found in records and reports as well.
 """
 
 import html
@@ -15,35 +15,36 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
 
-RUN_WORDS = 4
-"""Words of a run: fewer are said by chance, more are cut off by the previews of records."""
+NGRAM_WORDS = 4
+"""Words of an n-gram: fewer occur by chance, more are cut off in the previews of records."""
 SHORTEST_WORD = 6
-"""Bytes of a word that counts by itself; shorter ones come about in any file by chance."""
+"""Bytes of a single word that is a trace; shorter ones occur in any file by chance."""
 BLOCK = 8 * 2**20
 OVERLAP = 2**16
-"""Bytes that two blocks of a file share: no run of words is longer."""
+"""Bytes that two blocks of a file share: no n-gram is longer."""
 
 WORD = re.compile(rb"[0-9a-z_\x80-\xff]+")
 LONG_ESCAPE = re.compile(rb"\\+u(d[89ab][0-9a-f]{2})\\+u(d[c-f][0-9a-f]{2})|\\+u([0-9a-f]{4})")
 SHORT_ESCAPE = re.compile(rb"\\+[nrt\"]")
 ENTITY = re.compile(rb"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);")
 BETWEEN = b" \xff\xff "
-"""Stands between texts that are searched at once: no text in UTF-8 says it."""
+"""Separates texts that are searched at once: no text in UTF-8 contains it."""
 
-Run: TypeAlias = tuple[bytes, ...]
+Ngram: TypeAlias = tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
 class Traces:
-    """What is searched for."""
+    """The names, n-grams and words to search for."""
 
     names: frozenset[bytes]
     """In the form of `plain`."""
     longer: frozenset[bytes]
-    """Names of other documents that hold one of `names`: there it says nothing."""
-    runs: frozenset[Run]
+    """Names of other documents that contain one of `names`: those are no traces."""
+    ngrams: frozenset[Ngram]
     words: frozenset[bytes]
-    """Words that nothing else says. They count in tables alone: Dagster has words of its own."""
+    """Words of this document alone. They count in tables only: records of Dagster have other
+    words."""
 
     @cached_property
     def _named(self) -> re.Pattern[bytes] | None:
@@ -53,27 +54,27 @@ class Traces:
         return re.compile(rb"(?<![\w.-])(?:" + b"|".join(map(re.escape, every)) + rb")(?![\w])")
 
     def are_in(self, *texts: str | bytes, with_words: bool = False) -> bool:
-        """Whether one of `texts` holds any of them."""
+        """Whether one of `texts` contains a trace."""
         return self.first_in(*texts, with_words=with_words) is not None
 
     def first_in(self, *texts: str | bytes, with_words: bool = False) -> str | None:
-        """What of them `texts` hold, one of it, for people; None if there is none."""
+        """A trace that `texts` contain, as text for people; None if there is none."""
         content = plain(BETWEEN.join(map(_bytes, texts)))
         if self._named:
             for match in self._named.finditer(content):
                 if match[0] in self.names:
                     return _shown(match[0])
-        if not self.runs and not (with_words and self.words):
+        if not self.ngrams and not (with_words and self.words):
             return None
         words = WORD.findall(content)
-        found = self.runs.intersection(runs_of(words))
+        found = self.ngrams.intersection(ngrams_of(words))
         if found:
             return _shown(b" ".join(min(found)))
         single = self.words.intersection(words) if with_words else ()
         return _shown(min(single)) if single else None
 
     def first_in_file(self, file: Path) -> str | None:
-        """The same of the bytes of a file, whatever they mean."""
+        """A trace in the bytes of a file; None if there is none."""
         with file.open("rb") as opened:
             before = b""
             while block := opened.read(BLOCK):
@@ -82,22 +83,24 @@ class Traces:
                 before = block[-OVERLAP:]
         return None
 
-    def unless_in(self, texts: Iterable[bytes]) -> "Traces":
-        """Those that none of `texts` holds: they are what others say."""
-        names, runs, words = set(self.names), set(self.runs), set(self.words)
+    def without_texts(self, texts: Iterable[bytes]) -> "Traces":
+        """The traces that none of `texts` contains: `texts` come from others."""
+        names, ngrams, words = set(self.names), set(self.ngrams), set(self.words)
         for text in texts:
             content = plain(text)
-            said = WORD.findall(content)
-            words.difference_update(said)
-            runs.difference_update(runs_of(said))
-            held = replace(self, names=frozenset(names))
-            while (name := held.name_in(content)) is not None:
+            found = WORD.findall(content)
+            words.difference_update(found)
+            ngrams.difference_update(ngrams_of(found))
+            left = replace(self, names=frozenset(names))
+            while (name := left.name_in(content)) is not None:
                 names.discard(name)
-                held = replace(held, names=frozenset(names))
-        return replace(self, names=frozenset(names), runs=frozenset(runs), words=frozenset(words))
+                left = replace(left, names=frozenset(names))
+        return replace(
+            self, names=frozenset(names), ngrams=frozenset(ngrams), words=frozenset(words)
+        )
 
     def name_in(self, content: bytes) -> bytes | None:
-        """A name that `content`, in the form of `plain`, holds."""
+        """A name in `content`, which is in the form of `plain`; None if there is none."""
         found = self._named.finditer(content) if self._named else ()
         return next((match[0] for match in found if match[0] in self.names), None)
 
@@ -105,22 +108,22 @@ class Traces:
 def traces_of(
     texts: Iterable[bytes], *, names: Iterable[str], other_names: Iterable[str]
 ) -> Traces:
-    """All that `texts` and `names` say; names that others have too are left out.
+    """The traces of `texts` and `names`, without names that others have too.
 
-    A name counts as it is written in a URL too: so do files that are called by it.
+    The form that a name has in a URL is a trace as well: files may be called by it.
     """
     others = {plain(name.encode()) for name in other_names}
     given = {name for name in names if name}
     written = given | {quote(name, safe=safe) for name in given for safe in ("", "/")}
     own = {plain(name.encode()) for name in written} - others
-    runs: set[Run] = set()
+    ngrams: set[Ngram] = set()
     words: set[bytes] = set()
     for text in texts:
-        said = WORD.findall(plain(text))
-        runs.update(runs_of(said))
-        words.update(word for word in said if len(word) >= SHORTEST_WORD)
+        found = WORD.findall(plain(text))
+        ngrams.update(ngrams_of(found))
+        words.update(word for word in found if len(word) >= SHORTEST_WORD)
     longer = {other for other in others if any(name in other for name in own)}
-    return Traces(frozenset(own), frozenset(longer), frozenset(runs), frozenset(words))
+    return Traces(frozenset(own), frozenset(longer), frozenset(ngrams), frozenset(words))
 
 
 def plain(text: bytes) -> bytes:
@@ -131,9 +134,9 @@ def plain(text: bytes) -> bytes:
     return ENTITY.sub(_entity, text) if b"&" in text else text
 
 
-def runs_of(words: list[bytes]) -> Iterator[Run]:
-    """All runs of `RUN_WORDS` words."""
-    return zip(*(words[start:] for start in range(RUN_WORDS)), strict=False)
+def ngrams_of(words: list[bytes]) -> Iterator[Ngram]:
+    """All sequences of `NGRAM_WORDS` words."""
+    return zip(*(words[start:] for start in range(NGRAM_WORDS)), strict=False)
 
 
 def _character(escape: re.Match[bytes]) -> bytes:

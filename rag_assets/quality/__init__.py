@@ -1,10 +1,15 @@
-"""Data quality: what must hold of a table before others read it, and how far it drifted.
+"""Data quality: what must hold of a table before others read it, and how much it has changed.
 
-A room measures its table in one pass (`Tally`, `Profiler`) and names what must hold of the numbers
-(`suite`); `rag_assets.gates` turns that into asset checks. Great Expectations judges: the numbers
-for the expectations of this project, the columns themselves for those that a user declares in the
-config. A table that did not change keeps its last result: nothing is measured, and neither Great
-Expectations nor pandas is imported. This is the only package where pandas may appear.
+The checks of a stage measure its table in one pass (`Tally` and `Profiler` in `measuring`) and list
+what must hold of the numbers (`suites`). `subjects` puts both together: read it first. It measures
+a table only if something has changed since its last result. `validation` asks Great Expectations
+for the verdicts, `drift` compares with an earlier profile, `results` stores results, `page` shows
+them, `values` has the types. `languages` and `decoding` measure texts. `rag_assets.gates` turns all
+of it into Dagster's asset checks.
+
+Expectations of this project are about the measured numbers; those that a user declares in the
+config are about the columns themselves. For an unchanged table neither Great Expectations nor
+pandas is imported. This is the only package where pandas may appear.
 """
 
 from rag_assets.quality.measuring import (
@@ -13,51 +18,51 @@ from rag_assets.quality.measuring import (
     failed_inputs,
     inputs_of,
     lengths_of,
-    missing,
-    standing,
+    missing_inputs,
+    table_states,
 )
 from rag_assets.quality.page import judged_by, page_file
 from rag_assets.quality.results import Result, results_in
-from rag_assets.quality.subjects import Subject, forget, of_step, outcomes_of
+from rag_assets.quality.subjects import Subject, delete_unused_results, of_step, result_of
 from rag_assets.quality.suites import at_most, none, suite
 from rag_assets.quality.validation import evaluate
 from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
     Example,
     Expectation,
-    Measures,
     Outcome,
     Profile,
     Severity,
-    told,
+    TableMeasures,
+    example_line,
 )
 
 __all__ = [
     "EXAMPLES_SHOWN",
     "Example",
     "Expectation",
-    "Measures",
     "Outcome",
     "Profile",
     "Profiler",
     "Result",
     "Severity",
     "Subject",
+    "TableMeasures",
     "Tally",
     "at_most",
+    "delete_unused_results",
     "evaluate",
+    "example_line",
     "failed_inputs",
-    "forget",
     "inputs_of",
     "judged_by",
     "lengths_of",
-    "missing",
+    "missing_inputs",
     "none",
     "of_step",
-    "outcomes_of",
     "page_file",
+    "result_of",
     "results_in",
-    "standing",
     "suite",
-    "told",
+    "table_states",
 ]

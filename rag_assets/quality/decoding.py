@@ -1,7 +1,7 @@
-"""Whether a text was decoded rightly: what a wrong encoding or a font without a map leaves behind.
+"""Whether a text was decoded correctly: traces of a wrong encoding or of a font without a map.
 
-Counted are replacement characters and characters of private use, pairs that UTF-8 read as Latin-1
-gives, glyph numbers that stand for letters, and words of six consonants or more.
+It counts replacement characters, characters of private use, pairs of characters that come from
+reading UTF-8 as Latin-1, glyph numbers in place of letters, and words of six or more consonants.
 """
 
 import re
@@ -18,7 +18,7 @@ _RUN = b"\x01" * 6
 
 
 def garbled_letters(text: str) -> int:
-    """Characters of `text` that nobody can make sense of."""
+    """Number of characters of `text` that were decoded wrongly."""
     found = [*_GLYPHS.findall(text), *_words_of_consonants(text)]
     if not text.isascii():
         found += _MISREAD.findall(text)
@@ -27,7 +27,7 @@ def garbled_letters(text: str) -> int:
 
 def _words_of_consonants(text: str) -> Iterator[str]:
     if _RUN not in text.encode("utf-8", "surrogatepass").translate(_IS_CONSONANT):
-        return  # hardly a text has one, and to look for them by letters takes seven times as long
+        return  # few texts have one, and the search by letters takes seven times as long
     for run in _CONSONANTS.finditer(text):
         around = text[max(run.start() - 1, 0) : run.start()] + text[run.end() : run.end() + 1]
         if not any(map(str.isalpha, around)):

@@ -1,8 +1,8 @@
-"""How far the profile of a table is from an earlier one.
+"""Drift: how far the profile of a table is from an earlier profile.
 
-The earlier profile is that of the last accepted run: one in which every check of severity `error`
-passed. A warning about drift is shown once, for the data that brought it; what was accepted is what
-the next change is held against.
+The earlier profile is that of the last accepted run: a run in which every check of severity `error`
+passed. So a warning about drift appears once, for the data that caused it. The next change is
+compared with that data.
 """
 
 import math
@@ -14,21 +14,21 @@ import numpy as np
 from rag_assets.quality.values import EXAMPLES_SHOWN, Example, Number, Profile
 
 FEWEST_ROWS = 50
-"""A smaller table is not judged: one document more would be called drift."""
+"""Smaller tables are not compared: in them one more document would count as drift."""
 DECIMALS = 9
-"""0.4 - 0.3 is a little more than 0.1, the largest change that passes."""
+"""Distances are rounded: 0.4 - 0.3 is a little more than 0.1, a bound that it should meet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """Totals of drift (see `suites.DRIFTS`), as far as both profiles can be compared."""
+    """Totals of drift (see `suites.DRIFTS`), where both profiles have the numbers."""
 
     totals: Mapping[str, Number]
     examples: Mapping[str, Sequence[Example]]
 
 
 def distances(now: Profile, *, before: Profile) -> Distances:
-    """How far `now` is from `before`; nothing where `before` is too small to tell."""
+    """How far `now` is from `before`; empty if `before` has too few rows."""
     if before.rows < FEWEST_ROWS:
         return Distances({}, {})
     totals: dict[str, Number] = {"row_count_change": abs(now.rows - before.rows) / before.rows}
@@ -44,9 +44,9 @@ def distances(now: Profile, *, before: Profile) -> Distances:
         ]
     if now.languages and before.languages:
         shares = dict.fromkeys([*now.languages, *before.languages], 0.0)
-        held, found = shares | dict(before.languages), shares | dict(now.languages)
-        _compare_shares("language_change", found, held, totals, examples)
-        totals["language_change"] = sum(abs(found[code] - held[code]) for code in shares) / 2
+        old, new = shares | dict(before.languages), shares | dict(now.languages)
+        _compare_shares("language_change", new, old, totals, examples)
+        totals["language_change"] = sum(abs(new[code] - old[code]) for code in shares) / 2
     if now.mean_norm is not None and before.mean_norm is not None:
         totals["mean_norm_change"] = abs(now.mean_norm - before.mean_norm)
         examples["mean_norm_change"] = [
@@ -59,7 +59,7 @@ def distances(now: Profile, *, before: Profile) -> Distances:
 
 
 def cosine_distance(first: Sequence[float], second: Sequence[float]) -> float:
-    """1 - cosine of the angle between two vectors, from 0 to 2; 1 where one of them is zero."""
+    """1 - cosine of the angle between two vectors, from 0 to 2; 1 if one vector is zero."""
     one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     lengths = math.sqrt(float(one @ one) * float(other @ other))
     return max(0.0, 1 - float(one @ other) / lengths) if lengths else 1.0
@@ -72,7 +72,7 @@ def _compare_shares(
     totals: dict[str, Number],
     examples: dict[str, Sequence[Example]],
 ) -> None:
-    """The largest change among the shares that both have, and which they are."""
+    """Add the largest change of a share that both have, with the shares that changed most."""
     changes = {name: abs(now[name] - before[name]) for name in now if name in before}
     if not changes:
         return

@@ -1,8 +1,8 @@
-"""Which language texts are in, told by their most frequent words: cheap, offline, a rough mix.
+"""The language of texts, by their most frequent words: fast, offline and approximate.
 
-A text belongs to the language of which it has the most stop words, and to `other` where it has
-fewer than two of any: numbers, names, a language that is not listed. Stop words are of ASCII
-letters and fit eight bytes, so that all words of many texts are compared as numbers at once.
+A text belongs to the language of which it has the most stop words. It belongs to `other` if it has
+fewer than two of any language: numbers, names, languages that are not listed. Stop words have only
+ASCII letters and at most eight bytes, so that all words of many texts are compared as numbers.
 """
 
 from collections import Counter
@@ -32,14 +32,14 @@ STOP_WORDS: Mapping[str, str] = {
 OTHER = "other"
 FEWEST_WORDS = 2
 CHARACTERS = 1_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are read."""
 
 _WIDTH = 8
 """Bytes of the number that stands for a word."""
 _FOLDED = bytes(
     code if chr(code) in f"{ascii_letters}{digits}_" else 0 for code in range(0x100)
 ).translate(bytes.maketrans(ascii_uppercase.encode(), ascii_lowercase.encode()))
-"""For each byte its lower case, 0 where it is of no word."""
+"""The lower case of each byte; 0 for bytes that belong to no word."""
 _SLOT_BITS = 14
 
 
@@ -51,13 +51,13 @@ def languages_of(texts: pa.Array) -> Counter[str]:
 
 
 def language_of_each(texts: pa.Array) -> pa.Array:
-    """The language of each of `texts`; null where it cannot be told, as for two at a draw."""
+    """The language of each of `texts`; null if none fits, or two fit equally well."""
     codes = pa.array([*STOP_WORDS, None], pa.string())
     return codes.take(pa.array(_places(texts)))
 
 
 def _places(texts: pa.Array) -> np.ndarray:
-    """For each text the place of its language among `STOP_WORDS`; one past the last for none."""
+    """For each text the index of its language in `STOP_WORDS`; one past the last for none."""
     if not len(texts):
         return np.empty(0, dtype=np.int64)
     known = _known()
@@ -75,7 +75,7 @@ def _places(texts: pa.Array) -> np.ndarray:
 
 
 def _short_words(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
-    """For each word of `texts` that fits `_WIDTH` bytes the place of its text, and its number."""
+    """For each word of at most `_WIDTH` bytes the index of its text, and the word as a number."""
     _, ends_of_texts, content = texts.buffers()
     bounds = np.frombuffer(ends_of_texts, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     folded = bytes(content or b"")[bounds[0] : bounds[-1]].translate(_FOLDED)
@@ -95,16 +95,16 @@ def _short_words(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Known(NamedTuple):
-    """The stop words in a hash table without collisions, which one multiplication finds."""
+    """The stop words in a hash table without collisions: one multiplication finds a word."""
 
     multiplier: np.uint64
     words: np.ndarray
-    """For each slot the number of its word; 0 for none."""
+    """For each slot its word as a number; 0 for none."""
     languages: np.ndarray
     """(slots, languages): whether the word is one of the language."""
 
     def slots(self, words: np.ndarray) -> np.ndarray:
-        """Where each word stands, if it is one of them."""
+        """The slot where each word is, if it is a stop word."""
         return _slots(words, self.multiplier)
 
 
@@ -132,5 +132,5 @@ def _slots(words: np.ndarray, multiplier: np.uint64) -> np.ndarray:
 
 @cache
 def _masks() -> np.ndarray:
-    """For each number of bytes, up to `_WIDTH`, those ones of a little-endian number."""
+    """For each number of bytes, up to `_WIDTH`, a mask of that many low bytes."""
     return np.array([(1 << 8 * length) - 1 for length in range(_WIDTH + 1)], np.uint64)

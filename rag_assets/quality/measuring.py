@@ -1,6 +1,6 @@
 """Measuring a table batch by batch: exceptions with examples, and its profile.
 
-Memory is bounded by a batch, keys aside: those are held to find the ones that occur twice.
+Memory is bounded by one batch and by the keys of the table: all keys are kept to find duplicates.
 """
 
 from collections import Counter
@@ -18,21 +18,21 @@ from rag_assets.quality.languages import languages_of
 from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
     Example,
-    Measures,
     Number,
     Profile,
+    TableMeasures,
 )
 from rag_assets.reports.previews import shortened
 from rag_assets.store import Store
 
 NAMING = ("uri", "source", "table", "row_key", "index")
-"""Columns by which a person knows a chunk, a row or a unit, as far as its table has them."""
+"""Columns that name a chunk, a row or a unit for people, in tables that have them."""
 SAMPLED_TEXTS = 5_000
-"""Texts whose language is told, whatever the size of the table: the share is known to 1 %."""
+"""Texts whose language is detected in a table of any size: enough for shares within 1 %."""
 
 
 class Tally:
-    """Totals over the batches of a table, each with the first or worst units behind it."""
+    """Totals over the batches of a table, each with a few examples: the first or the worst."""
 
     def __init__(self, *counted: str) -> None:
         """Start with the total 0 for each of `counted`."""
@@ -41,7 +41,7 @@ class Tally:
         self._keys: list[pa.Array] = []
 
     def count(self, total: str, is_exception: pa.Array, *, shown: pa.RecordBatch) -> None:
-        """Add the rows where `is_exception`; the columns of `shown` are what an example shows."""
+        """Add the rows where `is_exception`; examples show the columns of `shown`."""
         found = pc.sum(is_exception).as_py() or 0
         self.totals[total] += found
         examples = self.examples.setdefault(total, [])
@@ -50,7 +50,7 @@ class Tally:
             examples += [_example(row) for row in wanted.to_pylist()]
 
     def largest(self, total: str, values: np.ndarray, *, shown: pa.RecordBatch) -> None:
-        """Keep the largest of `values`, one for each row of `shown`, with the rows behind it."""
+        """Keep the largest of `values`, one for each row of `shown`, with the rows as examples."""
         if not len(values):
             return
         places = np.argsort(-values, kind="stable")[:EXAMPLES_SHOWN]
@@ -65,36 +65,36 @@ class Tally:
         self.totals[total] = max(self.totals[total], float(values[places[0]]))
 
     def put(self, total: str, value: Number, *, examples: Iterable[Example] = ()) -> None:
-        """A total that is known as a whole."""
+        """Set a total that was computed elsewhere."""
         self.totals[total] = value
         self.examples[total] = [_example(row) for row in islice(examples, EXAMPLES_SHOWN)]
 
     def share(self, total: str, *, of: str, among: int) -> None:
-        """The share that the total `of` has among so many, with its examples."""
+        """Set a total to the total `of` divided by `among`, with the same examples."""
         self.totals[total] = self.totals[of] / among if among else 0.0
         self.examples[total] = self.examples.get(of, [])
 
     def keys(self, keys: pa.Array) -> None:
-        """Keys of a batch, of which none may occur twice.
+        """Add the keys of a batch; no key of the table may occur twice.
 
-        They are copied: a column that comes from Lance keeps its whole batch in memory.
+        They are copied: a column that Lance returns keeps its whole batch in memory.
         """
         self._keys.append(keys.take(pa.array(np.arange(len(keys)))))
 
-    def measures(self, profile: Profile) -> Measures:
-        """Everything that was counted; `duplicate_ids` is the number of rows too many."""
+    def measures(self, profile: Profile) -> TableMeasures:
+        """All totals; `duplicate_ids` is the number of surplus rows."""
         if self._keys:
             keys = pa.chunked_array(self._keys)
             surplus = len(keys) - pc.count_distinct(keys, mode="all").as_py()
             self.put("duplicate_ids", surplus, examples=_repeated(keys) if surplus else ())
-        return Measures(totals=self.totals, examples=self.examples, profile=profile)
+        return TableMeasures(totals=self.totals, examples=self.examples, profile=profile)
 
 
 class Profiler:
     """The profile of a table from its batches."""
 
     def __init__(self, *, expected_rows: int) -> None:
-        """`expected_rows`, about the size of the table, decides how many texts are sampled."""
+        """`expected_rows`, roughly the size of the table, sets the share of texts to sample."""
         self._share = SAMPLED_TEXTS / max(expected_rows, 1)
         self._rows = self._texts = self._vectors = 0
         self._nulls: Counter[str] = Counter()
@@ -109,7 +109,7 @@ class Profiler:
             self._nulls[name] += batch[name].null_count
 
     def texts(self, texts: pa.Array, *, keys: pa.Array, lengths: pa.Array) -> None:
-        """Texts with their lengths; the same ones are sampled in each run, by their keys (UUID)."""
+        """Add texts with their lengths; each run samples the same ones, by their keys (UUID)."""
         self._texts += len(lengths)
         self._length += pc.sum(lengths).as_py() or 0
         if self._share < 1:
@@ -118,7 +118,7 @@ class Profiler:
         self._languages += languages_of(texts)
 
     def vectors(self, matrix: np.ndarray) -> np.ndarray:
-        """Vectors, (n, d); returns their lengths, (n,) float64, 0 where one is not a number."""
+        """Add vectors (n, d); returns their lengths, (n,) float64, 0 where not finite."""
         norms = np.linalg.norm(matrix, axis=1).astype(np.float64)
         is_number = np.isfinite(norms)
         norms[~is_number] = 0
@@ -129,7 +129,7 @@ class Profiler:
         return norms
 
     def profile(self, *, null_shares: Mapping[str, float] | None = None) -> Profile:
-        """What was seen; `null_shares` where the room knows them from elsewhere."""
+        """The profile of all rows so far; `null_shares` replaces the counted ones."""
         seen = self._languages.total()
         counted = {name: count / self._rows for name, count in self._nulls.items() if self._rows}
         return Profile(
@@ -149,61 +149,66 @@ def lengths_of(texts: pa.Array) -> pa.Array:
     return pc.utf8_length(pc.utf8_trim_whitespace(texts))
 
 
-def standing(store: Store, *tables: tuple[str, str]) -> list[Canonical]:
-    """How tables stand, each named with its key column: data version and failed inputs."""
+def table_states(store: Store, *tables: tuple[str, str]) -> list[Canonical]:
+    """The data version and the number of failed inputs of tables, named with their key columns."""
     return [
         [current_version(store, name, key=key), failed_inputs(store, name)] for name, key in tables
     ]
 
 
 def failed_inputs(store: Store, name: str) -> int:
-    """How many inputs the table lacks because they failed."""
+    """How many inputs are not in the table because they failed."""
     finished = store.completion(name)
     return finished.failed if finished else len(sync.quarantined(store, name))
 
 
 def inputs_of(store: Store, name: str, *, wanted: Callable[[], int]) -> int:
-    """How many inputs a table has to account for: those of its last complete pass.
+    """The number of inputs of a table at its last complete refresh.
 
-    Since then another run may have moved what it is made from, and will work that in. Only where no
-    pass was completed `wanted` counts: what there is now.
+    The inputs may have changed since; a later run will process that. If no refresh was completed,
+    it is the number of inputs now, which `wanted` counts.
     """
     finished = store.completion(name)
     return finished.inputs if finished else wanted()
 
 
-def missing(
-    store: Store, *, wanted: Sequence[tuple[str, str]], held: tuple[str, str], rows: int
+def missing_inputs(
+    store: Store, *, wanted: Sequence[tuple[str, str]], table: tuple[str, str], rows: int
 ) -> tuple[int, list[Example]]:
-    """How far the `rows` of `held` are from its inputs, failed ones aside, with examples.
+    """How many inputs are missing from a table, or rows have no input, with examples.
 
-    Tables are named with their key columns; the inputs are the rows of those `wanted`. Keys are
-    read only where the numbers do not agree.
+    Args:
+        store: Holds the tables.
+        wanted: The tables whose rows are the inputs, each with its key column.
+        table: The table to check, with its key column.
+        rows: Number of its rows.
+
+    Inputs that failed do not count as missing. Keys are read only if the numbers do not agree.
     """
-    name, key = held
-    inputs = inputs_of(store, name, wanted=lambda: sum(store.count(table) for table, _ in wanted))
+    name, key = table
+    inputs = inputs_of(store, name, wanted=lambda: sum(store.count(source) for source, _ in wanted))
     short = inputs - rows - failed_inputs(store, name)
     if not short:
         return 0, []
     there = _keys(store, name, key)
     known = there | {failure.key for failure in sync.quarantined(store, name)}
-    asked: set[str] = set()
+    expected: set[str] = set()
     examples: list[Example] = []
-    for table, column in wanted:
-        keys = _keys(store, table, column)
-        examples += _named(store, table, column, keys - known, what="missing")
-        asked |= keys
-    examples += _named(store, name, key, there - asked, what="not asked for")
+    for source, column in wanted:
+        keys = _keys(store, source, column)
+        examples += _named(store, source, column, keys - known, what="missing")
+        expected |= keys
+    examples += _named(store, name, key, there - expected, what="not asked for")
     return abs(short), examples[:EXAMPLES_SHOWN]
 
 
 def _named(
     store: Store, table: str, key: str, units: Collection[str], *, what: str
 ) -> Iterator[Example]:
-    """The first of `units` as a person knows them: the file, or the table and key of the row."""
+    """The first of `units`, named for people: by file, or by table and key of the row."""
     shown = sorted(units)[:EXAMPLES_SHOWN]
-    held = store.schema(table).names
-    columns = [key, *(name for name in NAMING if name in held)]
+    known = store.schema(table).names
+    columns = [key, *(name for name in NAMING if name in known)]
     rows = store.read_keys(table, column=key, keys=shown, columns=columns) if shown else None
     for row in rows.sort_by(key).to_pylist() if rows else ():
         unit = row.pop(key)

@@ -1,11 +1,11 @@
-"""The page of all checks as they were last judged: for each stage what was expected and found."""
+"""The page of all checks: for each stage, the expectations and their last results."""
 
 import json
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from rag_assets.quality.results import Result, accepted_of, results_in
+from rag_assets.quality.results import Result, accepted_profile, results_in
 from rag_assets.quality.suites import BETWEEN
 from rag_assets.quality.values import Expectation, Outcome, Profile
 from rag_assets.reports import pages
@@ -24,12 +24,12 @@ HOLDS = Html('<span class="good">holds</span>')
 
 
 def page_file(store: Store) -> Path:
-    """Where the page lies."""
+    """The file of the page."""
     return store.root / "reports" / "checks.html"
 
 
 def write(store: Store) -> None:
-    """Bring the page up to the stored results."""
+    """Write the page anew from the stored results."""
     with store.lock("checks_page", log=lambda _: None):
         write_atomically(page_file(store), render(store))
 
@@ -56,7 +56,7 @@ def render(store: Store) -> str:
 
 
 def judged_by(expectation: Expectation) -> str:
-    """The expectation as Great Expectations has it, short where it bounds a total."""
+    """The expectation in the form of Great Expectations; in short if it bounds a total."""
     arguments = dict(expectation.arguments)
     if expectation.total is not None and expectation.kind == BETWEEN:
         return f"{expectation.total} at most {arguments['max_value']}"
@@ -80,7 +80,7 @@ def _tiles(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _failures(result: Result) -> Iterator[str]:
-    """A line for each expectation that does not hold, with a link to its table."""
+    """One line for each failed expectation, with a link to its table."""
     for item in result.failed:
         found = escape(result.outcomes[item.name].summary)
         yield (
@@ -90,11 +90,11 @@ def _failures(result: Result) -> Iterator[str]:
 
 
 def _table(store: Store, result: Result) -> Iterator[str]:
-    accepted = accepted_of(store, result)
+    accepted = accepted_profile(store, result)
     yield _heading(result)
     yield pages.note(f"{result.rows:,} rows, judged {result.at}")
     if accepted:
-        yield pages.note(f"Held against: {_profile(accepted.profile)}")
+        yield pages.note(f"Compared with: {_profile(accepted.profile)}")
         rows = [float(entry["rows"]) for entry in accepted.history]
         if len(rows) > 1:
             title = f"Rows of {result.table} in the last {len(rows)} accepted runs"
@@ -114,22 +114,22 @@ def _anchor(result: Result) -> str:
 
 
 def _profile(profile: Profile) -> str:
-    """What the next change is held against, in one line."""
-    said = [f"{profile.rows:,} rows"]
+    """A profile in one line."""
+    parts = [f"{profile.rows:,} rows"]
     if profile.mean_length is not None:
-        said.append(f"mean length {profile.mean_length:.1f}")
-    said += [f"{share:.0%} in {code}" for code, share in profile.languages.items()]
+        parts.append(f"mean length {profile.mean_length:.1f}")
+    parts += [f"{share:.0%} in {code}" for code, share in profile.languages.items()]
     if profile.mean_norm is not None:
-        said.append(f"mean norm {profile.mean_norm:.4f}")
-    return ", ".join(said)
+        parts.append(f"mean norm {profile.mean_norm:.4f}")
+    return ", ".join(parts)
 
 
 def _row(expectation: Expectation, result: Result) -> dict[str, object]:
     outcome = result.outcomes[expectation.name]
     remedy = [] if outcome.passed else [_note(f"What to do: {result.remedy(expectation)}")]
-    name, said = escape(expectation.name), escape(expectation.description)
+    name, description = escape(expectation.name), escape(expectation.description)
     return {
-        "expectation": Html(f"<b>{name}</b><br>{said}"),
+        "expectation": Html(f"<b>{name}</b><br>{description}"),
         "result": HOLDS if outcome.passed else FAILS[expectation.severity],
         "found": Html("<br>".join([escape(outcome.summary), *_examples(outcome), *remedy])),
         "judged by": judged_by(expectation),

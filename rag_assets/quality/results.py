@@ -1,11 +1,11 @@
-"""What is kept of the checks: the last result of each table, and the profile last accepted.
+"""Stored results of the checks: the last result and the last accepted profile of each table.
 
     checks/<asset>/<table>.json           the result, until the table or its suite changes
     checks/<asset>/<table>.profile.json   the profile of the last accepted run, and a short history
 
-Tables are shared by variants, and so are their results; those of a table that no variant uses any
-more are deleted with the next check of its asset. Files are written atomically; a damaged one
-counts as absent: the table is then measured again.
+Variants share tables, and so they share results. Results of a table that no variant uses any more
+are deleted with the next check of its asset. Files are written atomically; a damaged one
+counts as missing, so that the table is measured again.
 """
 
 import json
@@ -15,31 +15,31 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rag_assets.quality.suites import DRIFT_TOTALS
-from rag_assets.quality.values import Expectation, Number, Outcome, Profile, told
+from rag_assets.quality.values import Expectation, Number, Outcome, Profile, example_line
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
-EXAMPLES_TOLD = 3
-"""Of those kept: a terminal is no place for more."""
+EXAMPLES_EXPLAINED = 3
+"""Examples that an explanation shows: a terminal has no room for more."""
 HISTORY = 30
-"""Accepted runs whose numbers are kept."""
+"""Accepted runs in the history."""
 FOLDER = "checks"
 SUFFIX = ".profile.json"
 DAMAGED = (FileNotFoundError, ValueError, AttributeError, KeyError, TypeError)
-"""What reading a file raises that is not there, or holds anything else."""
+"""Errors of reading a file that is missing, damaged, or of another form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How the suite of one table went."""
+    """The outcomes of all expectations of one table."""
 
     state: str
     """Fingerprint of the data, the suite and the version of this package."""
     at: str
-    """When it was judged: ISO 8601, UTC."""
+    """When the table was checked: ISO 8601, UTC."""
     stage: str
     asset: str
-    """The asset as a person writes its key."""
+    """Key of the asset, in the form that people write."""
     table: str
     rows: int
     expectations: Sequence[Expectation]
@@ -51,7 +51,7 @@ class Result:
         return [item for item in self.expectations if not self.outcomes[item.name].passed]
 
     def remedy(self, expectation: Expectation) -> str:
-        """What to do where it does not hold, and where the config bounds it."""
+        """What to do if the expectation fails, and which setting of the config bounds it."""
         key = expectation.name
         if expectation.total is None:
             key = "expectations"
@@ -59,48 +59,48 @@ class Result:
             key = "drift"
         return f"{expectation.remedy}; what is allowed: checks.{self.stage}.{key} in the config"
 
-    def said_of(self, expectation: Expectation) -> list[str]:
-        """Why it does not hold, for people: what was found, a few examples, and the remedy."""
+    def explain(self, expectation: Expectation) -> list[str]:
+        """Lines for people: what was found, a few examples, and the remedy."""
         outcome = self.outcomes[expectation.name]
         return [
             f"{expectation.name}: {outcome.summary}",
-            *(f"  {told(example)}" for example in outcome.examples[:EXAMPLES_TOLD]),
+            *(f"  {example_line(example)}" for example in outcome.examples[:EXAMPLES_EXPLAINED]),
             f"  what to do: {self.remedy(expectation)}",
         ]
 
     @property
     def blocks(self) -> bool:
-        """Whether one of them is an error."""
+        """Whether an expectation of severity `error` failed."""
         return any(item.severity == "error" for item in self.failed)
 
     @property
     def drifted(self) -> bool:
-        """Whether one of the failed is about drift."""
+        """Whether an expectation about drift failed."""
         return any(item.total in DRIFT_TOTALS for item in self.failed)
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """The profile that the next change is held against."""
+class AcceptedProfile:
+    """The profile that the next change is compared with."""
 
     version: str
     """Data version of the profiled table."""
     profile: Profile
     before: Profile | None = None
-    """What it was itself held against."""
+    """The profile that it was itself compared with."""
     history: Sequence[Mapping[str, str | Number]] = field(default=())
-    """When, and the numbers of the accepted runs, the oldest first."""
+    """Time and numbers of the accepted runs, the oldest first."""
 
     def baseline(self, version: str) -> Profile | None:
-        """The profile to hold data of this version against."""
+        """The profile to compare data of this version with."""
         return self.before if version == self.version else self.profile
 
 
-class Ledger:
-    """The results and the profile of one table."""
+class ResultFiles:
+    """The files with the result and the accepted profile of one table."""
 
     def __init__(self, store: Store, *, asset: str, table: str) -> None:
-        """Nothing is written before something is kept."""
+        """Nothing is written yet."""
         self._file = _folder(store, asset=asset) / f"{table}.json"
         self._profile_file = self._file.with_suffix(SUFFIX)
 
@@ -109,28 +109,28 @@ class Ledger:
         return _result_in(self._file)
 
     def keep(self, result: Result) -> None:
-        """Make `result` the last one."""
+        """Store `result` as the last one."""
         write_atomically(self._file, json.dumps(asdict(result), indent=1))
 
-    def accepted(self) -> Accepted | None:
+    def accepted(self) -> AcceptedProfile | None:
         """The profile of the last accepted run."""
         return _accepted_in(self._profile_file)
 
     def accept(self, profile: Profile, *, version: str, before: Profile | None) -> None:
-        """Hold the next change against `profile`."""
-        held = self.accepted()
+        """Store `profile` for comparison with the next change."""
+        previous = self.accepted()
         entry: dict[str, str | Number] = {"at": now(), "rows": profile.rows}
         if profile.mean_length is not None:
             entry["mean length"] = round(profile.mean_length, 1)
-        history = list(held.history) if held else []
-        if held is None or held.version != version:
+        history = list(previous.history) if previous else []
+        if previous is None or previous.version != version:
             history = [*history, entry][-HISTORY:]
-        accepted = Accepted(version, profile, before, history)
+        accepted = AcceptedProfile(version, profile, before, history)
         write_atomically(self._profile_file, json.dumps(asdict(accepted)))
 
 
 def now() -> str:
-    """This second, ISO 8601, UTC."""
+    """The current time to the second: ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -141,13 +141,13 @@ def results_in(store: Store) -> list[Result]:
     return [result for result in found if result is not None]
 
 
-def accepted_of(store: Store, result: Result) -> Accepted | None:
-    """The profile that the next change of the table is held against."""
-    return Ledger(store, asset=result.asset, table=result.table).accepted()
+def accepted_profile(store: Store, result: Result) -> AcceptedProfile | None:
+    """The profile that the next change of the table is compared with."""
+    return ResultFiles(store, asset=result.asset, table=result.table).accepted()
 
 
-def dropped(store: Store, *, asset: str, besides: Collection[str]) -> list[Path]:
-    """The files of tables of `asset` that are not among `besides`, all of them deleted."""
+def delete_others(store: Store, *, asset: str, besides: Collection[str]) -> list[Path]:
+    """Delete the files of all tables of `asset` that are not in `besides`; returns them."""
     kept = {f"{table}{suffix}" for table in besides for suffix in (".json", SUFFIX)}
     files = _folder(store, asset=asset).glob("*.json")
     gone = [file for file in files if file.name not in kept]
@@ -170,11 +170,11 @@ def _result_in(file: Path) -> Result | None:
     return replace(result, expectations=expectations, outcomes=outcomes)
 
 
-def _accepted_in(file: Path) -> Accepted | None:
+def _accepted_in(file: Path) -> AcceptedProfile | None:
     try:
         record = json.loads(file.read_bytes())
         before = record.pop("before")
         profile = Profile(**record.pop("profile"))
-        return Accepted(profile=profile, before=before and Profile(**before), **record)
+        return AcceptedProfile(profile=profile, before=before and Profile(**before), **record)
     except DAMAGED:
         return None

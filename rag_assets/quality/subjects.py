@@ -1,4 +1,4 @@
-"""Judging a table: measured once for each state of its data, then remembered."""
+"""Checking a table: once for each state of its data, whose result is then stored."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -12,11 +12,11 @@ from rag_assets.config.checks import StageChecks
 from rag_assets.identity import Canonical, fingerprint
 from rag_assets.quality import page
 from rag_assets.quality.drift import FEWEST_ROWS, Distances, distances
-from rag_assets.quality.measuring import standing
-from rag_assets.quality.results import Ledger, Result, dropped, now
+from rag_assets.quality.measuring import table_states
+from rag_assets.quality.results import Result, ResultFiles, delete_others, now
 from rag_assets.quality.suites import DRIFT_TOTALS, suite
 from rag_assets.quality.validation import evaluate
-from rag_assets.quality.values import Expectation, Measures, Outcome, Profile
+from rag_assets.quality.values import Expectation, Outcome, Profile, TableMeasures
 from rag_assets.store import Store
 
 VERSION = 5
@@ -28,29 +28,29 @@ SMALL = f"not compared: fewer than {FEWEST_ROWS} rows, or nothing of the kind, b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """An asset and what must hold of its table."""
+    """An asset whose table is checked, and what must hold of the table."""
 
     asset: str
-    """Its key, as a person writes it."""
+    """Its key, in the form that people write."""
     stage: str
     """Name of its section under `checks` in the config."""
     settings: StageChecks
     expectations: Sequence[Expectation]
-    """On totals that `measure` gives; the config decides on severity and bounds."""
+    """Expectations about totals of `measure`; the config sets their severity and bounds."""
     table: Callable[[str | None], str]
     """Name of the table of a variant."""
     version: Callable[[Store, str | None], str]
     """Data version of the table."""
     state: Callable[[Store, str | None], Canonical]
-    """Names everything that the measures depend on; reads no more than data versions."""
-    measure: Callable[[Store, str | None], Measures]
+    """Everything that the measures depend on; it may read data versions only, no rows."""
+    measure: Callable[[Store, str | None], TableMeasures]
     read: Callable[[Store, str | None, Sequence[str]], pa.Table]
-    """Reads columns of the table, the one that names a row first."""
+    """Reads columns of the table; the first one names a row."""
     has_variants: bool = True
 
     @property
     def suite(self) -> list[Expectation]:
-        """What must hold, as the config has it."""
+        """The expectations, with the severities and bounds of the config."""
         return suite(self.settings, *self.expectations)
 
 
@@ -60,12 +60,12 @@ def of_step(
     *,
     stage: str,
     settings: StageChecks,
-    measure: Callable[[Store, Step, str | None], Measures],
+    measure: Callable[[Store, Step, str | None], TableMeasures],
     expectations: Sequence[Expectation],
     against: Collection[str] | None = None,
     also_made_from: Callable[[Store], Canonical] = lambda _: None,
 ) -> Subject:
-    """The subject of a derived table that lies in the store.
+    """The subject of a derived table in the store.
 
     Args:
         config: Names the variants, each of which has a step of its own.
@@ -73,8 +73,8 @@ def of_step(
         stage: Name of its section under `checks` in the config.
         settings: That section.
         measure: Reads the table of a step and its variant, once, in batches.
-        expectations: On totals that `measure` gives.
-        against: Assets of the inputs that it is measured against; all of them unless given.
+        expectations: About totals of `measure`.
+        against: Assets of the inputs that it is compared with; all of them unless given.
         also_made_from: What else the measures depend on.
     """
 
@@ -89,7 +89,7 @@ def of_step(
         here = step(variant)
         inputs = [each for each in here.inputs if against is None or each.asset in against]
         tables = [(each.table, each.key) for each in (*inputs, here)]
-        return [standing(store, *tables), also_made_from(store)]
+        return [table_states(store, *tables), also_made_from(store)]
 
     def read(store: Store, variant: str | None, columns: Sequence[str]) -> pa.Table:
         here = step(variant)
@@ -109,7 +109,7 @@ def of_step(
     )
 
 
-def outcomes_of(
+def result_of(
     subject: Subject,
     *,
     store: Store,
@@ -117,31 +117,31 @@ def outcomes_of(
     partition: str | None = None,
     accept_drift: bool = False,
 ) -> Result:
-    """How the suite of a table went; the stored result while nothing has changed.
+    """The result of a table's checks; the stored one if nothing has changed.
 
-    A table that another run is writing is waited for, and `log` told: between two commits of a pass
-    it is not complete. With `accept_drift` a table that drifted is taken for what the next ones are
-    held against.
+    While another run is writing the table, this waits and writes a line to `log`: between two
+    commits a table is not complete. With `accept_drift` the table is not compared with the accepted
+    profile, and its own profile becomes the accepted one.
     """
     expectations = subject.suite
     table = subject.table(partition)
-    ledger = Ledger(store, asset=subject.asset, table=table)
+    files = ResultFiles(store, asset=subject.asset, table=table)
 
     def state() -> str:
-        judged = [asdict(item) for item in expectations]
-        return fingerprint(VERSION, judged, subject.state(store, partition))
+        suite = [asdict(item) for item in expectations]
+        return fingerprint(VERSION, suite, subject.state(store, partition))
 
-    def remembered(state: str) -> Result | None:
-        held = ledger.result()
-        is_asked = held and held.state == state and not (accept_drift and held.drifted)
-        return held if is_asked else None
+    def stored(state: str) -> Result | None:
+        result = files.result()
+        is_valid = result and result.state == state and not (accept_drift and result.drifted)
+        return result if is_valid else None
 
-    if result := remembered(state()):
+    if result := stored(state()):
         return result
     with store.lock(table, log=log):
         found = state()
-        result = remembered(found) or _measured(  # whoever wrote the table may have judged it
-            subject, store, partition, state=found, ledger=ledger, accept_drift=accept_drift
+        result = stored(found) or _measured(  # the run that wrote the table may have checked it
+            subject, store, partition, state=found, files=files, accept_drift=accept_drift
         )
     page.write(store)
     return result
@@ -153,14 +153,14 @@ def _measured(
     partition: str | None,
     *,
     state: str,
-    ledger: Ledger,
+    files: ResultFiles,
     accept_drift: bool,
 ) -> Result:
-    """The result for a table that nobody writes meanwhile, which is kept."""
+    """Measure a table that is locked against writing, and store the result."""
     expectations = subject.suite
     measures = subject.measure(store, partition)
     version = subject.version(store, partition)
-    accepted = None if accept_drift else ledger.accepted()
+    accepted = None if accept_drift else files.accepted()
     before = accepted.baseline(version) if accepted else None
     result = Result(
         state=state,
@@ -178,30 +178,33 @@ def _measured(
         ),
     )
     if not result.blocks:
-        ledger.accept(measures.profile, version=version, before=before)
-    ledger.keep(result)
+        files.accept(measures.profile, version=version, before=before)
+    files.keep(result)
     return result
 
 
-def forget(subject: Subject, *, store: Store, besides: Collection[str | None]) -> None:
-    """Drop what is kept of tables of its asset that are those of no partition of `besides`.
+def delete_unused_results(
+    subject: Subject, *, store: Store, besides: Collection[str | None]
+) -> None:
+    """Delete stored results of the asset's tables that belong to no partition of `besides`.
 
-    Variants share tables, and leave some behind when they change: nobody judges those again.
+    Variants share tables. A variant that changes leaves its old table behind, which is not checked
+    again.
     """
     tables = {subject.table(partition) for partition in besides}
-    if dropped(store, asset=subject.asset, besides=tables):
+    if delete_others(store, asset=subject.asset, besides=tables):
         page.write(store)
 
 
 def _judged(
     expectations: Sequence[Expectation],
     *,
-    measures: Measures,
+    measures: TableMeasures,
     before: Profile | None,
     read: Callable[[Sequence[str]], pa.Table],
 ) -> dict[str, Outcome]:
     drift = distances(measures.profile, before=before) if before else Distances({}, {})
-    known = Measures(
+    known = TableMeasures(
         totals={**measures.totals, **drift.totals},
         examples={**measures.examples, **drift.examples},
         profile=measures.profile,

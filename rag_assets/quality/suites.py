@@ -1,7 +1,7 @@
-"""What must hold of a stage: the project's own expectations and the user's, as the config has them.
+"""The expectations of a stage: the project's own and those that the user declares.
 
-The project's expectations are on totals that a room measures; the config says how badly each must
-hold and how much is allowed. Expectations that a user declares are on the table's own columns.
+The project's expectations are about totals that the checks of a stage measure; the config sets the
+severity of each and its bound. Expectations that a user declares are about the table's own columns.
 """
 
 import re
@@ -12,7 +12,7 @@ from rag_assets.config.checks import Bound, Check, Declared, Drift, StageChecks
 from rag_assets.quality.values import Expectation, Number
 
 CONDITION = "row_condition"
-"""Argument of Great Expectations: which rows are looked at, by any of their columns."""
+"""Argument of Great Expectations: a condition on the rows to check."""
 BETWEEN = "ExpectColumnValuesToBeBetween"
 
 DRIFTS: Mapping[str, tuple[str, str]] = {
@@ -23,25 +23,24 @@ DRIFTS: Mapping[str, tuple[str, str]] = {
     "norms": ("mean_norm_change", "The vectors are about as long as in the last accepted run."),
     "centroid": ("centroid_distance", "The vectors point where those of the last run did."),
 }
-"""For each measure of drift in the config, the total that it bounds, and what it says."""
+"""For each measure of drift in the config: the total that it bounds, and its description."""
 DRIFT_TOTALS = frozenset(total for total, _ in DRIFTS.values())
 
-
-BROKEN = (
+BROKEN_REMEDY = (
     "no source can cause this, it is a defect or something else wrote to the table: delete its "
     "folder below lance/ and its record in completed/, refresh, and report it if it comes back"
 )
-"""What to do where a table breaks a rule that the pass which writes it keeps."""
-DRIFTED = (
+"""Remedy if a table breaks a rule that every refresh keeps."""
+DRIFT_REMEDY = (
     "if the change is right, rag-assets refresh --accept-drift (accept_drift in the launchpad)"
 )
-OWN = "see what the config declares, and mend the values or the expectation"
+DECLARED_REMEDY = "see what the config declares, and mend the values or the expectation"
 
 
 def at_most(
-    name: str, *, of: str, description: str, most: Number = 0, remedy: str = BROKEN
+    name: str, *, of: str, description: str, most: Number = 0, remedy: str = BROKEN_REMEDY
 ) -> Expectation:
-    """The total `of` is not above `most`; the config may set another bound under `name`."""
+    """Expect the total `of` to be at most `most`; the config may set another bound, by `name`."""
     return Expectation(
         name=name,
         description=description,
@@ -52,13 +51,13 @@ def at_most(
     )
 
 
-def none(name: str, *, of: str, description: str, remedy: str = BROKEN) -> Expectation:
-    """The total `of`, a number of exceptions, is 0."""
+def none(name: str, *, of: str, description: str, remedy: str = BROKEN_REMEDY) -> Expectation:
+    """Expect the total `of`, a number of exceptions, to be 0."""
     return at_most(name, of=of, description=description, remedy=remedy)
 
 
 def suite(settings: StageChecks, *expectations: Expectation) -> list[Expectation]:
-    """`expectations`, drift and what the user declared, under the `settings` of a stage."""
+    """`expectations`, those on drift and the declared ones, with the `settings` of a stage."""
     return [
         *_configured(settings, expectations),
         *_drifts(settings),
@@ -93,7 +92,7 @@ def _drifts(settings: StageChecks) -> Iterator[Expectation]:
             yield replace(
                 at_most(f"drift_{measure}", of=total, description=description, most=bound),
                 severity=drift.severity,
-                remedy=DRIFTED,
+                remedy=DRIFT_REMEDY,
             )
 
 
@@ -108,5 +107,5 @@ def _declared(declared: Declared, *, known: Sequence[str]) -> Expectation:
         arguments=declared.arguments | ({"column": declared.column} if declared.column else {}),
         severity=declared.severity,
         columns=list(dict.fromkeys([*declared.columns, *named])),
-        remedy=OWN,
+        remedy=DECLARED_REMEDY,
     )

@@ -1,7 +1,7 @@
-"""Great Expectations 1.x: judging totals, and columns where a user says what must hold of them.
+"""The adapter to Great Expectations 1.x: it evaluates expectations about totals and about columns.
 
-A total is one row of a table of one column for each: judging it costs the same for ten units and
-for ten million. One context serves the whole process.
+All totals form a table of one row with a column for each, so that they cost the same for ten units
+and for ten million. One context serves the whole process.
 """
 
 import os
@@ -15,8 +15,8 @@ from rag_assets.quality.values import (
     EXAMPLES_SHOWN,
     Example,
     Expectation,
-    Measures,
     Outcome,
+    TableMeasures,
 )
 from rag_assets.reports.previews import shortened
 
@@ -31,16 +31,16 @@ Detail = Literal["BOOLEAN_ONLY", "SUMMARY"]
 def evaluate(
     expectations: Sequence[Expectation],
     *,
-    measures: Measures,
+    measures: TableMeasures,
     read: Callable[[Sequence[str]], pa.Table],
 ) -> dict[str, Outcome]:
     """The outcome of each expectation by its name.
 
     Args:
-        expectations: On totals, or on columns of the table.
-        measures: The totals, and the units behind them.
-        read: Reads some columns of the table, the one that names a row first; only called for
-            expectations on columns.
+        expectations: About totals, or about columns of the table.
+        measures: The totals, with examples.
+        read: Reads some columns of the table, of which the first names a row; only called for
+            expectations about columns.
 
     An expectation that cannot be evaluated fails, with the reason in its note.
     """
@@ -78,7 +78,7 @@ def _of_columns(
 def _judged(
     expectations: Sequence[Expectation], *, table: pa.Table, detail: Detail = "BOOLEAN_ONLY"
 ) -> "Iterator[tuple[Expectation, ExpectationValidationResult]]":
-    """Each expectation with its result; one whose arguments do not fit has a failed result."""
+    """Each expectation with its result; with wrong arguments the result is a failure."""
     if not expectations:
         return
     os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read once, when it is imported
@@ -91,7 +91,7 @@ def _judged(
     for item in expectations:
         try:
             built.append(_built(item))
-        except ValueError as error:  # pydantic's, which says which argument does not fit
+        except ValueError as error:  # pydantic says which argument is wrong
             problem = {"raised_exception": True, "exception_message": str(error)}
             yield item, ExpectationValidationResult(success=False, exception_info=problem)
     if not built:
@@ -154,7 +154,7 @@ def _outcome(
 
 
 def _problem(info: Mapping[str, object]) -> str | None:
-    """What went wrong while judging: Great Expectations has it flat, or for each metric."""
+    """The error of an evaluation: Great Expectations gives one, or one for each metric."""
     if "raised_exception" in info:
         return str(info.get("exception_message")) if info["raised_exception"] else None
     nested = (_problem(part) for part in info.values() if isinstance(part, Mapping))

@@ -1,6 +1,6 @@
-"""What is expected of a table, what was measured of it, and how it went.
+"""The types of this package: expectations, measures and outcomes.
 
-All of it survives a round through JSON: what is read back equals what was kept.
+All of them can be stored as JSON and read back unchanged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ Severity: TypeAlias = Literal["error", "warning"]
 
 EXAMPLES_SHOWN = 5
 REASONS = ("reason", "why")
-"""Columns of an example that speak for themselves."""
+"""Columns of an example that are shown without their name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """One thing that must hold, by the name of the Great Expectations class that tests it."""
+    """Something that must hold; `kind` names the class of Great Expectations that tests it."""
 
     name: str
     description: str
@@ -28,27 +28,27 @@ class Expectation:
     arguments: Mapping[str, Canonical]
     severity: Severity = "error"
     total: str | None = None
-    """The measured number that it is on; None where it is on the table itself."""
+    """The measured number that it is about; None if it is about columns of the table."""
     columns: Sequence[str] = field(default_factory=list)
     """The columns of the table that it reads."""
     remedy: str = ""
-    """What to do where it does not hold."""
+    """What to do if it fails."""
 
 
-def told(example: Example) -> str:
-    """An example in one line: what it is, by its first column, then what was seen of it."""
-    (_, subject), *seen = example.items()
-    said = ", ".join(
+def example_line(example: Example) -> str:
+    """An example in one line: the first column names it, the others describe it."""
+    (_, subject), *others = example.items()
+    description = ", ".join(
         str(value) if name in REASONS else f"{name} {value}"
-        for name, value in seen
+        for name, value in others
         if value is not None
     )
-    return f"{subject}: {said}" if said else str(subject)
+    return f"{subject}: {description}" if description else str(subject)
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A table in a few numbers, to be held against those of another run."""
+    """A table in a few numbers, for comparison with another run."""
 
     rows: int
     null_shares: Mapping[str, float] = field(default_factory=dict)
@@ -64,12 +64,12 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Measures:
+class TableMeasures:
     """What was measured of a table in one pass."""
 
     totals: Mapping[str, Number]
     examples: Mapping[str, Sequence[Example]]
-    """Units behind a total, the worst or the first few, by its name."""
+    """The worst or the first few units of a total, by its name."""
     profile: Profile
 
     @property
@@ -80,18 +80,18 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one expectation went."""
+    """The outcome of one expectation."""
 
     passed: bool
     observed: str | Number | None = None
-    """The number itself, where the expectation is on one."""
+    """The measured number, if the expectation is about one."""
     unexpected: int | None = None
-    """Values that do not meet the expectation, where it looks at each."""
+    """How many values break the expectation, if it tests each value."""
     measured: int = 0
-    """Values or rows that were looked at."""
+    """How many values or rows were tested."""
     examples: Sequence[Example] = field(default_factory=list)
     note: str | None = None
-    """Why there is nothing to judge, or why it could not be judged."""
+    """Why there is nothing to test, or why the test failed."""
 
     @property
     def summary(self) -> str:

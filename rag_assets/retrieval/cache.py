@@ -1,12 +1,13 @@
-"""What searches leave behind for the next: rankings of arms and scores of rerankers, by content.
+"""Cache of search results: rankings of single signals, and scores of rerankers.
 
-A key names all that a value depends on and nothing else: the units' content, the signal and the
-index that it searched, the filter, the query and what encoded it; or the query, the text's hash and
-the reranker. So the second arm of an experiment pays only for what differs from the first. An exact
-dense search has no index, and BM25 counts what its table holds: where a table was built again with
-the same content, their results are found. No key names a table version. Values are never wrong,
-only missing: a cache that cannot be read or written is one that holds nothing, and a damaged file
-is filled anew.
+A key is a fingerprint of everything that a value depends on, and of nothing else. For a ranking:
+the content of the units, the signal, the state of its index, the filter, the query and its encoder.
+For a score: the query, the hash of the text and the reranker. So the second arm of an experiment
+computes only what differs from the first. No key names a table version: a table that was built
+again with the same content finds its results, for exact dense search and for BM25.
+
+A cached value is never wrong, only missing. A cache that cannot be read or written behaves like an
+empty one, and a damaged file is replaced.
 """
 
 import logging
@@ -20,24 +21,24 @@ from zlib import crc32
 from rag_assets.retrieval.rankings import Ranking
 
 MOST_BYTES = 2**30
-"""A cache that holds more is emptied, and its file filled again."""
+"""A larger cache is emptied before the next result is kept."""
 TABLES = ("rankings", "scores")
 KEYS_AT_ONCE = 500
 SECONDS_TO_WAIT = 10
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 CHECK = struct.Struct("<I")
-"""CRC-32 of what follows."""
+"""CRC-32 of the bytes that follow."""
 HEAD = struct.Struct("<QQ")
-"""How deep a kept ranking reaches, and how many units it holds."""
+"""Depth of a cached ranking, and its number of units."""
 
 logger = logging.getLogger(__name__)
 
 
 class Cache:
-    """A file of key and value, which several processes may share."""
+    """A file of keys and values. Several processes may share it."""
 
     def __init__(self, path: Path | None) -> None:
-        """Keep values in the file `path`; nothing is kept without one."""
+        """Keep values in the file `path`; without one nothing is kept."""
         self._path = path
 
     @property
@@ -46,7 +47,7 @@ class Cache:
         return self._path is not None
 
     def rankings(self, keys: Sequence[str], *, depth: int) -> dict[str, Ranking]:
-        """The kept rankings that reach down to `depth`, by their key."""
+        """The cached rankings of at least `depth` units, by their key."""
         found = {}
         for key, value in self._get("rankings", keys):
             kept = _unpacked(value)
@@ -55,20 +56,20 @@ class Cache:
         return found
 
     def keep_rankings(self, rankings: Mapping[str, Ranking], *, depth: int) -> None:
-        """Keep rankings of the `depth` best units, or of all where there are fewer."""
+        """Keep rankings of the `depth` best units, or of all units if there are fewer."""
         packed = ((key, _packed(ranking, depth=depth)) for key, ranking in rankings.items())
         self._put("rankings", packed)
 
     def scores(self, keys: Sequence[str]) -> dict[str, float]:
-        """The kept scores, by their key."""
+        """The cached scores, by their key."""
         return {key: value for key, value in self._get("scores", keys) if isinstance(value, float)}
 
     def keep_scores(self, scores: Mapping[str, float]) -> None:
         """Keep scores."""
         self._put("scores", scores.items())
 
-    def forget_rankings(self) -> int:
-        """Forget all rankings, so that nothing of them stays in the file; returns how many."""
+    def erase_rankings(self) -> int:
+        """Erase all rankings, so that no trace of them stays in the file; returns how many."""
         if self._path is None or not self._path.is_file():
             return 0
         try:
@@ -95,7 +96,7 @@ class Cache:
                         f"SELECT key, value FROM {table} WHERE key IN ({marks})", part
                     )
         except sqlite3.Error as error:
-            logger.warning("results kept in %s cannot be read: %s", self._path, error)
+            logger.warning("cached results in %s cannot be read: %s", self._path, error)
             self._mend(error)
 
     def _put(self, table: str, entries: Iterable[tuple[str, bytes | float]]) -> None:
@@ -104,7 +105,7 @@ class Cache:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._opened() as database, database:
-                if _held_bytes(database) > MOST_BYTES:
+                if _used_bytes(database) > MOST_BYTES:
                     for name in TABLES:
                         database.execute(f"DELETE FROM {name}")
                 database.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", entries)
@@ -113,8 +114,8 @@ class Cache:
             self._mend(error)
 
     def _mend(self, error: Exception) -> None:
-        """Rebuild the file if `error` says that it is damaged, not in use or out of reach."""
-        # the low byte is the code, those above say more of it
+        """Remove a damaged file. An `error` about a busy or unreachable file changes nothing."""
+        # the low byte is the primary code, the others give details
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED:
             try:
                 self._rebuild()
@@ -122,17 +123,17 @@ class Cache:
                 logger.warning("the damaged file %s cannot be removed: %s", self._path, failure)
 
     def _rebuild(self) -> None:
-        """Remove the file if it is damaged, so that the next to keep anything makes a new one."""
+        """Remove the file if it is damaged; the next value that is kept makes a new one."""
         from filelock import FileLock
 
         assert self._path is not None, "only a file can be damaged"
-        # one at a time: the second would remove what the first has made anew
+        # one process at a time: a second one would remove the new file of the first
         with (
             FileLock(self._path.with_suffix(".lock")),
             closing(sqlite3.connect(self._path, timeout=SECONDS_TO_WAIT)) as database,
         ):
             try:
-                database.execute("BEGIN EXCLUSIVE")  # nobody is writing to it
+                database.execute("BEGIN EXCLUSIVE")  # no other process is writing to it
                 if database.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",):
                     return
             except sqlite3.OperationalError:
@@ -155,7 +156,7 @@ class Cache:
 def _packed(ranking: Ranking, *, depth: int) -> bytes:
     """`CHECK`, `HEAD`, the scores, and the ids line by line: JSON takes ten times as long.
 
-    What earlier releases kept looks otherwise, and is taken for damaged.
+    Earlier releases used another form: their values count as damaged.
     """
     scores = struct.pack(f"<{len(ranking)}d", *ranking.scores)
     body = HEAD.pack(depth, len(ranking)) + scores + "\n".join(ranking.unit_ids).encode()
@@ -175,8 +176,8 @@ def _unpacked(value: bytes | float) -> tuple[int, Ranking] | None:
     return depth, Ranking(tuple(units), scores)
 
 
-def _held_bytes(database: sqlite3.Connection) -> int:
-    """Size of what the file holds; pages that were emptied are not given back, but used again."""
+def _used_bytes(database: sqlite3.Connection) -> int:
+    """Size of the content; emptied pages stay in the file and are used again."""
     pages, free, size = (
         database.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")

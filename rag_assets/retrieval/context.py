@@ -1,8 +1,9 @@
-"""Context: what is read around a unit that was found, for whoever answers from it.
+"""Context: the text around a unit that was found, for those who answer from it.
 
-A chunk takes in its neighbours of the same section, joined by their place in the document's text,
-so that an overlap appears once and a header only before the first. A row takes in all rows of its
-table, where that is small enough. Neighbours are derived from document and index, never stored.
+The context of a chunk is the chunk with its neighbours in the same section. They are joined by
+their places in the document's text, so that an overlap appears once, and a header only before the
+first. The context of a row is all rows of its table, if the table is small enough. Neighbours are
+derived from document and position, never stored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,17 +35,17 @@ COLUMNS = (
 def contexts(
     units: Sequence[Unit], *, settings: Expansion, read: Callable[[str, int], pa.Table]
 ) -> dict[str, str]:
-    """The text around each of `units` (with `COLUMNS`) and its own, by unit id.
+    """The context of each of `units` (with `COLUMNS`), its own text included, by unit id.
 
-    `read` returns the units that an SQL condition allows, and no more than so many.
+    `read` returns the units that an SQL condition allows, at most the given number.
     """
     reads = _reads(units, settings=settings)
-    held = [unit for condition, most in reads for unit in read(condition, most).to_pylist()]
-    return {str(unit["unit_id"]): _context(unit, held, settings=settings) for unit in units}
+    nearby = [unit for condition, most in reads for unit in read(condition, most).to_pylist()]
+    return {str(unit["unit_id"]): _context(unit, nearby, settings=settings) for unit in units}
 
 
 def _reads(units: Sequence[Unit], *, settings: Expansion) -> Iterator[tuple[str, int]]:
-    """What is to be read, and how much of it: one row too many tells that a table is too large."""
+    """Conditions and limits of what to read; one row too many shows that a table is too large."""
     if settings.rows:
         tables = (_of_table(unit) for unit in units if unit["domain"] == "table")
         for condition in dict.fromkeys(tables):
@@ -73,9 +74,9 @@ def _near(unit: Unit, *, distance: int) -> str:
     )
 
 
-def _context(unit: Unit, held: Sequence[Unit], *, settings: Expansion) -> str:
+def _context(unit: Unit, nearby: Sequence[Unit], *, settings: Expansion) -> str:
     if unit["domain"] == "table":
-        rows = [other for other in held if _is_same(unit, other, "domain", "source", "table")]
+        rows = [other for other in nearby if _is_same(unit, other, "domain", "source", "table")]
         if not 0 < len(rows) <= settings.rows:
             return str(unit["text"])
         return "\n".join(
@@ -84,7 +85,7 @@ def _context(unit: Unit, held: Sequence[Unit], *, settings: Expansion) -> str:
         )
     chunks = {
         int(other["index"] or 0): other
-        for other in held
+        for other in nearby
         if _is_same(unit, other, "domain", "source", "uri", "section")
     }
     place = int(unit["index"] or 0)
@@ -103,7 +104,7 @@ def _is_same(unit: Unit, other: Unit, *columns: str) -> bool:
 
 
 def _joined(chunks: Sequence[Unit]) -> str:
-    """Chunks of one document in order, what two of them share once."""
+    """The text of consecutive chunks of one document; what two chunks share appears once."""
     text = str(chunks[0]["text"])
     for before, chunk in pairwise(chunks):
         start, end = int(chunk["char_start"] or 0), int(chunk["char_end"] or 0)

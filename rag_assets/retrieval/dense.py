@@ -1,7 +1,7 @@
 """Dense search: the units whose vectors are nearest to a query's by cosine similarity.
 
-As long as its vectors fit in memory, a table is searched exactly, which takes no longer than its
-ANN index and finds everything; a batch of queries costs one matrix product. Scores of an exact
+A table whose vectors fit in memory is searched exactly: that takes no longer than its ANN index and
+misses nothing. A batch of queries costs one matrix product. Scores of an exact
 search depend on the query and the unit alone: searching queries together, one by one, or with a
 filter gives the same numbers to the last bit.
 """
@@ -27,16 +27,16 @@ COLUMN = "vector"
 PRODUCT_BYTES = 64 * 2**20
 """Memory for the similarities of one block of queries with all units."""
 PAIRS_AT_ONCE = 256
-"""Pairs of a query and a unit that are scored together: they fit a processor's cache, and where
-many units tie, memory."""
+"""Pairs of a query and a unit that are scored together: few enough for the processor's cache, and
+for memory when many units have equal scores."""
 GROUPS = 32
-"""Groups that all units are put into, for each unit to be returned: see `_reached`."""
+"""Number of groups of units for each unit to be returned: see `_least_values`."""
 READ_ROWS = 8_192
 PART_ROWS = 20_000
-"""Vectors that are worth a thread of their own for one query."""
+"""Vectors that justify one more thread for a single query."""
 CORES = os.cpu_count() or 1
 ROUNDING = 1e-4
-"""More than float32 can be off in a cosine of a few thousand dimensions."""
+"""Larger than the error of float32 in a cosine of a few thousand dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +82,23 @@ class Vectors:
     def _exactly(
         self, queries: np.ndarray, similarities: np.ndarray, *, chosen: np.ndarray, depth: int
     ) -> Iterator[Ranking]:
-        """The best of `chosen` by cosine in float64, from all that may be by `similarities`.
+        """The best of `chosen` by cosine in float64, among the candidates by `similarities`.
 
-        A matrix product rounds differently for other shapes of its operands; scoring the few
-        that matter again, pair by pair, makes the result independent of the batch.
+        The rounding of a matrix product depends on the shapes of its operands. The few candidates
+        are scored again, pair by pair, so that the result does not depend on the batch.
         """
-        least = _reached(similarities, depth=depth) - ROUNDING * np.linalg.norm(queries, axis=1)
+        least = _least_values(similarities, depth=depth) - ROUNDING * np.linalg.norm(
+            queries, axis=1
+        )
         near = np.flatnonzero(similarities >= least[:, None])
-        asked, places = np.divmod(near, len(chosen))
+        of_query, places = np.divmod(near, len(chosen))
         found = chosen[places]
         scores: list[float] = []
         for start in range(0, len(near), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
-            scores += cosines(queries[asked[part]], self.matrix[found[part]]).tolist()
+            scores += cosines(queries[of_query[part]], self.matrix[found[part]]).tolist()
         units = self.unit_ids.take(pa.array(found)).to_pylist()
-        bounds = np.searchsorted(asked, np.arange(len(queries) + 1)).tolist()
+        bounds = np.searchsorted(of_query, np.arange(len(queries) + 1)).tolist()
         for start, end in pairwise(bounds):
             yield ranked(units[start:end], scores=scores[start:end], depth=depth)
 
@@ -105,8 +107,8 @@ def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Dot products (m, n) of `queries` (m, d) and `vectors` (n, d)."""
     if len(queries) > 1:
         return queries @ vectors.T
-    # bound by memory: the threads of a BLAS would only wait for one another, on a busy machine a
-    # hundred times longer than the product takes
+    # limited by memory bandwidth: the threads of a BLAS would wait for one another, on a busy
+    # machine a hundred times longer than the product takes
     parts = min(CORES, len(vectors) // PART_ROWS)
     if parts < 2:
         return np.vecdot(vectors, queries[0])[None]
@@ -121,11 +123,11 @@ def _products(queries: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return products[None]
 
 
-def _reached(values: np.ndarray, *, depth: int) -> np.ndarray:
-    """For each row of `values` (m, n) a value that `depth` of the row reach, and few more.
+def _least_values(values: np.ndarray, *, depth: int) -> np.ndarray:
+    """For each row of `values` (m, n) a value that at least `depth` of the row reach, and few more.
 
-    It is the `depth`-th largest of the largest values of groups. The best of a row seldom share one
-    of many groups, and there is far less to select from.
+    The row is cut into many groups, and the result is the `depth`-th largest of the groups' maxima.
+    The best values of a row are seldom in one group, and maxima are far fewer to select from.
     """
     rows, columns = values.shape
     groups = GROUPS * depth
@@ -170,8 +172,8 @@ def nearest_in_table(
 ) -> Ranking:
     """The `depth` nearest units of one `query` (d,), by the ANN index of `table` if it has one.
 
-    Units that came after the index was built are compared exactly. A narrow filter makes the
-    search look into more lists until it has found enough.
+    Units that were added after the index was built are compared exactly. With a narrow filter the
+    search looks into more lists until it has found enough units.
     """
 
     from lancedb.query import LanceVectorQueryBuilder

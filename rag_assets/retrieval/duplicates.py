@@ -1,4 +1,4 @@
-"""Collapse: a unit that repeats a better one of the same ranking is left out.
+"""Collapse: a unit is left out if it repeats a better one of the same ranking.
 
 Copies are units of equal `text_hash`. Near duplicates are those whose vectors have at least the
 configured cosine with a unit that was kept.
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets.config import Collapse
-from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.retrieval.search_call import SearchCall
 
 if TYPE_CHECKING:
     import numpy as np
 
 RANKINGS_AT_ONCE = 64
-"""Their units are read together: bounds the memory for vectors."""
+"""Rankings whose units are read together: this bounds the memory for vectors."""
 WHOLE = "whole"
-"""The arm that holds a ranking with its duplicates."""
+"""Name of the stage before duplicates were left out."""
 
 
 def collapsed(
-    arms: Arms, rankings: Sequence[Ranking], *, settings: Collapse, top_k: int
+    call: SearchCall, rankings: Sequence[Ranking], *, settings: Collapse, top_k: int
 ) -> list[Ranking]:
     """The best `top_k` units of each ranking that repeat none above them."""
     columns = ["unit_id", "text_hash", *(["vector"] if settings.near else [])]
@@ -31,17 +31,17 @@ def collapsed(
     for start in range(0, len(rankings), RANKINGS_AT_ONCE):
         part = rankings[start : start + RANKINGS_AT_ONCE]
         units = sorted({unit for ranking in part for unit in ranking.unit_ids})
-        content = _Content(arms.read(units, columns)) if units else None
+        content = _UnitContent(call.read(units, columns)) if units else None
         for ranking in part:
             kept = list(_kept(ranking, content, near=settings.near, top_k=top_k)) if content else []
-            places = ranking.places()
-            entries = [(unit, places[unit].score) for unit in kept]
+            positions = ranking.positions()
+            entries = [(unit, positions[unit].score) for unit in kept]
             found.append(ranking_of(entries, arms={WHOLE: ranking}))
     return found
 
 
-class _Content:
-    """Text hashes of units, and their vectors where they were read."""
+class _UnitContent:
+    """Text hashes of units, and their vectors if these were read."""
 
     def __init__(self, units: pa.Table) -> None:
         names = units["unit_id"].to_pylist()
@@ -56,11 +56,13 @@ class _Content:
         """The largest cosine of a unit with any of `others`; unit vectors are compared."""
         if self._vectors is None or not others:
             return -1.0
-        held = self._vectors[[self._places[other] for other in others]]
-        return float((held @ self._vectors[self._places[unit]]).max())
+        compared = self._vectors[[self._places[other] for other in others]]
+        return float((compared @ self._vectors[self._places[unit]]).max())
 
 
-def _kept(ranking: Ranking, content: _Content, *, near: float | None, top_k: int) -> Iterator[str]:
+def _kept(
+    ranking: Ranking, content: _UnitContent, *, near: float | None, top_k: int
+) -> Iterator[str]:
     kept: list[str] = []
     hashes: set[str] = set()
     for unit in ranking.unit_ids:

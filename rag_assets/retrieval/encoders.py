@@ -1,4 +1,4 @@
-"""What embeds queries, and when it may: a query is compared only with vectors of its own model."""
+"""Encoders of queries: a query is compared only with vectors of its own model."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -21,11 +21,11 @@ class QueryEncoder(Protocol):
 
     @property
     def encoder_id(self) -> str:
-        """The same, and the path that computes."""
+        """The same, with the path that computes (device, engine, precision)."""
         ...
 
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
-        """(n, d) float32 unit vectors of `texts`; it is expected to remember them."""
+        """(n, d) float32 unit vectors of `texts`; implementations should cache them."""
         ...
 
 
@@ -37,8 +37,8 @@ def require_same_model(table: "LanceTable", *, encoder: QueryEncoder, variant: s
     Raises:
         ModelMismatchError: Some vectors are of another model.
     """
-    held = table.to_lance().to_table(columns=["encoder_id"])["encoder_id"].unique()
-    for encoder_id in sorted(held.to_pylist()):
+    encoder_ids = table.to_lance().to_table(columns=["encoder_id"])["encoder_id"].unique()
+    for encoder_id in sorted(encoder_ids.to_pylist()):
         check_same_model(
             index=encoder_id, query=encoder.model_id, what=f"the index of variant {variant}"
         )

@@ -1,4 +1,4 @@
-"""Explanations: where each unit stood in each arm, before and after each stage."""
+"""Explanations: rank and score of each unit before and after each stage of a search."""
 
 import pyarrow as pa
 
@@ -15,20 +15,21 @@ EXPLANATION = pa.schema(
         pa.field("score", pa.float64(), nullable=False),
     ]
 )
-"""One line for each stage and unit, the stages from the result down to the arms.
+"""One row for each stage and unit, from the final result back to the single signals.
 
-`stage` is a path: `result` is what was returned, `dense` or `bm25` an arm, `document/dense` the
-dense arm of the documents, `candidates` the ranking before a reranker, `candidates/bm25` an arm of
-it, `whole` the ranking with its duplicates, `q2` that of the first reformulation. A unit that a
-stage lost has lines for the stages below it and none for those above.
+`stage` is a path: `result` is the final ranking, `dense` or `bm25` that of one signal,
+`document/dense` that of one signal on documents, `candidates` the ranking before a reranker,
+`candidates/bm25` one of the rankings that it was fused from, `whole` the ranking with its
+duplicates, `q2` that of the first reformulation. A unit that a stage dropped has rows for the
+stages before it and none for those after it.
 """
 
 
 def explanation(ranking: Ranking) -> pa.Table:
-    """`ranking` and all that it was made from, in the schema `EXPLANATION`."""
+    """`ranking` and all rankings that it was made from, in the schema `EXPLANATION`."""
     lines = [
-        {"stage": stage, "unit_id": unit, "rank": place.rank, "score": place.score}
+        {"stage": stage, "unit_id": unit, "rank": position.rank, "score": position.score}
         for stage, below in {RESULT: ranking, **ranking.stages()}.items()
-        for unit, place in below.places().items()
+        for unit, position in below.positions().items()
     ]
     return pa.Table.from_pylist(lines, schema=EXPLANATION)

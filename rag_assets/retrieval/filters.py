@@ -1,8 +1,8 @@
 """Filters: which units a search may return.
 
-Filters are applied before the search in each arm, so that a filtered search returns the best of
-what is allowed and never fewer units than there are. Values are compared exactly, as literals:
-no value can be read as a pattern or as SQL.
+Filters are applied before each search, so that a filtered search returns the best of the allowed
+units, and as many as there are. Values are compared exactly, as literals: no value can be read as a
+pattern or as SQL.
 """
 
 from dataclasses import dataclass, fields
@@ -11,15 +11,15 @@ from rag_assets.columns.sql import quoted
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
 
 SECTION_MARK = " > "
-"""What joins the headings of a section path (`schemas.units`)."""
+"""Joins the headings of a section path (`schemas.units`)."""
 
 FIELD_MARK = ": "
-"""What parts the name of a header field from its value (`schemas.units`)."""
+"""Separates the name of a header field from its value (`schemas.units`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions on units, all of which must hold; None asks for nothing.
+    """Conditions on units, all of which must hold; None means no condition.
 
     Raises:
         ValueError: A value is blank, `domain` or `type` is none of those in `schemas`, or a field
@@ -43,7 +43,7 @@ class Filters:
     fields: tuple[str, ...] = ()
     """`name: value` of header fields of a chunk's document, exactly as they were found."""
     documents: frozenset[str] | None = None
-    """URIs of the only documents that count; table rows are not touched by it."""
+    """URIs of the only documents to search; table rows are not affected."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -1,13 +1,13 @@
 """Fusion: several rankings become one.
 
 Pure functions over ids and scores, best first. A fusion is deterministic: units with equal scores
-are ordered by id, the order in which the rankings are given changes nothing, and neither does a
-ranking that is empty. An id that one ranking holds twice counts there once, at its better place.
+are ordered by id, and the order of the rankings changes nothing. An empty ranking changes nothing
+either. An id that occurs twice in one ranking counts once, at its better rank.
 
-With indexes that share no unit (documents here, rows there) the modes behave in ways of their own:
-reciprocal ranks interleave the indexes whatever their scores say, relative scores give the best
-unit of each index the same score, and `simple` fusion of exact searches is the search of the joint
-index. Over the same units (dense and lexical) they reward agreement, which they were made for.
+Rankings of the same units (dense and lexical) reward agreement: that is what fusion was made for.
+Rankings that share no unit (documents and rows) behave differently: reciprocal ranks take turns,
+whatever the scores are; relative scores give the best unit of each ranking the same score; and
+`simple` fusion of exact searches equals a search of the joint index.
 """
 
 import math
@@ -21,7 +21,7 @@ Statistic: TypeAlias = Literal["mean", "max", "top_m"]
 
 
 def simple_fusion(rankings: Sequence[Sequence[Scored]]) -> list[Scored]:
-    """Every id at its best score, as it stands: the scores must be comparable."""
+    """Every id with its best score, unchanged: the scores must be comparable."""
     best: dict[str, float] = {}
     for ranking in rankings:
         for unit, score in ranking:
@@ -38,14 +38,14 @@ def reciprocal_rank_fusion(
 ) -> list[Scored]:
     """Ids with their fused scores, best first, by the ranks alone.
 
-    The score of an id is the sum over the rankings that hold it of `weight / (k + rank)` (Cormack,
-    Clarke and Büttcher 2009, "Reciprocal Rank Fusion outperforms Condorcet and individual rank
-    learning methods", where k = 60, ranks count from 1 and all weights are 1).
+    The score of an id is the sum of `weight / (k + rank)` over all rankings that contain it
+    (Cormack, Clarke and Büttcher 2009, "Reciprocal Rank Fusion outperforms Condorcet and individual
+    rank learning methods", where k = 60, ranks count from 1 and all weights are 1).
 
     Args:
         rankings: Ids of each ranking, best first; they may differ in length or be empty.
-        k: Constant that damps the head of the rankings; `k + first_rank` is at least 1 where
-            `first_rank` is 0, and `k` at least 0.
+        k: Constant that reduces the lead of the first ranks: at least 0, and at least 1 if
+            `first_rank` is 0.
         weights: One weight for each ranking, at least 0; all 1 unless given.
         first_rank: 1 as in the literature, 0 as in LlamaIndex.
 
@@ -67,11 +67,10 @@ def reciprocal_rank_fusion(
 def relative_score_fusion(
     rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float] | None = None
 ) -> list[Scored]:
-    """Weighted sum of scores that each ranking scales to [0, 1] by its least and largest.
+    """Weighted sum of scores, scaled in each ranking to [0, 1] by its smallest and largest.
 
-    `sum of w (s - min) / (max - min)`, the weights of the rankings that hold anything scaled to a
-    sum of 1. A ranking of equal scores gives 1 where they are above 0, else 0: it does not tell
-    its units apart.
+    `sum of w (s - min) / (max - min)`. The weights of the rankings that are not empty are scaled to
+    a sum of 1. If all scores of a ranking are equal, each unit gets 1 if they are above 0, else 0.
 
     Args:
         rankings: Ids and finite scores of each ranking.
@@ -88,12 +87,11 @@ def distribution_based_score_fusion(
 ) -> list[Scored]:
     """Relative score fusion with the bounds mean - 3 sigma and mean + 3 sigma of each ranking.
 
-    Sigma is that of the population; scores beyond the bounds are not clipped, so that an outlier
-    keeps its lead and a flat ranking loses to one that stands out (Mazzeschi 2023,
-    "Distribution-Based Score Fusion").
+    Sigma is the standard deviation of the population. Scores beyond the bounds are not clipped: an
+    outlier keeps its lead (Mazzeschi 2023, "Distribution-Based Score Fusion").
 
     Raises:
-        ValueError: As `relative_score_fusion` does.
+        ValueError: As in `relative_score_fusion`.
     """
     return _normalised(rankings, weights=weights, bounds=_three_sigma)
 
@@ -101,11 +99,11 @@ def distribution_based_score_fusion(
 def weighted_fusion(
     rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float]
 ) -> list[Scored]:
-    """Every id at its best score times the weight of the ranking that it stands in.
+    """Every id with its best product of score and weight of its ranking.
 
     Raises:
-        ValueError: A score is negative, whose order a weight would reverse; or as
-            `relative_score_fusion` does.
+        ValueError: A score is negative, so that a weight would reverse the order; or as in
+            `relative_score_fusion`.
     """
     shares = _checked(weights, rankings)
     for unit, score in (entry for ranking in rankings for entry in ranking):
@@ -128,15 +126,15 @@ def domain_weights(
     statistic: Statistic = "mean",
     top_m: int = 3,
 ) -> list[float]:
-    """How much each domain has to say on a query: the softmax of `statistic / alpha`.
+    """The weight of each domain for a query: the softmax of `statistic / alpha`.
 
     Args:
         relevance: For each domain the scores of its retrieved units; a domain without any gets
             the weight 0.
-        alpha: Temperature, above 0: large values even the weights out.
-        statistic: What stands for a domain: the `mean` of its scores, their `max`, or the mean of
+        alpha: Temperature, above 0: the larger it is, the more equal are the weights.
+        statistic: The value of a domain: the `mean` of its scores, their `max`, or the mean of
             its `top_m` best.
-        top_m: How many count for `top_m`.
+        top_m: Number of best scores for the statistic `top_m`.
 
     Returns:
         One weight for each domain; they sum to 1 unless all domains are empty.

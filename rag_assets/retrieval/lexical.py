@@ -1,37 +1,51 @@
 """Lexical search: the units that share words with a query, by BM25.
 
-The words are those of the table's full-text index: its tokenizer, stemmer and stop words are
-applied to the query too. How rare a word is and how long a text is among others is what the index
-counted: after a refresh, the units of the table, whatever their history (see `text_parts`). Units
-that came after the index was built are found as well, but weighed by themselves.
+The tokenizer, the stemmer and the stop words of the table's full-text index are applied to the
+query too. The index counts how rare each word is and how long the texts are: after a refresh over
+exactly the units of the table, whatever was there before (see `store.text_parts`). Units that were
+added after the index was built are found as well, but with counts of their own.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
 from rag_assets.store.text_parts import TEXT
 
 if TYPE_CHECKING:
+    from lance import LanceDataset
     from lancedb.table import Table as LanceTable
-
-    from rag_assets.retrieval.units import UnitTable
 
 COLUMN = TEXT
 SCORE = "_score"
 
 
 class MissingTextIndexError(LookupError):
-    """A table has no full-text index, so that words cannot be looked up as they were meant."""
+    """A table has no full-text index, so that it cannot be searched by words."""
+
+
+class SearchableText(Protocol):
+    """What lexical search needs of a table of units (`units.UnitTable` has it)."""
+
+    @property
+    def dataset(self) -> "LanceDataset":
+        """The table at one version."""
+        ...
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """The unit id of each row, by row id."""
+        ...
 
 
 def best_matches(
-    units: "UnitTable", query: str, *, depth: int, where: str | None = None
+    units: SearchableText, query: str, *, depth: int, where: str | None = None
 ) -> Ranking:
     """The `depth` units with the highest BM25 score (Robertson et al. 1994).
 
-    `query` is plain words: no character of it is an operator. A unit needs one of the words; a
-    query of stop words or punctuation alone matches nothing.
+    `query` is plain words: no character is an operator. One word in common is enough to be found. A
+    query of stop words or punctuation alone finds nothing.
     """
     from lance.query import MatchQuery
 
@@ -58,7 +72,7 @@ def has_text_index(table: "LanceTable") -> bool:
 def require_text_index(table: "LanceTable") -> None:
     """Refuse to search a table without a full-text index.
 
-    Without one, words are compared as they stand, neither stemmed nor weighted by the corpus.
+    Without one, Lance would compare words unstemmed and not weight them by the corpus.
 
     Raises:
         MissingTextIndexError: `table` holds units but no full-text index of their text.

@@ -16,7 +16,7 @@ from typing import Self
 import pyarrow as pa
 
 TIES_AT_FIRST = 8
-"""Units asked for past the depth, to see whether its last score goes on."""
+"""Extra units that are requested, to see whether units past the depth have the same score."""
 TIES_GROWTH = 4
 
 SECONDS = b"seconds"
@@ -24,8 +24,8 @@ SECONDS = b"seconds"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a unit stood in a ranking."""
+class Position:
+    """The rank and the score of a unit in a ranking."""
 
     rank: int
     """From 1."""
@@ -39,7 +39,7 @@ class Ranking:
     unit_ids: tuple[str, ...]
     scores: tuple[float, ...]
     arms: Mapping[str, Self] = field(default_factory=dict)
-    """The rankings that this one was made from, by the name of their arm or stage."""
+    """The rankings that this one was made from, by the name of their signal, domain or stage."""
 
     def __len__(self) -> int:
         return len(self.unit_ids)
@@ -50,19 +50,19 @@ class Ranking:
         return list(zip(self.unit_ids, self.scores, strict=True))
 
     def head(self, depth: int) -> Self:
-        """The best `depth` units; the arms stay whole."""
+        """The best `depth` units; the rankings below stay whole."""
         if depth >= len(self):
             return self
         return replace(self, unit_ids=self.unit_ids[:depth], scores=self.scores[:depth])
 
-    def places(self) -> dict[str, Place]:
-        """The place of each unit."""
+    def positions(self) -> dict[str, Position]:
+        """Rank and score of each unit."""
         return {
-            unit: Place(rank, score) for rank, (unit, score) in enumerate(self.entries, start=1)
+            unit: Position(rank, score) for rank, (unit, score) in enumerate(self.entries, start=1)
         }
 
     def stages(self) -> dict[str, Self]:
-        """All rankings below this one, by their path: `dense`, or `candidates/document/dense`."""
+        """All rankings that this one was made from, by path: `candidates/document/dense`."""
         found: dict[str, Self] = {}
         for name, arm in self.arms.items():
             found[name] = arm
@@ -85,16 +85,17 @@ def ranked(
 def ranking_of(
     entries: Iterable[tuple[str, float]], *, arms: Mapping[str, Ranking] | None = None
 ) -> Ranking:
-    """A ranking of `entries`, which are in order."""
+    """A ranking of `entries`, which are sorted already."""
     unit_ids, scores = tuple(zip(*entries, strict=True)) or ((), ())
     return Ranking(unit_ids, scores, arms=arms or {})
 
 
 def best_with_ties(fetch: Callable[[int], Ranking], *, depth: int) -> Ranking:
-    """The best `depth` of what `fetch` returns, whichever of equal scores it happens to cut off.
+    """The best `depth` units of `fetch`; of equal scores the smallest unit ids come first.
 
-    `fetch` returns at most the given number of units. It is asked again for more while the score
-    at `depth` is still that of the last unit it returned.
+    `fetch` returns at most the given number of units, and may cut off any of those with equal
+    scores. So it is called for more units while the last one has the same score as the one at
+    `depth`.
     """
     limit = depth + TIES_AT_FIRST
     while True:
@@ -143,14 +144,14 @@ RANKINGS = pa.schema(
         _column("text_hash", pa.string(), "equal for units whose embedded text is the same"),
     ]
 )
-"""One line for each query and returned unit, sorted by `query_index`, then `rank`.
+"""One row for each query and returned unit, sorted by `query_index`, then `rank`.
 
 - `query_index` refers to the list of queries that was searched. A query without any result has
-  no line: count queries by the list, never by this table.
+  no row: count queries by the list, never by this table.
 - Ranks run 1, 2, 3, ... without a gap within a query, at most `top_k` of them; equal scores are
   ordered by `unit_id`, so that the same index always gives the same table.
-- Units are distinct, what they stand for is not: several chunks of one document or page may
-  rank. Whoever measures at a coarser level than the unit collapses them first:
+- Units are distinct, but several of them may belong to one document or page. To measure at a
+  coarser level than the unit, collapse them first:
   a document is (`source`, `uri`), a page is (`source`, `uri`, one of `pages`), a row of a table
   is (`source`, `table`, `row_key`). A chunk with several `pages` counts for each of them.
 - `char_start` and `char_end` delimit the chunk in its document's text (elements joined), the

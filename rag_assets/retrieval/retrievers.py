@@ -2,10 +2,11 @@
 
     signals of each domain -> signal fusion -> domain fusion -> reranking -> collapse
 
-The query's reformulations take the same way and are fused with it, before or after reranking.
+Reformulations of a query go through the same stages. Their rankings are fused with the query's own,
+before or after reranking.
 
-Each stage takes rankings and gives rankings; what it was made from stays below the new ranking, by
-the name of its arm: that is what `explain` shows.
+Each stage takes rankings and returns rankings. A new ranking keeps those that it was made from, by
+the name of their stage: that is what `explain` shows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,40 +16,40 @@ from typing import assert_never
 
 from rag_assets.config import DomainFusion, Fusion, QueryFusion, Retriever, Signal
 from rag_assets.retrieval import fusion as fusions
-from rag_assets.retrieval.arms import JOINT, Arms
 from rag_assets.retrieval.duplicates import collapsed
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
 from rag_assets.retrieval.rewriters import rewriter_of
+from rag_assets.retrieval.search_call import JOINT, SearchCall
 from rag_assets.retrieval.threads import side_by_side
 from rag_assets.schemas import DOMAINS
 
 CANDIDATES = "candidates"
-"""The arm that holds a ranking as it was before a reranker, or before duplicates were left out."""
+"""Name of the stage before reranking."""
 
 
 def retrieve(
-    arms: Arms, queries: Sequence[str], *, retriever: Retriever, top_k: int
+    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int
 ) -> list[Ranking]:
     """One ranking of at most `top_k` units for each of `queries`."""
     if retriever.query_fusion:
-        found = _over_queries(arms, queries, retriever=retriever, top_k=top_k)
+        found = _over_queries(call, queries, retriever=retriever, top_k=top_k)
     else:
-        found = _searched(arms, queries, retriever=retriever, top_k=top_k)
+        found = _searched(call, queries, retriever=retriever, top_k=top_k)
         if retriever.reranker:
-            found = reranked(arms, queries, found, name=retriever.reranker)
+            found = reranked(call, queries, found, name=retriever.reranker)
     if retriever.collapse:
-        with arms.timed("collapse"):
-            found = collapsed(arms, found, settings=retriever.collapse, top_k=top_k)
+        with call.timed("collapse"):
+            found = collapsed(call, found, settings=retriever.collapse, top_k=top_k)
     return [ranking.head(top_k) for ranking in found]
 
 
 def reranked(
-    arms: Arms, queries: Sequence[str], rankings: Sequence[Ranking], *, name: str
+    call: SearchCall, queries: Sequence[str], rankings: Sequence[Ranking], *, name: str
 ) -> list[Ranking]:
     """Each ranking in the order of relevance to its query, by the reranker called `name`."""
-    reranker = arms.reranker(name)
-    with arms.timed("rerank"):
-        scores = arms.relevance(reranker, queries, [ranking.unit_ids for ranking in rankings])
+    reranker = call.reranker(name)
+    with call.timed("rerank"):
+        scores = call.relevance(reranker, queries, [ranking.unit_ids for ranking in rankings])
     return [
         ranked(ranking.unit_ids, scores=relevance, arms={CANDIDATES: ranking})
         for ranking, relevance in zip(rankings, scores, strict=True)
@@ -56,7 +57,7 @@ def reranked(
 
 
 def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Ranking:
-    """The rankings of several arms as one; `rrf_k` is the constant unless `fusion` gives one."""
+    """Fuse several rankings into one; `rrf_k` is the constant unless `fusion` gives one."""
     scored = [ranking.entries for ranking in found.values()]
     weights = [fusion.weights.get(name, 1.0) for name in found]
     match fusion.mode:
@@ -81,31 +82,31 @@ def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Rankin
 
 
 def _over_queries(
-    arms: Arms, queries: Sequence[str], *, retriever: Retriever, top_k: int
+    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int
 ) -> list[Ranking]:
-    """Rankings fused over each query (`q1`) and its reformulations (`q2` and on).
+    """Rankings fused over each query (`q1`) and its reformulations (`q2`, `q3` and so on).
 
-    With a reranker, retrieval and reranking have the same budget for each of them, `candidates`,
-    and so has the fused list, reranked or not (RAG fusion under fixed budgets: paper P2, A.5).
+    With a reranker, `candidates` is the budget of each list: of what is retrieved, of what is
+    reranked, and of the fused list (RAG fusion under fixed budgets: paper P2, A.5).
     """
     settings = retriever.query_fusion or QueryFusion()
     rewriter = rewriter_of(settings)
-    with arms.timed("rewrite"):
-        asked = [[query, *rewriter(query, count=settings.queries - 1)] for query in queries]
-    flat = list(dict.fromkeys(chain.from_iterable(asked)))
-    found = _searched(arms, flat, retriever=retriever, top_k=top_k)
+    with call.timed("rewrite"):
+        variants = [[query, *rewriter(query, count=settings.queries - 1)] for query in queries]
+    flat = list(dict.fromkeys(chain.from_iterable(variants)))
+    found = _searched(call, flat, retriever=retriever, top_k=top_k)
     name, fuses_after = retriever.reranker, settings.fuse == "after_reranking"
     if name and fuses_after:
-        found = reranked(arms, flat, found, name=name)
+        found = reranked(call, flat, found, name=name)
     by_query = dict(zip(flat, found, strict=True))
-    with arms.timed("fuse"):
+    with call.timed("fuse"):
         one = [
             fused(
                 {f"q{place}": by_query[query] for place, query in enumerate(same, start=1)},
                 fusion=settings.fusion,
-                rrf_k=arms.settings.rrf_k,
+                rrf_k=call.settings.rrf_k,
             )
-            for same in asked
+            for same in variants
         ]
     if not name:
         return one
@@ -114,45 +115,45 @@ def _over_queries(
     if not anchor:
         return cut
     place = {"q1": 0, "q2": 1}[anchor]
-    anchors = [same[min(place, len(same) - 1)] for same in asked]
-    return reranked(arms, anchors, cut, name=name)
+    anchors = [same[min(place, len(same) - 1)] for same in variants]
+    return reranked(call, anchors, cut, name=name)
 
 
 def _searched(
-    arms: Arms, queries: Sequence[str], *, retriever: Retriever, top_k: int
+    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int
 ) -> list[Ranking]:
-    """What the searched indexes hold for each query, fused, before any reranking."""
+    """The search results of each query, fused over signals and domains, before any reranking."""
     needed = retriever.candidates if retriever.reranker else top_k
     is_fused = len(retriever.signals) > 1 or retriever.domain_fusion or retriever.query_fusion
-    depth = max(arms.settings.depth, needed) if is_fused or retriever.collapse else needed
+    depth = max(call.settings.depth, needed) if is_fused or retriever.collapse else needed
     if retriever.domain_fusion:
         found = _over_domains(
-            arms, queries, retriever=retriever, fusion=retriever.domain_fusion, depth=depth
+            call, queries, retriever=retriever, fusion=retriever.domain_fusion, depth=depth
         )
     else:
-        found = _over_signals(arms, queries, retriever=retriever, table=JOINT, depth=depth)
+        found = _over_signals(call, queries, retriever=retriever, table=JOINT, depth=depth)
     return [ranking.head(needed if retriever.reranker else depth) for ranking in found]
 
 
 def _over_signals(
-    arms: Arms, queries: Sequence[str], *, retriever: Retriever, table: str, depth: int
+    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, table: str, depth: int
 ) -> list[Ranking]:
     def search(signal: Signal) -> list[Ranking]:
         deep = _depth_of(signal, retriever, default=depth)
-        return arms.search(signal, queries, table=table, depth=deep)
+        return call.search(signal, queries, table=table, depth=deep)
 
-    arms.prepare(table)
-    arms.work["lists"] += len(queries) * len(retriever.signals)
+    call.prepare(table)
+    call.work["lists"] += len(queries) * len(retriever.signals)
     found = dict(zip(retriever.signals, side_by_side(search, retriever.signals), strict=True))
     if len(found) == 1:
         [(signal, rankings)] = found.items()
         return [replace(ranking, arms={signal: ranking}) for ranking in rankings]
-    with arms.timed("fuse"):
+    with call.timed("fuse"):
         return [
             fused(
                 {signal: rankings[place] for signal, rankings in found.items()},
                 fusion=retriever.signal_fusion,
-                rrf_k=arms.settings.rrf_k,
+                rrf_k=call.settings.rrf_k,
             )
             for place in range(len(queries))
         ]
@@ -165,7 +166,7 @@ def _depth_of(signal: Signal, retriever: Retriever, *, default: int) -> int:
 
 
 def _over_domains(
-    arms: Arms,
+    call: SearchCall,
     queries: Sequence[str],
     *,
     retriever: Retriever,
@@ -177,7 +178,7 @@ def _over_domains(
         domain: [
             ranking.head(each)
             for ranking in _over_signals(
-                arms, queries, retriever=retriever, table=domain, depth=each
+                call, queries, retriever=retriever, table=domain, depth=each
             )
         ]
         for domain in DOMAINS
@@ -187,13 +188,13 @@ def _over_domains(
         for place in range(len(queries))
     ]
     if fusion.mode == "weighted":
-        return _weighted(arms, queries, by_query, fusion=fusion)
-    with arms.timed("fuse"):
-        return [fused(one, fusion=fusion, rrf_k=arms.settings.rrf_k) for one in by_query]
+        return _weighted(call, queries, by_query, fusion=fusion)
+    with call.timed("fuse"):
+        return [fused(one, fusion=fusion, rrf_k=call.settings.rrf_k) for one in by_query]
 
 
 def _weighted(
-    arms: Arms,
+    call: SearchCall,
     queries: Sequence[str],
     found: Sequence[Mapping[str, Ranking]],
     *,
@@ -202,14 +203,14 @@ def _weighted(
     """Domains weighted by how relevant their best `top_j` units are (thesis P0, 4.4.5).
 
     `w = softmax(statistic / alpha)` over the domains, and the units of a domain in the order of
-    `w * s`. The relevance s lies in [0, 1]: a negative score would be moved the wrong way.
+    `w * s`. The relevance s lies in [0, 1]: a weight would move a negative score the wrong way.
     """
-    reranker = arms.reranker(fusion.reranker)
+    reranker = call.reranker(fusion.reranker)
     heads = [
         {domain: ranking.head(fusion.top_j) for domain, ranking in one.items()} for one in found
     ]
-    with arms.timed("weigh"):
-        scores = arms.relevance(
+    with call.timed("weigh"):
+        scores = call.relevance(
             reranker,
             queries,
             [[*chain.from_iterable(head.unit_ids for head in one.values())] for one in heads],

@@ -1,7 +1,8 @@
-"""Rewriters: other ways to ask the same question, to be searched beside it.
+"""Rewriters: reformulations of a query, which are searched as well.
 
-A rewriter takes a query and gives at most so many reformulations, none of them equal to the query
-or to one another. The rules here need no model; a file holds what a model or a person wrote.
+A rewriter takes a query and returns a limited number of reformulations, all different from the
+query and from one another. The rules here need no model; a file gives what a model or a person
+wrote.
 """
 
 import json
@@ -36,11 +37,11 @@ class RewritesError(ValueError):
 
 
 class MissingRewriteError(RewritesError):
-    """A file of rewrites holds none for a query."""
+    """A file of rewrites has none for a query."""
 
 
 class Rewriter(Protocol):
-    """What all rewriters look like."""
+    """The signature of every rewriter."""
 
     def __call__(self, query: str, /, *, count: int) -> list[str]:
         """At most `count` reformulations of `query`, the best first."""
@@ -48,16 +49,16 @@ class Rewriter(Protocol):
 
 
 def rewriter_of(settings: QueryFusion) -> Rewriter:
-    """The rewriter that the config asks for.
+    """The rewriter that the config names.
 
     Raises:
         RewritesError: Its file cannot be read.
     """
-    return by_rules if settings.path is None else FromFile(settings.path)
+    return by_rules if settings.path is None else FileRewriter(settings.path)
 
 
 def by_rules(query: str, /, *, count: int) -> list[str]:
-    """The query's keywords, its statement form and its longest clause, as far as they differ.
+    """The query's keywords, its statement form and its longest clause, without duplicates.
 
     English and Swedish question words and fillers are known; words of other languages stay.
     """
@@ -65,7 +66,7 @@ def by_rules(query: str, /, *, count: int) -> list[str]:
     return _distinct([rule(query) for rule in rules], query=query)[:count]
 
 
-class FromFile:
+class FileRewriter:
     """Rewrites from a JSONL file: `{"query": "...", "rewrites": ["...", ...]}` a line."""
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +80,7 @@ class FromFile:
         except OSError as error:
             raise _unreadable(path, error) from error
         self._path = path
-        self._held = _read(path, state.st_mtime_ns, state.st_size)
+        self._rewrites = _read(path, state.st_mtime_ns, state.st_size)
 
     def __call__(self, query: str, /, *, count: int) -> list[str]:
         """See `Rewriter`.
@@ -87,16 +88,16 @@ class FromFile:
         Raises:
             MissingRewriteError: The file has no line for `query`.
         """
-        if query not in self._held:
+        if query not in self._rewrites:
             raise MissingRewriteError(
-                f"{self._path} holds no rewrites of {query!r}: add a line for it, or set "
+                f"{self._path} has no rewrites of {query!r}: add a line for it, or set "
                 "query_fusion.rewriter to rules"
             )
-        return _distinct(self._held[query], query=query)[:count]
+        return _distinct(self._rewrites[query], query=query)[:count]
 
 
 def text_of(path: Path) -> str:
-    """What a file of rewrites holds.
+    """The content of a file of rewrites.
 
     Raises:
         RewritesError: There is no such file, or it is not in UTF-8.
@@ -115,8 +116,8 @@ def _unreadable(path: Path, error: OSError) -> RewritesError:
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _modified: int, _size: int) -> dict[str, list[str]]:
-    held: dict[str, list[str]] = {}
-    # a text within JSON may hold other line breaks of Unicode, which `splitlines` would cut at
+    found: dict[str, list[str]] = {}
+    # not `splitlines`: it would also cut at line breaks of Unicode inside a JSON text
     lines = text_of(path).removeprefix("\ufeff").split("\n")
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -131,8 +132,8 @@ def _read(path: Path, _modified: int, _size: int) -> dict[str, list[str]]:
             ) from error
         if not isinstance(query, str) or not _are_texts(rewrites):
             raise RewritesError(f"{path}, line {number}: query and rewrites must be text")
-        held[query] = [encodable(rewrite) for rewrite in rewrites]
-    return held
+        found[query] = [encodable(rewrite) for rewrite in rewrites]
+    return found
 
 
 def _are_texts(values: object) -> bool:
@@ -155,7 +156,7 @@ def _keywords(query: str) -> str:
 
 
 def _statement(query: str) -> str:
-    """The query without the words at its head that only ask."""
+    """The query without the question words at its start."""
     words = WORD.findall(query)
     while words and words[0].casefold() in ASKING:
         words = words[1:]

@@ -5,9 +5,9 @@
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 
-An index is opened at the last set of tables that a refresh completed: see `index.complete_sets`.
-It keeps answering from that set, whatever is written meanwhile, for as long as
-`clean_up.keep_days` keeps those versions. Models are loaded at the first query that needs them.
+An index is opened at the last set of tables that a refresh completed: see `change.complete_sets`.
+It keeps answering from that set while other versions are written, for as long as
+`clean_up.keep_days` keeps the set. Models are loaded at the first query that needs them.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from rag_assets.identity import Canonical
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
 from rag_assets.retrieval import context
-from rag_assets.retrieval.arms import JOINT, Arms, Work
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_same_model
 from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.filters import Filters, encodable
-from rag_assets.retrieval.rankings import UNIT_COLUMNS, Place, Ranking, rankings_table
+from rag_assets.retrieval.rankings import UNIT_COLUMNS, Position, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
+from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import MissingTableError, Store
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
 SHOWN_COLUMNS = ("domain", "source", "uri", "title", "section", "table", "row_key", "text")
-"""Columns that a hit takes over from its unit as they are."""
-MARKS = ("type", "language", "image", "fields")
-"""Columns of what a unit shows, which the tables of an earlier release lack."""
+"""Columns that a hit copies from its unit."""
+LATER_COLUMNS = ("type", "language", "image", "fields")
+"""Columns that tables of earlier releases lack."""
 RERANKERS_KEPT = 2
 
 
 class EmptyQueryError(ValueError):
-    """A query holds no character but blanks."""
+    """A query is blank."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"query {position} is empty: a search needs at least one word")
 
 
 class OutdatedIndexError(LookupError):
-    """An index was open for so long that its tables were cleaned up, or they were built anew."""
+    """The tables of an open index were cleaned up or built again."""
 
     def __init__(self, variant: str) -> None:
         super().__init__(
@@ -75,7 +75,7 @@ class Hit:
     rank: int
     """From 1."""
     score: float
-    """In the unit of the retriever; see `rankings.RANKINGS`."""
+    """On the scale of the retriever: see `rankings.RANKINGS`."""
     domain: str
     source: str
     uri: str
@@ -89,14 +89,14 @@ class Hit:
     language: str | None
     """ISO 639-1 code, where it is known."""
     image: str | None
-    """The picture of a figure or formula: see `images.picture`."""
+    """The picture of a figure or formula: see `store.images`."""
     fields: tuple[str, ...]
     """`name: value` of each header field of its document."""
     text: str
     context: str
-    """The text and what the retriever reads around it; the text alone unless it expands."""
-    arms: Mapping[str, Place]
-    """Rank and score in each arm and stage that held it, such as `dense`: see `explain`."""
+    """The text with its surroundings if the retriever expands hits, else the text alone."""
+    arms: Mapping[str, Position]
+    """Rank and score in each signal and stage that found it, such as `dense`: see `explain`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Results(Sequence[Hit]):
     retriever: RetrieverName
     hits: tuple[Hit, ...]
     ranking: Ranking
-    """The ranking behind the hits, with all that it was made from."""
+    """The ranking behind the hits, with all rankings that it was made from."""
     seconds: Mapping[str, float]
     """Wall time of each stage, the loading of models and vectors left out."""
 
@@ -125,7 +125,7 @@ class Results(Sequence[Hit]):
         return self.hits[place]
 
     def explain(self) -> pa.Table:
-        """Rank and score of every unit in every arm and stage: see `explain.EXPLANATION`."""
+        """Rank and score of every unit in every stage: see `explain.EXPLANATION`."""
         return explanation(self.ranking)
 
 
@@ -134,38 +134,38 @@ def open_index(
     config: Config,
     variant: str,
     *,
-    held: CompleteSet | None = None,
+    complete_set: CompleteSet | None = None,
     encoder: QueryEncoder | None = None,
-) -> "Index":
-    """The index of `variant` at its last complete set, or at the set `held`.
+) -> "VariantIndex":
+    """The index of `variant` at its last complete set, or at `complete_set`.
 
-    `encoder` embeds queries; the model of the set, loaded when first needed, unless given.
+    `encoder` embeds queries. Unless given, it is the model of the set, loaded when first needed.
 
     Raises:
         ConfigError: The config has no such variant.
         MissingTableError: No refresh has built the index yet.
-        OutdatedIndexError: The tables of `held` were cleaned up or built anew.
+        OutdatedIndexError: The tables of `complete_set` were cleaned up or built anew.
         DamagedTablesError: Files of its tables cannot be read.
     """
     names = config.tables_of(variant)
-    held = held or _there(store, set_of(store, config, variant))
-    stamps = [store.stamp(pin.table, version=pin.version) for pin in held.pins]
-    with _naming(store, held, variant=variant):
+    complete_set = complete_set or _require_pinned(store, set_of(store, config, variant))
+    stamps = [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins]
+    with _named_errors(store, complete_set, variant=variant):
         domains = {
             domain: partial(opened, store, pin)
-            for domain, pin in (("document", held.documents), ("table", held.rows))
+            for domain, pin in (("document", complete_set.documents), ("table", complete_set.rows))
             if pin is not None
         }
-        joint = opened(store, held.joint)
-        for pin in held.pins:
+        joint = opened(store, complete_set.joint)
+        for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
-    is_current = held.is_of(store, names)
-    model = config.variant(variant).model if is_current else held.model
-    settings = config.models[model] if is_current else held.embedding
+    is_current = complete_set.is_of(store, names)
+    model = config.variant(variant).model if is_current else complete_set.model
+    settings = config.models[model] if is_current else complete_set.embedding
     load = partial(load_for_queries, settings, name=model, home=store.encoders)
-    return Index(
+    return VariantIndex(
         joint,
-        held=held,
+        complete_set=complete_set,
         domains=domains,
         settings=config.retrieval,
         variant=variant,
@@ -175,43 +175,44 @@ def open_index(
         ),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
-        reading=lambda: _reading(store, held, variant=variant, stamps=stamps),
+        open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
     )
 
 
-def _there(store: Store, found: CompleteSet) -> CompleteSet:
+def _require_pinned(store: Store, found: CompleteSet) -> CompleteSet:
+    """`found`, if all of its tables exist at their pinned versions."""
     for pin in found.pins:
         if not holds(store, pin):
             if store.exists(pin.table):
-                store.check(pin.table)  # a damaged one is named as such
+                store.check(pin.table)  # a damaged table raises its own error
             raise MissingTableError(name_of(pin.table))
     return found
 
 
 @contextmanager
-def _reading(
-    store: Store, held: CompleteSet, *, variant: str, stamps: Sequence[Stamp | None]
+def _opened(
+    store: Store, complete_set: CompleteSet, *, variant: str, stamps: Sequence[Stamp | None]
 ) -> Generator[None]:
-    """As `_naming`, of tables that are as they were: Lance finds others by the same numbers."""
-    if [store.stamp(pin.table, version=pin.version) for pin in held.pins] != stamps:
+    """As `_named_errors`; refuses tables that were built again under the same version numbers."""
+    if [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins] != stamps:
         raise OutdatedIndexError(variant)
-    with _naming(store, held, variant=variant):
+    with _named_errors(store, complete_set, variant=variant):
         yield
 
 
 @contextmanager
-def _naming(store: Store, held: CompleteSet, *, variant: str) -> Generator[None]:
-    """What fails because of the tables says so: Lance names a file, if anything."""
+def _named_errors(store: Store, complete_set: CompleteSet, *, variant: str) -> Generator[None]:
+    """Turn errors of missing or damaged files into errors that name the table."""
     try:
         yield
     except (MissingTableError, *DAMAGE) as error:
-        if not is_kept(store, held):
+        if not is_kept(store, complete_set):
             raise OutdatedIndexError(variant) from error
         if not is_of_files(error):
             raise
-        for pin in held.pins:
+        for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
-        raise DamagedTablesError({folder_of(held.joint.table): error}) from error
+        raise DamagedTablesError({folder_of(complete_set.joint.table): error}) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,24 +223,24 @@ class Ranked:
     seconds: Mapping[str, float]
     """Wall time of each stage for all queries, the loading of models and vectors left out."""
     work: Mapping[Work, int]
-    """What was asked of the stages for all queries."""
+    """How much work the stages were given for all queries."""
     read: Callable[[Sequence[str], Sequence[str]], pa.Table]
 
     def table(self) -> pa.Table:
-        """One line for each ranked unit, in the schema `rankings.RANKINGS`."""
+        """One row for each ranked unit, in the schema `rankings.RANKINGS`."""
         named = [unit for ranking in self.rankings for unit in ranking.unit_ids]
         units = self.read(named, UNIT_COLUMNS)
         return rankings_table(self.rankings, units=units, seconds=self.seconds)
 
 
-class Index:
+class VariantIndex:
     """The searchable units of one variant at one version; safe to share between threads."""
 
     def __init__(
         self,
         joint: "LanceTable",
         *,
-        held: CompleteSet,
+        complete_set: CompleteSet,
         domains: "Mapping[str, Callable[[], LanceTable]]",
         settings: Retrieval,
         variant: str,
@@ -247,12 +248,12 @@ class Index:
         load_reranker: Callable[[str], Reranker],
         cache: Cache,
         ann_from_rows: int | None,
-        reading: Callable[[], AbstractContextManager[None]],
+        open_tables: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
-        self.held = held
-        """The tables that answer."""
+        self.complete_set = complete_set
+        """The tables that are searched."""
         self.settings = settings
         self._units_of = partial(UnitTable, ann_from_rows=ann_from_rows)
         self._tables = {JOINT: self._units_of(joint)}
@@ -260,7 +261,7 @@ class Index:
         self._load_encoder = load_encoder
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
         self._cache = cache
-        self._open = reading
+        self._open_tables = open_tables
 
     def search(
         self,
@@ -272,34 +273,34 @@ class Index:
     ) -> Results:
         """The best `top_k` units for `query`.
 
-        `retriever` and `top_k` are those of the config unless given; a retriever may also be given
-        by its settings.
+        `retriever` and `top_k` come from the config unless given. A retriever is given by its name
+        or by its settings.
 
         Raises:
             ValueError: There is no such retriever or reranker.
             EmptyQueryError: The query is blank.
             ModelMismatchError: The vectors are not of the model that embeds the query.
-            MissingTextIndexError: Words are to be looked up and there is no full-text index.
+            MissingTextIndexError: The retriever searches by words and there is no full-text index.
             RerankerError: A reranker's weights or package are missing.
             OutdatedIndexError: Its tables were cleaned up or built anew while it was open.
             DamagedTablesError: Files of its tables cannot be read.
         """
         name, chosen = self._chosen(retriever)
-        arms = self._arms(filters, rankings=Cache(None))
+        call = self._call(filters, rankings=Cache(None))
         around: Mapping[str, str] = {}
-        with self._open():
-            [ranking] = self._rank(arms, [query], chosen, top_k=top_k)
-            with arms.timed("read"):
+        with self._open_tables():
+            [ranking] = self._rank(call, [query], chosen, top_k=top_k)
+            with call.timed("read"):
                 units = self._units(ranking)
             if chosen.expand:
-                with arms.timed("expand"):
+                with call.timed("expand"):
                     around = self._contexts(units, settings=chosen.expand)
         return Results(
             query=query,
             retriever=name,
             hits=_hits(ranking, units, around=around),
             ranking=ranking,
-            seconds=arms.seconds,
+            seconds=call.seconds,
         )
 
     def search_many(
@@ -312,17 +313,17 @@ class Index:
     ) -> pa.Table:
         """The rankings of `queries` as one table in the schema `rankings.RANKINGS`.
 
-        They are the same as those of `search`, one by one: all queries are embedded in one
-        pass, and exact dense search is one matrix product for a block of them. What each arm
-        found is kept by content in the state folder, and found again. The wall time of each
-        stage is in the table's schema metadata: `rankings.seconds_of`.
+        The results are those of `search` for each query. It is faster: all queries are embedded in
+        one pass, and exact dense search is one matrix product for a block of them. The results of
+        each signal are cached in the state folder. The wall time of each stage is in the table's
+        schema metadata: see `rankings.seconds_of`.
 
         Raises:
             EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
             OutdatedIndexError: As `search`.
         """
         ranked = self.rank(queries, retriever=retriever, top_k=top_k, filters=filters)
-        with self._open():
+        with self._open_tables():
             return ranked.table()
 
     def rank(
@@ -340,26 +341,26 @@ class Index:
             OutdatedIndexError: As `search`.
         """
         _, chosen = self._chosen(retriever)
-        arms = self._arms(filters, rankings=self._cache)
-        with self._open():
-            found = self._rank(arms, queries, chosen, top_k=top_k)
-        return Ranked(found, arms.seconds, arms.work, read=self._read)
+        call = self._call(filters, rankings=self._cache)
+        with self._open_tables():
+            found = self._rank(call, queries, chosen, top_k=top_k)
+        return Ranked(found, call.seconds, call.work, read=self._read)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
-        """What rankings by `retriever` depend on beside content and settings: `UnitTable.state`."""
+        """Everything else that rankings depend on: see `UnitTable.state`."""
         names = DOMAINS if retriever.domain_fusion else (JOINT,)
         tables = [table for name in names if (table := self._table(name)) is not None]
         return [table.state(signal) for table in tables for signal in retriever.signals]
 
     def without_cache(self) -> Self:
-        """The same index, which neither finds nor keeps results of searches: to measure it."""
+        """The same index without a cache of results: for measuring its speed."""
         plain = copy(self)
         plain._cache = Cache(None)
         return plain
 
     @cached_property
     def encoder(self) -> QueryEncoder:
-        """What embeds queries, checked against the vectors of the index.
+        """The model that embeds queries, checked against the vectors of the index.
 
         Raises:
             ModelMismatchError: The vectors are not of its model.
@@ -376,8 +377,8 @@ class Index:
         self.settings.check_retriever(name, key="retriever")
         return name, self.settings.retrievers[name]
 
-    def _arms(self, filters: Filters | None, *, rankings: Cache) -> Arms:
-        return Arms(
+    def _call(self, filters: Filters | None, *, rankings: Cache) -> SearchCall:
+        return SearchCall(
             table=self._table,
             read=self._read,
             encoder=lambda: self.encoder,
@@ -389,7 +390,7 @@ class Index:
         )
 
     def _rank(
-        self, arms: Arms, queries: Sequence[str], retriever: Retriever, *, top_k: int | None
+        self, call: SearchCall, queries: Sequence[str], retriever: Retriever, *, top_k: int | None
     ) -> list[Ranking]:
         wanted = self.settings.top_k if top_k is None else top_k
         if wanted < 1:
@@ -398,7 +399,7 @@ class Index:
             if not query.strip():
                 raise EmptyQueryError(position)
         texts = [encodable(query) for query in queries]
-        return retrieve(arms, texts, retriever=retriever, top_k=wanted)
+        return retrieve(call, texts, retriever=retriever, top_k=wanted)
 
     def _table(self, name: str) -> UnitTable | None:
         if name not in self._tables and name in self._domains:
@@ -406,14 +407,14 @@ class Index:
         return self._tables.get(name)
 
     def _read(self, unit_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
-        """The named units in no particular order, each once.
+        """The units called `unit_ids`, each once, in any order.
 
-        A refresh may stand between the domains and the joint table: what one lacks another holds.
+        Tables of a set may differ in a few units: a unit that one table lacks is in another.
         """
         left, parts = set(unit_ids), []
         for table in list(self._tables.values()):
-            here = table.held(left)
-            lacking = {*MARKS} - table.columns
+            here = table.known(left)
+            lacking = {*LATER_COLUMNS} - table.columns
             known = [column for column in columns if column not in lacking]
             parts.append(table.read(here, columns=known))
             left -= here
@@ -422,7 +423,7 @@ class Index:
         return pa.concat_tables(parts, promote_options="default")
 
     def _units(self, ranking: Ranking) -> list[dict]:
-        columns = dict.fromkeys((*SHOWN_COLUMNS, *MARKS, "pages", *context.COLUMNS))
+        columns = dict.fromkeys((*SHOWN_COLUMNS, *LATER_COLUMNS, "pages", *context.COLUMNS))
         found = self._read(ranking.unit_ids, list(columns)).to_pylist()
         named = {unit["unit_id"]: unit for unit in found}
         return [named[unit] for unit in ranking.unit_ids]
@@ -438,20 +439,24 @@ class Index:
 def _hits(
     ranking: Ranking, units: Sequence[Mapping], *, around: Mapping[str, str]
 ) -> tuple[Hit, ...]:
-    stages = {name: below.places() for name, below in ranking.stages().items()}
+    stages = {name: below.positions() for name, below in ranking.stages().items()}
     return tuple(
         Hit(
             unit_id=unit_id,
-            rank=place.rank,
-            score=place.score,
+            rank=position.rank,
+            score=position.score,
             pages=tuple(unit["pages"]),
             context=around.get(unit_id, unit["text"]),
-            arms={name: held[unit_id] for name, held in stages.items() if unit_id in held},
+            arms={
+                name: positions[unit_id]
+                for name, positions in stages.items()
+                if unit_id in positions
+            },
             type=unit.get("type"),
             language=unit.get("language"),
             image=unit.get("image"),
             fields=tuple(unit.get("fields") or ()),
             **{name: unit[name] for name in SHOWN_COLUMNS},
         )
-        for unit, (unit_id, place) in zip(units, ranking.places().items(), strict=True)
+        for unit, (unit_id, position) in zip(units, ranking.positions().items(), strict=True)
     )

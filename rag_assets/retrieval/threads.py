@@ -1,4 +1,4 @@
-"""Working on a few things at a time, where the work itself lets go of the interpreter."""
+"""A few tasks in parallel threads, for work that releases the interpreter lock."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +9,9 @@ Result = TypeVar("Result")
 
 
 def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """`work` on all of `items` at the same time, the first one in the thread that asks.
+    """Run `work` on all `items` at the same time, the first one in the calling thread.
 
-    On a busy machine a thread waits until it is woken, longer than a short search takes.
+    On a busy machine a new thread starts late, after a time longer than that of a short search.
     """
     if len(items) < 2:
         return [work(item) for item in items]

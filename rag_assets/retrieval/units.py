@@ -1,4 +1,4 @@
-"""The tables that are searched, each at one version, and what is kept of them in memory."""
+"""The tables that are searched, each at one version, and the parts of them kept in memory."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
 SEARCH_THREADS = 4
-"""Searches of a batch at a time, where LanceDB answers them one by one: 1.8 times the queries a
-second of one thread on two cores."""
-HELD_BYTES = 128 * 2**20
-"""Units that take up to this on disk without `NOT_HELD` are held in memory, where they take about
-twice of it."""
-NOT_HELD = (dense.COLUMN, "encoder_id", *schemas.SYSTEM_COLUMNS)
-"""Columns that no hit shows."""
+"""Threads for a batch of queries, where LanceDB answers one query at a time. On two cores this
+gives 1.8 times the queries a second of a single thread."""
+MEMORY_BYTES = 128 * 2**20
+"""Units are kept in memory if their columns, `UNSHOWN_COLUMNS` left out, take at most this on disk;
+in memory they take about twice as much."""
+UNSHOWN_COLUMNS = (dense.COLUMN, "encoder_id", *schemas.SYSTEM_COLUMNS)
+"""Columns that no hit shows, so that they are not kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """Units in memory: reading ten takes a tenth of a millisecond, from disk it takes ten."""
+class UnitsInMemory:
+    """Units in memory. Reading ten of them takes 0.1 ms; from disk it takes 10 ms."""
 
     rows: np.ndarray
     """(n,) uint64, row ids in the table, ascending."""
     units: pa.Table
-    """The unit in each row, with all columns but `NOT_HELD`."""
+    """The unit in each row, with all columns but `UNSHOWN_COLUMNS`."""
 
     def take(self, row_ids: Sequence[int], *, columns: Sequence[str]) -> pa.Table:
         """The units in the rows of these `row_ids`, in that order."""
@@ -77,12 +77,12 @@ class UnitTable:
         return dense.load(self.table) if self.is_exact else None
 
     def load(self) -> None:
-        """Read the vectors now, so that the first search does not have to."""
+        """Read the vectors now, so that the first search need not wait for it."""
         _ = self.vectors
 
     @cached_property
     def content(self) -> str:
-        """What the table holds, whatever its version: equal units give an equal hash."""
+        """Hash of all units, whatever the version of the table: equal units, equal hash."""
         names = ["unit_id", *schemas.SYSTEM_COLUMNS]
         rows = self.dataset.to_table(columns=names).sort_by("unit_id")
         digest = hashlib.sha256()
@@ -91,11 +91,12 @@ class UnitTable:
         return digest.hexdigest()
 
     def state(self, signal: Signal) -> Sequence[Canonical]:
-        """What a ranking by `signal` depends on beside the content.
+        """Everything that a ranking by `signal` depends on, besides the content.
 
-        An exact search depends on nothing else, and BM25 on the settings of its index; the name
-        tells the stop words. An ANN index may miss units, and a full-text index that no refresh of
-        this release has looked after may have counted others: equal units rank otherwise.
+        An exact search depends on nothing else. BM25 depends on the settings of its index, whose
+        name gives the stop words. Other indexes may rank equal units in different ways: an ANN
+        index may miss units, and the counts of a full-text index may still include units that an
+        older release has replaced. So these count by their files.
         """
         if signal == "dense" and self.is_exact:
             return ["exact"]
@@ -145,53 +146,59 @@ class UnitTable:
         with ThreadPoolExecutor(SEARCH_THREADS) as pool:
             return list(pool.map(search, queries))
 
-    def held(self, unit_ids: Iterable[str]) -> set[str]:
-        """Those of `unit_ids` that the table holds."""
+    def known(self, unit_ids: Iterable[str]) -> set[str]:
+        """Those of `unit_ids` that are in the table."""
         return {unit for unit in unit_ids if unit in self._row_ids}
 
     def read(self, unit_ids: Collection[str], *, columns: Sequence[str]) -> pa.Table:
-        """The units called `unit_ids`, all of which it holds, in that order.
+        """The units called `unit_ids`, in that order; all of them must be in the table.
 
-        They are held in memory, if they fit, from the second time on: whoever searches once does
-        not wait for that.
+        From the second call on, all units are kept in memory if they fit. The first call does not
+        load them, so that a single search does not wait for it.
         """
         row_ids = [self._row_ids[unit] for unit in unit_ids]
-        if self._was_read and self._held and {*columns} <= {*self._held.units.column_names}:
-            return self._held.take(row_ids, columns=columns)
+        if (
+            self._was_read
+            and self._in_memory
+            and {*columns} <= {*self._in_memory.units.column_names}
+        ):
+            return self._in_memory.take(row_ids, columns=columns)
         self._was_read = True
         return rows_of(self.dataset, row_ids, columns=columns)
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Names of all columns: a table of an earlier release lacks some."""
+        """Names of all columns: tables of earlier releases lack some."""
         return frozenset(self.dataset.schema.names)
 
     @cached_property
     def dataset(self) -> "LanceDataset":
-        """The table, at its version, without the layer that plans each query anew."""
+        """The table at its version, read through Lance itself: LanceDB plans each query anew."""
         return self.table.to_lance()
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """Id of the unit in each row, by row id: to read it with a query takes longer."""
+        """The unit id of each row, by row id: reading it with each query takes longer."""
         found = self.dataset.to_table(columns=["unit_id"], with_row_id=True)
         return dict(zip(found[ROW_ID].to_pylist(), found["unit_id"].to_pylist(), strict=True))
 
     @cached_property
     def _row_ids(self) -> dict[str, int]:
-        """Row id of each unit: a look-up by unit id would scan the table."""
+        """The row id of each unit: a look-up by unit id would scan the table."""
         return {unit: row for row, unit in self.names.items()}
 
     @cached_property
-    def _held(self) -> Held | None:
-        columns = sorted(self.columns - {*NOT_HELD})
-        if self._bytes_of(columns) > HELD_BYTES:
+    def _in_memory(self) -> UnitsInMemory | None:
+        columns = sorted(self.columns - {*UNSHOWN_COLUMNS})
+        if self._bytes_of(columns) > MEMORY_BYTES:
             return None
         found = self.dataset.to_table(columns=columns, with_row_id=True).sort_by(ROW_ID)
-        return Held(found[ROW_ID].to_numpy(), found.drop_columns([ROW_ID]).combine_chunks())
+        return UnitsInMemory(
+            found[ROW_ID].to_numpy(), found.drop_columns([ROW_ID]).combine_chunks()
+        )
 
     def _bytes_of(self, columns: Sequence[str]) -> int:
-        """What `columns` take on disk."""
+        """Size of `columns` on disk."""
         fields = self.dataset.lance_schema.fields()
         chosen = [field for field in fields if field.name() in columns]
         ids = {part.id() for field in chosen for part in (field, *field.children())}

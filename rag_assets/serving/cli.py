@@ -1,8 +1,7 @@
-"""The command line, `rag-assets`: thin over the same code as the asset graph.
+"""The command line, `rag-assets`: a thin layer over the same code as the asset graph.
 
-Answers go to stdout and progress to stderr. A person sees one sentence with the remedy when
-something is wrong, never a traceback. Exit codes: 0 all done, 1 failed, 2 wrong usage or config,
-3 done with failed units.
+Answers go to stdout and progress to stderr. An error is one sentence that says what to do, never a
+traceback. Exit codes: 0 all done, 1 failed, 2 wrong usage or config, 3 done with failed units.
 """
 
 import argparse
@@ -14,7 +13,8 @@ from typing import TextIO
 
 from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
-from rag_assets.serving import (
+from rag_assets.serving.answers import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
+from rag_assets.serving.commands import (
     clean_up,
     evaluate,
     experiment,
@@ -26,7 +26,6 @@ from rag_assets.serving import (
     status,
     ui,
 )
-from rag_assets.serving.command import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
@@ -39,7 +38,7 @@ OFFLINE_DEFAULTS: Mapping[str, str] = {
     "RUNTIME__DLTHUB_TELEMETRY": "false",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""Nothing calls home; a user's own setting wins."""
+"""Switch off telemetry of libraries, unless the user has set these variables."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     try:
         _show(answer, as_json=options.json, stream=sys.stdout)
-    except BrokenPipeError:  # the reader has seen enough (`| head`), and nothing more is to be told
+    except BrokenPipeError:  # the reader has stopped reading, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return answer.code
 

@@ -1,4 +1,4 @@
-"""The progress of a run, one line for each step and for each thing that a step has to say."""
+"""The progress of a run: a line for each step, and for each message of a step."""
 
 import logging
 from collections.abc import Callable
@@ -10,14 +10,14 @@ META = "dagster_meta"
 
 
 class ProgressHandler(logging.Handler):
-    """Passes on what assets log, and when steps start; Dagster's own bookkeeping stays out."""
+    """Passes on the start of steps and the messages of assets, without Dagster's own messages."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(logging.DEBUG)
         self._say = say
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say the line of `record`, if it is for a person."""
+        """Pass on the line of `record`, if it is for people."""
         event = getattr(record, EVENT, None)
         if event is not None and event.is_step_start:
             self._say(str(event.step_key))

@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 
 from rag_assets import gates, quality
 from rag_assets.config import Config
-from rag_assets.quality import Measures, Profiler, Subject, Tally
+from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.store import Store
 
@@ -45,7 +45,7 @@ def _document_files(config: Config) -> Subject:
     )
 
 
-def _measured(store: Store) -> Measures:
+def _measured(store: Store) -> TableMeasures:
     tally = Tally("duplicate_ids", "unusable_files")
     profiler = Profiler(expected_rows=store.count(DOCUMENT_FILES_TABLE))
     for batch in store.batches(DOCUMENT_FILES_TABLE, columns=COLUMNS):

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from rag_assets import gates, quality
 from rag_assets.config import Config
 from rag_assets.identity import Canonical
-from rag_assets.quality import Measures, Profiler, Subject, Tally
+from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
 from rag_assets.tables import snapshots
@@ -82,7 +82,7 @@ def _serialized_rows(config: Config) -> Subject:
     )
 
 
-def _measured_rows(store: Store, tables: list[Snapshot]) -> Measures:
+def _measured_rows(store: Store, tables: list[Snapshot]) -> TableMeasures:
     tally = Tally("duplicate_ids", "largest_empty_share")
     profiler = Profiler(expected_rows=store.count(TABLE_ROWS_TABLE))
     for batch in store.batches(TABLE_ROWS_TABLE, columns=[KEY]):
@@ -119,7 +119,7 @@ def _by_table(store: Store, tables: list[Snapshot]) -> list[dict[str, str | int]
     ]
 
 
-def _measured_texts(store: Store, name: str) -> Measures:
+def _measured_texts(store: Store, name: str) -> TableMeasures:
     tally = Tally("duplicate_ids", "blank_texts")
     profiler = Profiler(expected_rows=store.count(name))
     for batch in store.batches(name, columns=[KEY, "source", "table", "row_key", "text"]):
@@ -130,8 +130,8 @@ def _measured_texts(store: Store, name: str) -> Measures:
         shown = batch.select(["source", "table", "row_key"])
         tally.count("blank_texts", pc.equal(lengths, 0), shown=shown)
     profile = profiler.profile()
-    count, examples = quality.missing(
-        store, wanted=[(TABLE_ROWS_TABLE, KEY)], held=(name, KEY), rows=profile.rows
+    count, examples = quality.missing_inputs(
+        store, wanted=[(TABLE_ROWS_TABLE, KEY)], table=(name, KEY), rows=profile.rows
     )
     tally.put("unaccounted_rows", count, examples=examples)
     return tally.measures(profile)

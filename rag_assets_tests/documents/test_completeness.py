@@ -17,7 +17,7 @@ from rag_assets.documents.elements import Element
 from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.quality import Tally
 from rag_assets.quality.decoding import garbled_letters
-from rag_assets.serving import documents
+from rag_assets.serving import document_status
 from rag_assets_tests.documents import stand_in_parser
 from rag_assets_tests.documents.making import SENTENCE, Project, claims_pages, pdf, scan
 from rag_assets_tests.quality.judging import failures, judged
@@ -334,7 +334,7 @@ def test_status_lists_each_document_with_its_pages(chained):
     scan(chained.folder / "c.pdf")
     chained.list_files()
     chained.parse()
-    answer = documents.answer(chained.store, chained.config, parsers=["plain"])
+    answer = document_status.answer(chained.store, chained.config, parsers=["plain"])
     first, second, third = answer.record["parsers"]["plain"]
     assert [each["document"] for each in (first, second, third)] == ["a.pdf", "c.pdf", "b.md"]
     assert (first["pages"], first["parsed"]) == (2, 2)

@@ -1,13 +1,13 @@
 from rag_assets.evaluation.agreement import agreement
-from rag_assets.evaluation.projection import Unit
+from rag_assets.evaluation.projection import RankedUnit
 
 
-def chunk(number: int, uri: str) -> Unit:
-    return Unit(f"c{number}", "documents", uri, None, None, [1])
+def chunk(number: int, uri: str) -> RankedUnit:
+    return RankedUnit(f"c{number}", "documents", uri, None, None, [1])
 
 
-def row(key: str) -> Unit:
-    return Unit(f"r{key}", "plant", "plant/alloys", "alloys", key, [])
+def row(key: str) -> RankedUnit:
+    return RankedUnit(f"r{key}", "plant", "plant/alloys", "alloys", key, [])
 
 
 def test_units_are_compared_and_their_documents_and_rows_counted():

@@ -9,7 +9,7 @@ from rag_assets import quality
 from rag_assets.config import Config
 from rag_assets.config.checks import RANKING_COLUMNS
 from rag_assets.evaluation import checks, results
-from rag_assets.evaluation.results import Record
+from rag_assets.evaluation.results import EvaluationRecord
 from rag_assets.store import Store
 from rag_assets_tests.quality.judging import failures, judged
 
@@ -46,7 +46,9 @@ def judge(config, rankings, *, made_from="1", missing=()):
         for question in QUESTIONS
     ]
     pq.write_table(pa.Table.from_pylist(questions), folder / "questions.parquet")
-    record = Record(made_from, "default", "now", 20, RETRIEVERS, [10], "hybrid", {}, {}, 0.02)
+    record = EvaluationRecord(
+        made_from, "default", "now", 20, RETRIEVERS, [10], "hybrid", {}, {}, 0.02
+    )
     (folder / results.RECORD_FILE).write_text(json.dumps(asdict(record)))
     return judged(checks.subjects(config), store, asset="retrieval_evaluation")
 
@@ -109,7 +111,7 @@ def test_an_evaluation_that_did_not_move_is_not_read_again(config):
 
 def test_without_questions_there_is_nothing_to_hold(config):
     (subject,) = checks.subjects(config)
-    result = quality.outcomes_of(
+    result = quality.result_of(
         subject, store=Store(config.state_dir), log=print, partition="default"
     )
 

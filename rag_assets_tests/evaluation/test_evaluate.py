@@ -27,7 +27,7 @@ from rag_assets.config import (
 )
 from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
-from rag_assets.evaluation.experiments.arms import Bench
+from rag_assets.evaluation.experiments.arms import ArmRunner
 from rag_assets.evaluation.experiments.design import Arm
 from rag_assets.evaluation.questions import (
     QuestionsError,
@@ -300,8 +300,8 @@ def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
             log=lambda _: None,
         )
         asked = questions_table(list(parse(QuestionSet(path=path)).rows.values()))
-        bench = Bench(store, elsewhere, questions_of(asked), log=lambda _: None)
-        found = bench.run(Arm(name="dense", variant="default", retriever=Retriever(), factors={}))
+        runner = ArmRunner(store, elsewhere, questions_of(asked), log=lambda _: None)
+        found = runner.run(Arm(name="dense", variant="default", retriever=Retriever(), factors={}))
         arm = found.scores.filter(pc.field("level") == "gold")["hit_rate@10"][0].as_py()
         return value(result, "hit_rate", retriever="baseline", domain="document"), arm
 
@@ -457,8 +457,8 @@ def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
 
     def seen(weights: str) -> tuple[bool, str]:
         (tmp_path / "model.safetensors").write_text(weights)
-        bench = Bench(store, own, read_questions(store), log=lambda _: None)
-        return evaluated(store, own).is_new, bench.key_of(arm)
+        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
+        return evaluated(store, own).is_new, runner.key_of(arm)
 
     first, again, replaced = seen("old"), seen("old"), seen("trained")
     assert (first[0], again[0], replaced[0]) == (True, False, True)

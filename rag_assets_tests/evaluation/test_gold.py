@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.evaluation import gold as golds
-from rag_assets.evaluation.gold import DocumentGold, Places, RowGold
+from rag_assets.evaluation.gold import DocumentFinder, DocumentGold, RowGold
 
 PIECES = st.builds(
     DocumentGold,
@@ -57,14 +57,14 @@ ROOTS = {"papers": "/data/set/docs", "memos": "s3://bucket/memos/"}
     ],
 )
 def test_a_path_names_the_document_that_is_meant(uri: str, found: list[tuple[str, str]]) -> None:
-    assert Places(DOCUMENTS, roots=ROOTS).find(uri) == found
+    assert DocumentFinder(DOCUMENTS, roots=ROOTS).find(uri) == found
 
 
 def test_an_ending_of_two_documents_names_neither() -> None:
     documents = [("papers", "a/x.pdf"), ("papers", "b/x.pdf")]
-    assert Places(documents, roots={"papers": "/docs"}).find("x.pdf") == []
+    assert DocumentFinder(documents, roots={"papers": "/docs"}).find("x.pdf") == []
 
 
 def test_composed_and_decomposed_names_are_the_same() -> None:
-    places = Places([("papers", "a\u030alder.md")], roots={})
+    places = DocumentFinder([("papers", "a\u030alder.md")], roots={})
     assert places.find("\u00e5lder.md") == [("papers", "a\u030alder.md")]

@@ -1,10 +1,10 @@
 from rag_assets.evaluation.gold import DocumentGold, RowGold
-from rag_assets.evaluation.projection import Held, Level, Unit, wanted_at
+from rag_assets.evaluation.projection import IndexedGold, Level, RankedUnit, gold_items_at
 
 MANUAL = ("docs", "manual.pdf")
 NOTE = ("docs", "note.md")
 
-HELD = Held(
+INDEXED = IndexedGold(
     documents={
         "manual.pdf": [MANUAL],
         "note.md": [NOTE],
@@ -21,25 +21,25 @@ HELD = Held(
 )
 
 
-def chunk(name: str) -> Unit:
+def chunk(name: str) -> RankedUnit:
     document, pages = next(
-        (document, chunks[name]) for document, chunks in HELD.pages.items() if name in chunks
+        (document, chunks[name]) for document, chunks in INDEXED.pages.items() if name in chunks
     )
-    return Unit(name, *document, None, None, pages)
+    return RankedUnit(name, *document, None, None, pages)
 
 
-def row(key: str) -> Unit:
-    return Unit(f"r{key}", "lab", "lab/steels", "steels", key, [])
+def row(key: str) -> RankedUnit:
+    return RankedUnit(f"r{key}", "lab", "lab/steels", "steels", key, [])
 
 
 def ranked(
-    level: Level, gold: list[DocumentGold | RowGold], units: list[Unit]
+    level: Level, gold: list[DocumentGold | RowGold], units: list[RankedUnit]
 ) -> tuple[list[str], list[bool], int]:
     """Labels of the ranked items, which are relevant, and how many relevant ones there are."""
-    wanted = wanted_at(level, gold, HELD)
-    assert wanted is not None
-    items, relevance = wanted.ranked(units)
-    return [item.label for item in items], relevance, len(wanted.pieces)
+    gold_items = gold_items_at(level, gold, INDEXED)
+    assert gold_items is not None
+    items, relevance = gold_items.relevance(units)
+    return [item.label for item in items], relevance, len(gold_items.pieces)
 
 
 def test_document_gold_counts_distinct_documents_and_rows() -> None:
@@ -91,10 +91,10 @@ def test_at_the_document_level_pages_do_not_matter() -> None:
 
 
 def test_levels_apply_only_where_gold_has_them() -> None:
-    assert wanted_at("document", [RowGold("steels", "7")], HELD) is None
-    assert wanted_at("page", [DocumentGold("note.md")], HELD) is None
-    assert wanted_at("quote", [DocumentGold("note.md")], HELD) is None
-    assert wanted_at("page", [DocumentGold("manual.pdf", 1)], HELD) is not None
+    assert gold_items_at("document", [RowGold("steels", "7")], INDEXED) is None
+    assert gold_items_at("page", [DocumentGold("note.md")], INDEXED) is None
+    assert gold_items_at("quote", [DocumentGold("note.md")], INDEXED) is None
+    assert gold_items_at("page", [DocumentGold("manual.pdf", 1)], INDEXED) is not None
 
 
 def test_a_page_of_a_document_that_has_no_pages_is_the_document() -> None:
@@ -127,21 +127,21 @@ def test_gold_that_the_index_lacks_is_a_miss_with_its_reason() -> None:
         RowGold("steels", "99"),
         DocumentGold("manual.pdf", 1),
     ]
-    wanted = wanted_at("gold", gold, HELD)
-    assert wanted is not None
-    assert {lack.label: lack.reason for lack in wanted.missing} == {
+    gold_items = gold_items_at("gold", gold, INDEXED)
+    assert gold_items is not None
+    assert {lack.label: lack.reason for lack in gold_items.missing} == {
         "lost.pdf": "it is encrypted",
         "nowhere.pdf": "the sources hold no such document, or more than one",
         "manual.pdf p. 9": "the index holds no text of page 9",
         "steels row 99": "no such row is in the index",
     }
-    assert wanted.ranked([chunk("m1")])[1] == [True]
-    assert len(wanted.pieces) == 5
+    assert gold_items.relevance([chunk("m1")])[1] == [True]
+    assert len(gold_items.pieces) == 5
 
 
 def test_a_quote_that_the_parser_lost_is_a_miss_of_the_strict_rule_alone() -> None:
     gold = [DocumentGold("manual.pdf", 1, "absent")]
-    strict, own = wanted_at("quote", gold, HELD), wanted_at("gold", gold, HELD)
+    strict, own = gold_items_at("quote", gold, INDEXED), gold_items_at("gold", gold, INDEXED)
     assert strict is not None
     assert own is not None
     assert "was not found" in strict.missing[0].reason

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_assets.evaluation.quotes import ChunkText, DocumentText, normalized
+from rag_assets.evaluation.quotes import ChunkText, JoinedChunks, normalized
 
 TEXT = "The yield strength of S355 is 355 MPa.\n\nIts tensile strength is at least 470 MPa."
 
@@ -15,35 +15,35 @@ def test_only_letters_and_digits_are_compared() -> None:
 
 
 def test_a_chunk_holds_a_quote_whatever_the_line_breaks() -> None:
-    document = DocumentText(cut(TEXT, (0, 40), (40, len(TEXT))))
-    assert document.holders("yield-strength\nof s355") == {"0-40"}
+    document = JoinedChunks(cut(TEXT, (0, 40), (40, len(TEXT))))
+    assert document.chunks_with("yield-strength\nof s355") == {"0-40"}
 
 
 def test_a_quote_over_a_boundary_is_held_by_both_chunks() -> None:
-    document = DocumentText(cut(TEXT, (0, 30), (30, 60), (60, len(TEXT))))
-    assert document.holders("S355 is 355 MPa. Its tensile") == {"0-30", "30-60"}
+    document = JoinedChunks(cut(TEXT, (0, 30), (30, 60), (60, len(TEXT))))
+    assert document.chunks_with("S355 is 355 MPa. Its tensile") == {"0-30", "30-60"}
 
 
 def test_overlapping_chunks_both_hold_what_lies_in_their_overlap() -> None:
-    document = DocumentText(cut(TEXT, (0, 38), (22, len(TEXT))))
-    assert document.holders("S355 is 355 MPa") == {"0-38", f"22-{len(TEXT)}"}
+    document = JoinedChunks(cut(TEXT, (0, 38), (22, len(TEXT))))
+    assert document.chunks_with("S355 is 355 MPa") == {"0-38", f"22-{len(TEXT)}"}
 
 
 def test_a_gap_between_chunks_is_no_text() -> None:
-    document = DocumentText(cut(TEXT, (0, 37), (40, len(TEXT))))
-    assert document.holders("355 MPa. Its tensile") == {"0-37", f"40-{len(TEXT)}"}
+    document = JoinedChunks(cut(TEXT, (0, 37), (40, len(TEXT))))
+    assert document.chunks_with("355 MPa. Its tensile") == {"0-37", f"40-{len(TEXT)}"}
 
 
 def test_every_occurrence_counts() -> None:
-    document = DocumentText(cut(TEXT, (0, 40), (40, len(TEXT))))
-    assert document.holders("MPa") == {"0-40", f"40-{len(TEXT)}"}
+    document = JoinedChunks(cut(TEXT, (0, 40), (40, len(TEXT))))
+    assert document.chunks_with("MPa") == {"0-40", f"40-{len(TEXT)}"}
 
 
 def test_what_is_not_there_and_what_has_no_letters_is_held_by_none() -> None:
-    document = DocumentText(cut(TEXT, (0, len(TEXT))))
-    assert document.holders("fracture toughness") == set()
-    assert document.holders("---") == set()
-    assert DocumentText([]).holders("MPa") == set()
+    document = JoinedChunks(cut(TEXT, (0, len(TEXT))))
+    assert document.chunks_with("fracture toughness") == set()
+    assert document.chunks_with("---") == set()
+    assert JoinedChunks([]).chunks_with("MPa") == set()
 
 
 @given(
@@ -72,4 +72,4 @@ def test_a_chunk_holds_a_quote_if_and_only_if_they_share_a_character(
         if len(normalized(text[:start])) < place + len(wanted)
         and place < len(normalized(text[:end]))
     }
-    assert DocumentText(cut(text, *spans)).holders(quote) == expected
+    assert JoinedChunks(cut(text, *spans)).chunks_with(quote) == expected

@@ -137,11 +137,11 @@ class Holes:
         if code != 1 or folder.stem not in said.getvalue():
             self.tally.unnamed.append(f"status ({code}) did not name {what}")
 
-    def _answers(self, reader: reading.Index, before: Sequence[Sequence[str]]) -> None:
+    def _answers(self, reader: reading.VariantIndex, before: Sequence[Sequence[str]]) -> None:
         """An open reader answers as it did, or is told that it is outdated."""
         try:
             if reading.found(reader) != before:
-                self.tally.mixed.append(f"{reader.held} answers from other rows")
+                self.tally.mixed.append(f"{reader.complete_set} answers from other rows")
         except OutdatedIndexError:
             pass
 

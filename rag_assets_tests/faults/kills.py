@@ -169,9 +169,9 @@ def read(config: Config, *, whole: Collection[frozenset[Unit]], tally: Tally) ->
     tally.searches += 1
     tally.mixed += reading.mixed(config, index)
     if reading.units(config, index) not in whole:
-        tally.mixed.append(f"{index.held} is no complete set")
+        tally.mixed.append(f"{index.complete_set} is no complete set")
     if not all(reading.found(index)):
-        tally.mixed.append(f"{index.held} answers nothing")
+        tally.mixed.append(f"{index.complete_set} answers nothing")
 
 
 def kill(process: BaseProcess, *, after: float) -> bool:

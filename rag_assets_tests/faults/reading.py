@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from rag_assets.config import Config
-from rag_assets.retrieval.search import Index, open_index
+from rag_assets.retrieval.search import VariantIndex, open_index
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 from rag_assets_tests.faults.hashing import HashEncoder
@@ -19,12 +19,12 @@ Entry: TypeAlias = tuple[str, float]
 """A unit and its score."""
 
 
-def opened(config: Config) -> Index:
+def opened(config: Config) -> VariantIndex:
     """The index of the variant that serves, as a new process opens it."""
     return open_index(Store.of(config), config, config.serving_variant, encoder=HashEncoder(None))
 
 
-def found(index: Index, query: str = QUERY) -> list[list[str]]:
+def found(index: VariantIndex, query: str = QUERY) -> list[list[str]]:
     """The texts that each retriever finds."""
     return [
         [hit.text for hit in index.search(query, retriever=name, top_k=50)] for name in RETRIEVERS
@@ -43,14 +43,14 @@ def rankings(config: Config, queries: Sequence[str]) -> dict[tuple[str, str], li
     }
 
 
-def units(config: Config, index: Index) -> frozenset[Unit]:
+def units(config: Config, index: VariantIndex) -> frozenset[Unit]:
     """The units of the joint table of an index, with the fingerprints of their rows."""
-    return frozenset(_units(config, index.held.joint))
+    return frozenset(_units(config, index.complete_set.joint))
 
 
-def mixed(config: Config, index: Index) -> list[str]:
+def mixed(config: Config, index: VariantIndex) -> list[str]:
     """Units that the joint table of an index has and its domains lack, or the other way round."""
-    held = index.held
+    held = index.complete_set
     apart = _units(config, held.joint) ^ _units(config, held.documents, held.rows)
     return sorted(unit for unit, _ in apart)
 
@@ -66,8 +66,8 @@ def _units(config: Config, *pins: Pin | None) -> set[Unit]:
     }
 
 
-def texts(config: Config, index: Index) -> Sequence[str]:
+def texts(config: Config, index: VariantIndex) -> Sequence[str]:
     """All texts that the index holds."""
-    pin = index.held.joint
+    pin = index.complete_set.joint
     held = Store.of(config).read(pin.table, columns=["text"], version=pin.version)
     return sorted(held["text"].to_pylist())

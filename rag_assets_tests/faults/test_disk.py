@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.serving import cli, disk
-from rag_assets.serving.command import FAILED, OK, CommandError
+from rag_assets.serving import cli, disk_errors
+from rag_assets.serving.answers import FAILED, OK, CommandError
 from rag_assets.store.atomic import write_atomically
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.comparing import Rows
@@ -103,7 +103,7 @@ def test_a_step_that_finds_the_disk_full_keeps_what_it_committed(built, tmp_path
 )
 def test_an_error_of_the_disk_comes_with_its_remedy(tmp_path, error, words):
     def fail() -> None:
-        with disk.writing(tmp_path):
+        with disk_errors.writing(tmp_path):
             try:
                 raise error
             except type(error) as cause:
@@ -114,22 +114,22 @@ def test_an_error_of_the_disk_comes_with_its_remedy(tmp_path, error, words):
 
 
 def test_other_errors_are_not_blamed_on_the_disk(tmp_path):
-    with pytest.raises(ValueError, match="odd"), disk.writing(tmp_path):
+    with pytest.raises(ValueError, match="odd"), disk_errors.writing(tmp_path):
         raise ValueError("odd")
 
 
 def test_a_file_elsewhere_is_not_blamed_on_the_state_folder(tmp_path):
     state, source = tmp_path / "state", tmp_path / "source" / "a.pdf"
-    with pytest.raises(PermissionError), disk.writing(state):
+    with pytest.raises(PermissionError), disk_errors.writing(state):
         raise PermissionError(13, "Permission denied", str(source))
-    with pytest.raises(CommandError, match=str(source.parent)), disk.writing(state):
+    with pytest.raises(CommandError, match=str(source.parent)), disk_errors.writing(state):
         raise OSError(28, "No space left on device", str(source))
-    with pytest.raises(CommandError, match="state_dir"), disk.writing(state):
+    with pytest.raises(CommandError, match="state_dir"), disk_errors.writing(state):
         raise PermissionError(13, "Permission denied", str(state / "lance"))
     said = f"OSError: [Errno 30] Read-only file system: '{source}'"
-    assert disk.remedy_for(said, folder=state) is None
+    assert disk_errors.remedy_for(said, folder=state) is None
     said = f"OSError: [Errno 30] Read-only file system: '{state / 'lance'}'"
-    assert "state_dir" in (disk.remedy_for(said, folder=state) or "")
+    assert "state_dir" in (disk_errors.remedy_for(said, folder=state) or "")
 
 
 def test_a_record_that_cannot_be_written_leaves_the_old_one_and_nothing_beside_it(

@@ -8,7 +8,7 @@ import pytest
 from rag_assets.change import complete_sets, reclaim
 from rag_assets.index import encoders, joint
 from rag_assets.lineage import store_of
-from rag_assets.retrieval.search import Index, open_index
+from rag_assets.retrieval.search import VariantIndex, open_index
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, previous_release
 from rag_assets_tests.faults.hashing import HashEncoder, embedding_with
@@ -121,7 +121,7 @@ def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
     assert found(opened_by(held))
 
 
-def opened_by(held: Project) -> Index:
+def opened_by(held: Project) -> VariantIndex:
     """The index, its queries embedded by a stand-in of the recorded model."""
     recorded = previous_release.recorded(held)
     encoder = HashEncoder(None, encoder_id=recorded["encoder_id"], dimension=384)

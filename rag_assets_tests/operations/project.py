@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rag_assets import config as configuration
-from rag_assets.serving import cli, instance
+from rag_assets.serving import cli, dagster_instance
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -70,7 +70,7 @@ def run_recorded(made: Project, *texts: str) -> str:
     def chunks() -> dg.MaterializeResult:
         return dg.MaterializeResult(metadata={"preview": dg.MetadataValue.md("\n\n".join(texts))})
 
-    with instance.opened(made.config) as opened:
+    with dagster_instance.opened(made.config) as opened:
         return dg.materialize([chunks], instance=opened).run_id
 
 

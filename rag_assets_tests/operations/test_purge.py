@@ -23,8 +23,8 @@ from rag_assets.operations import run_records
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import OutdatedIndexError, open_index
-from rag_assets.serving import instance
-from rag_assets.serving.command import FAILED, OK, USAGE
+from rag_assets.serving import dagster_instance
+from rag_assets.serving.answers import FAILED, OK, USAGE
 from rag_assets_tests.faults import comparing
 from rag_assets_tests.faults.hashing import HashEncoder
 from rag_assets_tests.faults.kills import kill, said_by
@@ -108,7 +108,7 @@ def test_nothing_is_left_anywhere_and_a_refresh_equals_a_build_without_it(made, 
     assert answer["left"] == []
     assert answer["removed"]["runs"] == [run]
     assert answer["searched"]["tables"] == len(made.store.generations())
-    with instance.opened(made.config) as opened:
+    with dagster_instance.opened(made.config) as opened:
         assert [each.run_id for each in opened.get_runs()] == [other]
     ledger = made.home / "ledger"
     project.build(made, ledger=ledger)
@@ -320,13 +320,13 @@ def test_a_run_of_the_ui_that_works_is_waited_for(made, purge):
 
     project.withdraw(made)
     status = dg.DagsterRunStatus.STARTED
-    with instance.opened(made.config) as opened:
+    with dagster_instance.opened(made.config) as opened:
         run = create_run_for_test(opened, job_name="nightly", status=status)
 
     code, _, said = purge("--yes")
 
     assert code == FAILED
-    assert f"run {run.run_id} of the Dagster UI is working" in said
+    assert f"run {run.run_id} of the Dagster UI is running" in said
 
 
 def test_records_that_another_process_keeps_busy_are_named_and_the_next_purge_goes_on(

@@ -7,11 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_assets.operations import traces
-from rag_assets.operations.traces import RUN_WORDS, Traces, traces_of
+from rag_assets.operations.traces import NGRAM_WORDS, Traces, traces_of
 
 WORDS = st.lists(
     st.text(st.characters(categories=["L", "Nd"], max_codepoint=0x2FFF), min_size=1, max_size=9),
-    min_size=RUN_WORDS,
+    min_size=NGRAM_WORDS,
     max_size=12,
 )
 
@@ -42,10 +42,10 @@ def test_text_is_found_however_records_and_reports_escape_it(words, before, afte
 def test_what_others_say_is_no_trace(text, other):
     said, of_others = " ".join(text).encode(), " ".join(other).encode()
 
-    told = traces_of([said], names=[], other_names=[]).unless_in([of_others])
+    told = traces_of([said], names=[], other_names=[]).without_texts([of_others])
 
     assert not told.are_in(of_others, with_words=True)
-    assert traces_of([said], names=[], other_names=[]).unless_in([said]) == Traces(
+    assert traces_of([said], names=[], other_names=[]).without_texts([said]) == Traces(
         frozenset(), frozenset(), frozenset(), frozenset()
     )
 

@@ -11,7 +11,7 @@ def judged(
     subjects: Iterable[Subject], store: Store, *, asset: str, variant: str = "default"
 ) -> Result:
     (subject,) = [subject for subject in subjects if subject.asset == asset]
-    return quality.outcomes_of(
+    return quality.result_of(
         subject, store=store, log=print, partition=variant if subject.has_variants else None
     )
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from rag_assets import quality
 from rag_assets.config.checks import ChunkChecks
-from rag_assets.quality import Measures, Profile, Subject
+from rag_assets.quality import Profile, Subject, TableMeasures
 
 SUITE = (
     quality.none("ids_unique", of="duplicate_ids", description="No two share an id."),
@@ -27,11 +27,11 @@ class Table:
     )
     measured: int = 0
 
-    def measure(self, *_) -> Measures:
+    def measure(self, *_) -> TableMeasures:
         self.measured += 1
         shown = [{"uri": "a.md", "tokens": 300}]
         examples = {name: shown for name, value in self.totals.items() if value}
-        return Measures(self.totals, examples, self.profile)
+        return TableMeasures(self.totals, examples, self.profile)
 
 
 def subject_of(table: Table, *, expectations=SUITE, **checks) -> Subject:

@@ -41,7 +41,7 @@ def store(tmp_path):
 
 def judged(store, *tables: Table) -> Shown:
     for table in tables:
-        quality.outcomes_of(subject_of(table), store=store, log=print, partition="default")
+        quality.result_of(subject_of(table), store=store, log=print, partition="default")
     return Shown(quality.page_file(store).read_text("utf-8"))
 
 
@@ -70,7 +70,7 @@ def test_the_page_is_one_file_without_script_and_its_links_stay_inside(store):
 def test_markup_in_the_data_is_shown_as_text(store):
     table = Table()
     table.totals["duplicate_ids"] = 1
-    table.measure = lambda *_: quality.Measures(
+    table.measure = lambda *_: quality.TableMeasures(
         table.totals, {"duplicate_ids": [{"id": "<script>alert(1)</script>"}]}, table.profile
     )
     shown = judged(store, table)

@@ -9,7 +9,7 @@ import pytest
 from rag_assets import quality
 from rag_assets.config.checks import ChunkChecks
 from rag_assets.quality import Profile
-from rag_assets.quality.results import Ledger
+from rag_assets.quality.results import ResultFiles
 from rag_assets.store import Store
 from rag_assets_tests.quality.subject import PROFILE, Table, subject_of
 
@@ -26,7 +26,7 @@ def table():
 
 def judge(table, store, **options):
     asked = {key: options.pop(key) for key in ("partition", "accept_drift") if key in options}
-    return quality.outcomes_of(subject_of(table, **options), store=store, log=print, **asked)
+    return quality.result_of(subject_of(table, **options), store=store, log=print, **asked)
 
 
 def test_a_table_that_is_being_written_is_waited_for_and_judged_once(store, table):
@@ -36,7 +36,7 @@ def test_a_table_that_is_being_written_is_waited_for_and_judged_once(store, tabl
         with store.lock(subject.table("default"), log=print):
             judging = [
                 pool.submit(
-                    quality.outcomes_of,
+                    quality.result_of,
                     subject,
                     store=store,
                     log=said.append,
@@ -196,7 +196,7 @@ def test_the_history_grows_with_the_data_and_is_bounded(store, table):
         judge(table, store)
         judge(table, store, tokens_fit="warning" if version % 2 else "error")
 
-    history = Ledger(store, asset="chunks", table="chunks__None").accepted().history
+    history = ResultFiles(store, asset="chunks", table="chunks__None").accepted().history
     assert len(history) == 30
     assert {entry["rows"] for entry in history} == {1_000}
 
@@ -215,7 +215,7 @@ def test_what_a_user_declares_is_judged_on_the_columns_with_the_rest(store, tabl
     settings = subject.settings.model_validate(
         {**subject.settings.model_dump(), "expectations": declared}
     )
-    result = quality.outcomes_of(replace(subject, settings=settings), store=store, log=print)
+    result = quality.result_of(replace(subject, settings=settings), store=store, log=print)
 
     assert failed(result) == ["no_tw", "table_row_count_to_be_between"]
     assert result.blocks
@@ -241,6 +241,6 @@ def test_a_condition_on_the_rows_may_name_any_column_of_the_stage(store, table, 
     settings = ChunkChecks.model_validate({"expectations": [declared]})
     subject = replace(subject_of(table), settings=settings, expectations=[])
 
-    outcome = quality.outcomes_of(subject, store=store, log=print).outcomes["begins_with_t"]
+    outcome = quality.result_of(subject, store=store, log=print).outcomes["begins_with_t"]
 
     assert (outcome.unexpected, outcome.measured, outcome.note) == (1, 1, None)

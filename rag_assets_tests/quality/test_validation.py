@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from rag_assets import quality
-from rag_assets.quality import Expectation, Measures, Outcome, Profile
+from rag_assets.quality import Expectation, Outcome, Profile, TableMeasures
 
 ROWS = pa.table(
     {
@@ -15,7 +15,7 @@ ROWS = pa.table(
         "pages": pa.array([[1], [], [2, 3]], pa.list_(pa.int32())),
     }
 )
-MEASURES = Measures({"missing": 2, "share": 0.25}, {"missing": [{"uri": "a"}]}, Profile(3))
+MEASURES = TableMeasures({"missing": 2, "share": 0.25}, {"missing": [{"uri": "a"}]}, Profile(3))
 
 
 def declared(kind: str, column: str | None = None, **arguments) -> Expectation:

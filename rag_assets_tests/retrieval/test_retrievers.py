@@ -13,9 +13,9 @@ from rag_assets.config import Config, Retriever
 from rag_assets.identity import text_hash
 from rag_assets.models.rerankers import RerankerError
 from rag_assets.retrieval import dense, search
-from rag_assets.retrieval.arms import Arms
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.search_call import SearchCall
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
@@ -408,9 +408,9 @@ class SlowlyRead(Counter):
 
 
 def test_lists_are_counted_that_are_searched_side_by_side(index, monkeypatch):
-    plain = Arms.__init__
+    plain = SearchCall.__init__
     monkeypatch.setattr(
-        Arms, "__init__", lambda arms, **fields: plain(arms, **fields, work=SlowlyRead())
+        SearchCall, "__init__", lambda call, **fields: plain(call, **fields, work=SlowlyRead())
     )
     work = index.rank(["nickel", "steel"], retriever="hybrid_late_fusion").work
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag_assets.config import QueryFusion
 from rag_assets.retrieval.rewriters import (
-    FromFile,
+    FileRewriter,
     MissingRewriteError,
     RewritesError,
     by_rules,
@@ -55,9 +55,9 @@ def test_a_file_gives_the_rewrites_of_its_queries(tmp_path):
 )
 def test_a_file_that_is_not_of_the_form_is_refused_with_the_line(tmp_path, line, said):
     with pytest.raises(RewritesError, match=said):
-        FromFile(write(tmp_path / "rewrites.jsonl", line))
+        FileRewriter(write(tmp_path / "rewrites.jsonl", line))
     with pytest.raises(RewritesError, match="there is no file"):
-        FromFile(tmp_path / "absent.jsonl")
+        FileRewriter(tmp_path / "absent.jsonl")
 
 
 def test_lines_end_where_json_lines_end_and_nowhere_else(tmp_path):
@@ -66,7 +66,7 @@ def test_lines_end_where_json_lines_end_and_nowhere_else(tmp_path):
     line = json.dumps(entry, ensure_ascii=False).replace("\ud800", "\\ud800")
     path.write_bytes(b"\xef\xbb\xbf" + f"{line}\r\n\r\n".encode())
 
-    assert FromFile(path)("one\u2028two", count=2) == ["three four", "lone ? half"]
+    assert FileRewriter(path)("one\u2028two", count=2) == ["three four", "lone ? half"]
 
 
 def test_a_file_that_is_not_utf8_is_refused_by_name(tmp_path):
@@ -74,4 +74,4 @@ def test_a_file_that_is_not_utf8_is_refused_by_name(tmp_path):
     path.write_bytes('{"query": "stål", "rewrites": []}'.encode("latin-1"))
 
     with pytest.raises(RewritesError, match=r"rewrites\.jsonl.* is not UTF-8"):
-        FromFile(path)
+        FileRewriter(path)

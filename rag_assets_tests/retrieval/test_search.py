@@ -285,7 +285,7 @@ def test_an_index_keeps_answering_from_the_version_it_was_opened_at(tmp_path, mi
     store.delete(name, column="unit_id", keys=["trucks"])
 
     after = open_index(store, config, VARIANT)
-    again = open_index(store, config, VARIANT, held=before.held)
+    again = open_index(store, config, VARIANT, complete_set=before.complete_set)
 
     for retriever in RETRIEVERS:
         assert "trucks" in units_of(before.search("trucks", retriever=retriever))

@@ -6,7 +6,7 @@ import pytest
 from rag_assets.columns.sql import is_one_of
 from rag_assets.config import Config
 from rag_assets.retrieval import units as module
-from rag_assets.retrieval.units import NOT_HELD, UnitTable
+from rag_assets.retrieval.units import UNSHOWN_COLUMNS, UnitTable
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, row, write
 
@@ -62,14 +62,14 @@ def test_from_the_second_time_on_units_are_read_from_memory(table, only_from_mem
 def test_what_is_not_held_is_read_from_disk(table):
     units = UnitTable(table)
     for _ in range(2):
-        found = units.read(["c5", "c0"], columns=["unit_id", *NOT_HELD])
+        found = units.read(["c5", "c0"], columns=["unit_id", *UNSHOWN_COLUMNS])
     assert found["vector"].combine_chunks().flatten().to_numpy().reshape(2, -1).argmax(
         axis=1
     ).tolist() == [5, 0]
 
 
 def test_units_that_would_take_too_much_memory_are_not_held(table, only_from_memory, monkeypatch):
-    monkeypatch.setattr(module, "HELD_BYTES", 100)
+    monkeypatch.setattr(module, "MEMORY_BYTES", 100)
     units = UnitTable(table)
     assert units.read(ASKED, columns=COLUMNS) == units.read(ASKED, columns=COLUMNS)
     only_from_memory()

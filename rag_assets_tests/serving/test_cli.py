@@ -11,7 +11,7 @@ from rag_assets.change import sync
 from rag_assets.models import openvino
 from rag_assets.process import clock
 from rag_assets.serving import cli
-from rag_assets.serving.command import FAILED, OK, USAGE, table
+from rag_assets.serving.answers import FAILED, OK, USAGE, table
 from rag_assets.store import Store
 from rag_assets_tests.retrieval import corpus
 

@@ -10,7 +10,7 @@ from rag_assets.change import complete_sets
 from rag_assets.config import ConfigError, load
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
-from rag_assets.serving.command import FAILED
+from rag_assets.serving.answers import FAILED
 from rag_assets.store import Completion, MissingTableError, Store
 from rag_assets.store.places import MANIFESTS
 from rag_assets_tests import object_store

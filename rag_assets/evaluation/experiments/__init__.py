@@ -1,1 +1,8 @@
-"""Experiments: arms compared on the same questions, chosen on dev, reported on test."""
+"""Experiments: settings compared on the same questions, chosen on dev and reported on test.
+
+Read `design` first: an experiment is a list of arms and a layout of its report. `designs` makes it
+from the config, with one function for each kind of experiment in `thesis`, `papers`, `index_size`
+and `parser_comparison`. `arms` runs one arm, `run` all arms of an experiment. `results` is what
+they found, `layout` and `report` show it, `runs` stores it. `replay` runs a stored experiment
+again, `retention` removes old ones, `assets` has the Dagster assets.
+"""

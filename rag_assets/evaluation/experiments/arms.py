@@ -1,8 +1,8 @@
 """Running one arm: its rankings, what each question scored, its latency and its cost.
 
-What an arm found is kept under the fingerprint of all that it depends on (the units' content, the
-retriever's settings and models, the questions), whichever experiment asked: an arm that several
-experiments share is run once, and after a refresh only arms whose index changed are run again.
+The result of an arm is stored under the fingerprint of everything that it depends on: the content
+of the units, the settings and models of the retriever, the questions. So an arm that several
+experiments share is run once, and after a refresh only arms whose index has changed are run again.
 """
 
 import json
@@ -21,32 +21,32 @@ from rag_assets.change.complete_sets import set_of_recipe
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
-from rag_assets.evaluation.held import documents_of, held_of
+from rag_assets.evaluation.indexed_gold import read_indexed_gold, source_documents
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.scores import WantedAt, scored, units_of, wanted_of
+from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, scored, units_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import local_weights
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.rankings import Ranking
-from rag_assets.retrieval.search import Index, Ranked, open_index
+from rag_assets.retrieval.search import Ranked, VariantIndex, open_index
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.pins import Pin
 
 REVISION = 1
-"""Raised when the same index and settings should give other numbers."""
+"""Raise it when the same index and settings should give other numbers."""
 DEPTH = 5 * max(CUTOFFS)
-"""Units asked for: several of them may show the same document."""
+"""Units requested: several of them may belong to one document."""
 LEVELS: tuple[Level, ...] = ("gold", "document")
-PROBED = 6
-"""Questions that are asked one by one for the latency, the first of which only warms up."""
-PROBE_SECONDS = 5.0
+LATENCY_QUESTIONS = 6
+"""Questions searched one by one to measure latency; the first one is for warming up."""
+LATENCY_SECONDS = 5.0
 FOLDER = "arms"
-"""Beside the folders of the experiments."""
+"""Folder of all arms, next to those of the experiments."""
 RECORD = "arm.json"
 TABLES = ("scores", "extras")
 
@@ -60,30 +60,30 @@ EXTRAS = pa.schema(
         column("unique_sources", pa.float64(), "documents and rows in the union"),
     ]
 )
-"""What is measured besides relevance; NULL where the arm has no such stage."""
+"""Measures other than relevance; NULL if the arm has no such stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmRecord:
-    """How an arm was run."""
+    """How an arm was run: its speed and its cost."""
 
     key: str
-    """Fingerprint of all that its results depend on."""
+    """Fingerprint of everything that its result depends on."""
     milliseconds: Mapping[str, float]
-    """Of each stage for a question, all questions in one batch; what was kept is only read."""
+    """Time of each stage for a question, in one batch; cached results are only read."""
     latency: float
-    """Median milliseconds of a question asked alone, embedding included, nothing kept."""
+    """Median milliseconds of a single search, with embedding and without a cache."""
     probed: int
-    """Questions that the median is of."""
+    """Number of questions behind the median."""
     cost: Mapping[str, float]
-    """Lists searched and pairs scored for a question."""
+    """Lists searched and pairs scored, for one question."""
     seconds: float
-    """That running it took."""
+    """Time that the run took."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmResult:
-    """What an arm found."""
+    """The result of an arm."""
 
     arm: Arm
     record: ArmRecord
@@ -94,8 +94,8 @@ class ArmResult:
     is_new: bool = False
 
 
-class Bench:
-    """Runs arms on one set of questions; indexes and gold are read once for each variant."""
+class ArmRunner:
+    """Runs arms on one list of questions; index and gold of a variant are read once."""
 
     def __init__(
         self,
@@ -105,31 +105,31 @@ class Bench:
         *,
         log: Callable[[str], None],
     ) -> None:
-        """Ask `questions` of the indexes in `store`."""
+        """Run arms on `questions`, in the indexes of `store`."""
         self.store = store
         self.config = config
         self.questions = questions
         self._log = log
         self._keys: dict[str, str] = {}
-        self._indexes: dict[str, Index] = {}
-        self._wanted: dict[str, WantedAt] = {}
+        self._indexes: dict[str, VariantIndex] = {}
+        self._gold_items: dict[str, GoldItemsByLevel] = {}
 
     def run(self, arm: Arm) -> ArmResult:
-        """What `arm` found: kept from before, or found now.
+        """The result of `arm`: stored earlier, or computed now.
 
         Raises:
             MissingTableError: Its variant has no index yet.
             RerankerError, ModelMismatchError, EncoderError: A model is missing or is another.
         """
         folder = root_of(self.store) / FOLDER / self.key_of(arm)
-        kept = _kept(folder, arm)
-        if kept is None:
-            kept = self.measure(arm, index=self.index_of(arm.variant))
-            _keep(kept, folder)
-        return kept
+        result = _stored(folder, arm)
+        if result is None:
+            result = self.measure(arm, index=self.index_of(arm.variant))
+            _store(result, folder)
+        return result
 
     def key_of(self, arm: Arm) -> str:
-        """Fingerprint of all that the results of `arm` depend on, found out once."""
+        """Fingerprint of everything that the result of `arm` depends on; computed once."""
         if arm.name not in self._keys:
             self._keys[arm.name] = self._key_of(arm)
         return self._keys[arm.name]
@@ -142,7 +142,7 @@ class Bench:
         local = local_weights(rerankers, home=self.store.encoders)
         return fingerprint(
             REVISION,
-            [pin.data_version for pin in index.held.pins],
+            [pin.data_version for pin in index.complete_set.pins],
             config.models[config.variant(arm.variant).model].model_dump(mode="json"),
             index.state(arm.retriever),
             _settings_of(arm.retriever),
@@ -158,17 +158,17 @@ class Bench:
 
     @cached_property
     def _questions_key(self) -> str:
-        asked = [
+        content = [
             [one.question_id, one.text, one.domain, one.split, one.language, repr(one.gold)]
             for one in self.questions
         ]
-        return fingerprint(asked)
+        return fingerprint(content)
 
     @cached_property
     def _documents_key(self) -> str:
-        return fingerprint([list(document) for document in documents_of(self.store)])
+        return fingerprint([list(document) for document in source_documents(self.store)])
 
-    def index_of(self, variant: str) -> Index:
+    def index_of(self, variant: str) -> VariantIndex:
         """The index of `variant`, opened once.
 
         Raises:
@@ -179,12 +179,12 @@ class Bench:
                 self.store,
                 self.config,
                 variant,
-                held=set_of_recipe(self.store, self.config, variant),
+                complete_set=set_of_recipe(self.store, self.config, variant),
             )
         return self._indexes[variant]
 
-    def measure(self, arm: Arm, *, index: Index) -> ArmResult:
-        """What `arm` finds in `index`, whatever was found before; nothing is kept of it."""
+    def measure(self, arm: Arm, *, index: VariantIndex) -> ArmResult:
+        """Run `arm` in `index`, without reading or writing stored results."""
         started = time.monotonic()
         self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
         ranked = index.rank(
@@ -197,7 +197,7 @@ class Bench:
         scores = scored(
             units_of(ranked.table(), count=count),
             self.questions,
-            self._wanted_of(arm.variant, joint=index.held.joint),
+            self._gold_items_of(arm.variant, joint=index.complete_set.joint),
             retriever=arm.name,
             cutoffs=CUTOFFS,
             depth=DEPTH,
@@ -216,40 +216,44 @@ class Bench:
         extras = _extras(ranked, self.questions, retriever=arm.retriever)
         return ArmResult(arm, record, scores, extras, is_new=True)
 
-    def _wanted_of(self, variant: str, *, joint: Pin) -> WantedAt:
-        if variant not in self._wanted:
+    def _gold_items_of(self, variant: str, *, joint: Pin) -> GoldItemsByLevel:
+        if variant not in self._gold_items:
             gold = [piece for question in self.questions for piece in question.gold]
-            held = held_of(self.store, self.config, variant=variant, joint=joint, gold=gold)
-            self._wanted[variant] = wanted_of(self.questions, held=held, levels=LEVELS)
-        return self._wanted[variant]
+            indexed = read_indexed_gold(
+                self.store, self.config, variant=variant, joint=joint, gold=gold
+            )
+            self._gold_items[variant] = gold_items_by_level(
+                self.questions, indexed=indexed, levels=LEVELS
+            )
+        return self._gold_items[variant]
 
-    def _latency(self, arm: Arm, index: Index) -> tuple[float, int]:
+    def _latency(self, arm: Arm, index: VariantIndex) -> tuple[float, int]:
         plain = index.without_cache()
-        step = max(len(self.questions) // PROBED, 1)
-        taken: list[float] = []
+        step = max(len(self.questions) // LATENCY_QUESTIONS, 1)
+        milliseconds: list[float] = []
         begun = time.monotonic()
-        for question in self.questions[::step][:PROBED]:
+        for question in self.questions[::step][:LATENCY_QUESTIONS]:
             started = time.perf_counter()
             plain.search(question.text, retriever=arm.retriever, top_k=TOP_N, filters=arm.filters)
-            taken.append(1_000 * (time.perf_counter() - started))
-            if time.monotonic() - begun > PROBE_SECONDS:
+            milliseconds.append(1_000 * (time.perf_counter() - started))
+            if time.monotonic() - begun > LATENCY_SECONDS:
                 break
-        counted = taken[1:] or taken
+        counted = milliseconds[1:] or milliseconds
         return statistics.median(counted), len(counted)
 
 
 def root_of(store: Store) -> Path:
-    """Where experiments keep what they found."""
+    """The folder of all experiments."""
     return store.root / "experiments"
 
 
 def mark_used(folder: Path) -> None:
-    """Let the retention of a kept run or arm begin anew."""
+    """Note that a stored run or arm was used now: see `retention`."""
     os.utime(folder)
 
 
 def _settings_of(retriever: Retriever) -> dict:
-    """The settings of `retriever`; a file of rewrites counts by its text, not by its path."""
+    """The settings of `retriever`, without the path of its rewrites: their text counts."""
     settings = retriever.model_dump(mode="json", exclude={"expand"})
     if settings["query_fusion"]:
         settings["query_fusion"].pop("path")
@@ -275,7 +279,7 @@ def _extras(ranked: Ranked, questions: Sequence[Question], *, retriever: Retriev
 
 
 def _below(ranking: Ranking, name: str) -> Ranking:
-    """The topmost arm called `name` that `ranking` was made from."""
+    """The topmost ranking called `name` that `ranking` was made from."""
     found = [
         (path.count("/"), stage)
         for path, stage in ranking.stages().items()
@@ -295,7 +299,7 @@ def _document_weight(ranking: Ranking, *, fusion: DomainFusion) -> float:
 
 
 def _agreement_of_queries(ranked: Ranked) -> dict[str, Sequence[float]]:
-    """How far the lists of Q1 and Q2 agree (P2, table 5); without a Q2, Q1 stands for it."""
+    """How similar the lists of Q1 and Q2 are (P2, table 5); without a Q2, Q1 replaces it."""
     lists = []
     for name in ("q1", "q2"):
         chosen = [
@@ -315,7 +319,7 @@ def _has(ranking: Ranking, name: str) -> bool:
     return any(path.rpartition("/")[2] == name for path in ranking.stages())
 
 
-def _kept(folder: Path, arm: Arm) -> ArmResult | None:
+def _stored(folder: Path, arm: Arm) -> ArmResult | None:
     import pyarrow.parquet as pq
 
     try:
@@ -330,7 +334,7 @@ def _kept(folder: Path, arm: Arm) -> ArmResult | None:
     return ArmResult(arm, record, named, extras)
 
 
-def _keep(found: ArmResult, folder: Path) -> None:
+def _store(found: ArmResult, folder: Path) -> None:
     import pyarrow.parquet as pq
 
     fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -342,7 +346,7 @@ def _keep(found: ArmResult, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     try:
         fresh.rename(folder)
-    except OSError:  # another experiment shares the arm and was quicker
+    except OSError:  # another experiment has stored the same arm meanwhile
         shutil.rmtree(fresh)
         if not (folder / RECORD).is_file():
             raise

@@ -1,7 +1,7 @@
-"""The assets of the experiments: one each, on the variants that it compares.
+"""The assets of the experiments: one for each, which depends on the variants that it compares.
 
-They stand beside the graph that keeps the index fresh: no schedule and no condition runs them, a
-person does, in the UI or with `rag-assets experiment`.
+They are not part of a refresh: no schedule and no condition runs them. A person runs them, in the
+UI or with `rag-assets experiment`.
 """
 
 import dagster as dg
@@ -9,8 +9,8 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments.designs import variants_of
-from rag_assets.evaluation.experiments.results import Run
 from rag_assets.evaluation.experiments.run import REVISION, run_experiment
+from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.process.interrupts import stoppable
 
 GROUP = "experiments"

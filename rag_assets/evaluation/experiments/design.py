@@ -1,8 +1,8 @@
-"""What an experiment compares and how its report is laid out, before anything is measured.
+"""The design of an experiment: what it compares, and the layout of its report.
 
-An arm differs from the others in its *factors* (serializer, top_k, method ...). Tables and figures
-are pivots over factors, as the papers print them; the pseudo-factors `questions` (the groups of
-questions) and `metric` stand beside them.
+Arms differ in their *factors* (serializer, top_k, method ...). Tables and figures are pivots over
+factors, as in the papers. `questions` (the groups of questions) and `metric` can be used like
+factors.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ class ExperimentError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One way to search that is compared with others."""
+    """One way to search, which is compared with others."""
 
     name: str
     variant: str
@@ -50,24 +50,24 @@ class Arm:
     factors: Mapping[str, Factor]
     filters: Filters | None = None
     group: str = ""
-    """In each group the best arm is chosen on dev, and compared with those of the others."""
+    """In each group the best arm is chosen on dev; the chosen arms are compared."""
 
     @property
     def depth(self) -> int:
-        """Units that the arm's costliest stage works on: deep arms leave scores for the others."""
+        """Units of the costliest stage. Deep arms run first: others reuse their scores."""
         domain = self.retriever.domain_fusion
         return max(self.retriever.candidates, domain.top_j if domain else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """A table: factors down its side and over its columns, metrics last."""
+    """A table: factors as rows and columns, metrics as the last level of columns."""
 
     title: str
     rows: Sequence[str]
     columns: Sequence[str] = ()
     measures: Mapping[str, Measure]
-    """Heading: metric and cutoff."""
+    """Metric and cutoff of each heading."""
     where: Mapping[str, Factor] = field(default_factory=dict)
     """Only arms with these factors."""
     domains: Sequence[str] = ("document", "table", "combined")
@@ -107,7 +107,7 @@ def bars_by_questions(title: str, *, series: str, is_of_chosen: bool = False) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """Questions that may be answered unlike the others."""
+    """A part of the questions that is reported separately."""
 
     name: str
     chosen: frozenset[str]
@@ -116,7 +116,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appendix:
-    """A table of what was measured beside retrieval."""
+    """A table of measures other than retrieval."""
 
     title: str
     about: str
@@ -136,30 +136,31 @@ class Design:
     """The section of the paper that it comes from."""
     arms: Sequence[Arm]
     reference: str | None = None
-    """Arm that the chosen ones are compared with; the chosen one of the first group unless given"""
+    """Arm that the chosen arms are compared with; unless given, the chosen one of the first
+    group"""
     chooses: bool = True
     """Whether the best arm of each group is chosen on dev; else all are compared."""
     level: Level = "gold"
     domain: str | None = None
-    """Only questions with gold in this domain are asked."""
+    """Only questions with gold in this domain are used."""
     compared: Sequence[Measure] = (("hit_rate", TOP_N), ("mrr", TOP_N), ("ndcg", TOP_N))
-    """What paired differences are of."""
+    """The measures of the paired differences."""
     tables: Sequence[Layout]
     figures: Sequence[Figure]
     notes: Sequence[str] = ()
-    """What a reader must know of the protocol, a sentence each."""
+    """Sentences on the protocol for the report."""
     questions: frozenset[str] | None = None
-    """Ids of the questions that are asked; all unless given."""
+    """Ids of the questions that are used; all unless given."""
     scarce_below: str | None = None
-    """Also report the questions for which this arm found no gold: recall is scarce there."""
+    """Also report separately the questions for which this arm found no gold."""
     shows_weights: bool = False
-    """Also draw how each arm weighs the domains."""
+    """Also draw the weights that each arm gives to the domains."""
     by_length: bool = False
-    """Also report short and long questions apart."""
+    """Also report short and long questions separately."""
     appendices: Callable[[], Sequence[Appendix]] = tuple
-    """Measures what else is reported, when the experiment is run."""
+    """Computes the appendices when the experiment is run."""
     made_from: Sequence[str] = ()
-    """Data versions that the appendices are made from."""
+    """Data versions of the tables behind the appendices."""
 
     def __post_init__(self) -> None:
         if not self.arms:

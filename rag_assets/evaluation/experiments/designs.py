@@ -1,4 +1,4 @@
-"""From the config to a design: which experiment compares what, on which questions."""
+"""From the config to a design: what each experiment compares, on which questions."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ from rag_assets.evaluation.experiments import papers, thesis
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
 from rag_assets.evaluation.experiments.parser_comparison import available, parser_comparison
-from rag_assets.evaluation.gold import Places
+from rag_assets.evaluation.gold import DocumentFinder
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
 
@@ -45,7 +45,7 @@ def variants_of(config: Config, name: str) -> list[str]:
 
 
 def buildable(config: Config, name: str) -> list[str]:
-    """Those of `variants_of` that are to be built: a comparison leaves absent parsers out."""
+    """The variants of an experiment that can be built here: parsers may not be installed."""
     experiment = experiment_of(config, name)
     if not isinstance(experiment, ParserComparisonExperiment):
         return variants_of(config, name)
@@ -70,7 +70,7 @@ def experiment_of(config: Config, name: str) -> AnyExperiment:
 
 
 def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Question]) -> Design:
-    """What the experiment called `name` compares."""
+    """The design of the experiment called `name`."""
     experiment = experiment_of(config, name)
     base = experiment.variant or next(iter(config.variants))
     match experiment:
@@ -109,7 +109,7 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
 
 
 def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
-    """The questions that an experiment asks, by its question sets.
+    """The questions of an experiment, by its question sets.
 
     Raises:
         ExperimentError: There are none, or none of a set that it names.
@@ -131,7 +131,7 @@ def questions_of(store: Store, experiment: AnyExperiment) -> list[Question]:
 def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corpus:
     files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["source", "uri"]).to_pylist()
     documents = [(file["source"], file["uri"]) for file in files]
-    places = Places(
+    places = DocumentFinder(
         documents, roots={source.name: source.url for source in config.sources.documents}
     )
     paths = _paths(config)
@@ -139,7 +139,7 @@ def _corpus(store: Store, config: Config, questions: Sequence[Question]) -> Corp
 
 
 def _paths(config: Config) -> dict[str, str]:
-    """For each document id that a question set knows its path."""
+    """The path of each document id of the question sets."""
     paths: dict[str, str] = {}
     for one in config.evaluation.questions:
         paths |= question_sets.document_paths(one)

@@ -19,25 +19,25 @@ from rag_assets.evaluation.experiments.design import (
     Layout,
 )
 from rag_assets.evaluation.experiments.thesis import fused, retrieved
-from rag_assets.evaluation.gold import Document, DocumentGold
+from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.retrieval.filters import Filters
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What a design may know of the corpus."""
+    """The questions and documents that a design is made for."""
 
     questions: Sequence[Question]
-    documents: Sequence[Document]
+    documents: Sequence[DocumentKey]
     """All documents of the sources."""
-    find: Callable[[str], Sequence[Document]]
-    """The documents that a URI or id of gold names."""
+    find: Callable[[str], Sequence[DocumentKey]]
+    """Finds the documents that a URI or id of gold names."""
 
 
 def index_size(settings: IndexSizeExperiment, *, base: str, corpus: Corpus) -> Design:
     """P0, 5.2: tables 5.2 and E.1, figure 5.2."""
-    collections, asked, note = _collections(settings, corpus)
+    collections, used, note = _collections(settings, corpus)
     methods = {
         "Baseline": retrieved(settings.top_k, settings.reranker),
         "Simple Fusion": fused(settings.top_k, settings.reranker, mode="simple"),
@@ -86,17 +86,17 @@ def index_size(settings: IndexSizeExperiment, *, base: str, corpus: Corpus) -> D
         ],
         notes=[
             note,
-            f"{len(asked):,} of {len(corpus.questions):,} questions are asked: those whose gold "
-            "the smallest collection holds. Rows are in every collection.",
+            f"{len(used):,} of {len(corpus.questions):,} questions are used: those whose gold "
+            "is in the smallest collection. Rows are in every collection.",
         ],
-        questions=asked,
+        questions=used,
     )
 
 
 def _collections(
     settings: IndexSizeExperiment, corpus: Corpus
 ) -> tuple[list[frozenset[str]], frozenset[str], str]:
-    """Nested collections as URIs, smallest first; the questions to ask; how they were made."""
+    """Nested collections of URIs, smallest first; the questions to use; a sentence on both."""
     everything = frozenset(uri for _, uri in corpus.documents)
     gold = {question.question_id: _gold_of(question, corpus) for question in corpus.questions}
     if settings.collections is None:
@@ -109,25 +109,26 @@ def _collections(
         note = "Collections: the documents with gold, and of the others the first by hash."
     else:
         collections, note = _read_collections(settings.collections, corpus)
-    asked = frozenset(
+    used = frozenset(
         question for question, uris in gold.items() if uris is not None and uris <= collections[0]
     )
-    return list(dict.fromkeys(collections)), asked, note
+    return list(dict.fromkeys(collections)), used, note
 
 
 def _gold_of(question: Question, corpus: Corpus) -> frozenset[str] | None:
     """URIs of the documents with gold; None if a document cannot be found."""
     found = [corpus.find(piece.uri) for piece in question.gold if isinstance(piece, DocumentGold)]
-    return frozenset(uri for held in found for _, uri in held) if all(found) else None
+    return frozenset(uri for documents in found for _, uri in documents) if all(found) else None
 
 
 def _read_collections(path: Path, corpus: Corpus) -> tuple[list[frozenset[str]], str]:
     """The collections in `path`, smallest first, and a sentence on them."""
     try:
         listed: dict[str, list[str]] = json.loads(path.read_text("utf-8"))["collections"]
-        held = {name: corpus.find(name) for names in listed.values() for name in names}
+        documents_of = {name: corpus.find(name) for names in listed.values() for name in names}
         found = [
-            frozenset(uri for name in names for _, uri in held[name]) for names in listed.values()
+            frozenset(uri for name in names for _, uri in documents_of[name])
+            for names in listed.values()
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise QuestionsError(
@@ -136,11 +137,11 @@ def _read_collections(path: Path, corpus: Corpus) -> tuple[list[frozenset[str]],
     ordered = sorted((one for one in found if one), key=len)
     if not ordered or any(not one <= more for one, more in pairwise(ordered)):
         raise QuestionsError(f"{path}: each collection must hold all smaller ones, and documents")
-    unknown = [name for name, documents in held.items() if not documents]
+    unknown = [name for name, documents in documents_of.items() if not documents]
     if not unknown:
         return ordered, "Collections: as given."
     return ordered, (
-        f"Collections: as given, without {len(unknown):,} documents that no source holds, such as "
+        f"Collections: as given, without {len(unknown):,} documents that are in no source, such as "
         f"{unknown[0]}."
     )
 

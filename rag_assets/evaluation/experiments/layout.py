@@ -1,4 +1,4 @@
-"""Pivots: the means of an experiment as the tables and plots that its paper shows."""
+"""Pivots: the means of an experiment as the tables and plots of its paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -23,7 +23,7 @@ QUESTION_NAMES = {"document": "documents", "table": "tables", "combined": "all"}
 
 
 class Means:
-    """The means of all arms on the reported split, to be looked up."""
+    """Look-up of the means of all arms on the reported split."""
 
     def __init__(self, result: ExperimentResult) -> None:
         """Read the summary of `result`."""
@@ -60,7 +60,7 @@ class Means:
 
 
 def pivot(means: Means, layout: Layout) -> tuple[list[str], list[Row]]:
-    """Columns and rows of a table; the best of each measure and group of questions is in stars."""
+    """Columns and rows of a table; stars mark the best of each measure and group."""
     arms = means.arms_of(layout)
     domains = means.domains(layout.domains)
     values = _values(arms, domains=domains, measures=layout.measures)
@@ -135,8 +135,8 @@ def _plot(
         return line(lines, title=title, x_label=figure.x, y_label=label)
     series = {}
     for name, points in drawn.items():
-        held = dict(points)
-        series[name] = [bar_of(held.get(group)) for group in groups]
+        rows = dict(points)
+        series[name] = [bar_of(rows.get(group)) for group in groups]
     return bars(series, groups=[_shown(group) for group in groups], title=title, y_label=label)
 
 
@@ -159,7 +159,7 @@ def _point(
 def _values(
     arms: Sequence[Arm], *, domains: Sequence[str], measures: Mapping[str, Measure]
 ) -> dict[str, list[Factor]]:
-    """The values of each factor, in the order in which arms have them; numbers ascend."""
+    """The values of each factor, in the order of the arms; numbers are sorted."""
     found: dict[str, list[Factor]] = {QUESTIONS: [*domains], METRIC: [*measures]}
     for name in dict.fromkeys(name for arm in arms for name in arm.factors):
         values = list(dict.fromkeys(arm.factors[name] for arm in arms if name in arm.factors))

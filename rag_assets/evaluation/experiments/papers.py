@@ -1,4 +1,4 @@
-"""The designs of the papers P1 and P2, fusion of signals by domains, and arms of one's own."""
+"""The designs of the papers P1 and P2, fusion of signals and domains, and arms of the user."""
 
 from itertools import product
 
@@ -28,7 +28,7 @@ from rag_assets.evaluation.experiments.thesis import retrieved
 from rag_assets.retrieval.filters import Filters
 
 TOPS = {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)}
-DOCUMENTS_ALONE = "The corpus is documents alone, as in the paper: no row is searched or asked for."
+DOCUMENTS_ALONE = "Only documents are searched, as in the paper: no rows."
 MAPS = {"MAP@1": ("map", 1), "MAP@5": ("map", 5), "MAP@10": ("map", 10)}
 
 

@@ -1,9 +1,9 @@
-"""Parsers on the same PDFs: what each keeps of them, how fast, and how well it is found (P4, 4.4).
+"""Parsers compared on the same PDFs: completeness, speed and retrieval (P4, 4.4).
 
-Retrieval is measured on one index for each parser, by the same source-anchored questions. Beside
-it stands what can be said without questions: pages, letters, tables and figures against the file's
-own text layer and the layout; headings against the outlines that the files bring along; quoted
-evidence against the page that it stands on; pages a second, timed in one warm worker here and now.
+Retrieval is measured on one index for each parser, with the same questions. These measures need no
+questions: pages, letters, tables and figures, compared with the file's own text layer and its
+layout; headings, compared with the outlines of the files; quoted evidence, compared with its page;
+pages a second, timed in one warm worker.
 """
 
 import json
@@ -39,7 +39,7 @@ from rag_assets.evaluation.experiments.design import (
     Layout,
 )
 from rag_assets.evaluation.experiments.thesis import retrieved
-from rag_assets.evaluation.gold import DocumentGold, Places
+from rag_assets.evaluation.gold import DocumentFinder, DocumentGold
 from rag_assets.evaluation.parsing_quality import (
     NO_HEADINGS,
     NO_QUOTES,
@@ -59,7 +59,7 @@ Row = Mapping[str, str | int]
 
 
 def available(config: Config, settings: ParserComparisonExperiment) -> dict[str, str | None]:
-    """For each parser that is to be compared why it cannot be used here, or None."""
+    """For each parser why it cannot be used here; None if it can."""
     return {name: unavailable(config.parsers[name], name=name) for name in settings.parsers}
 
 
@@ -78,9 +78,9 @@ def parser_comparison(
         settings: Which parsers, and how their indexes are searched.
         store: Holds elements and accounts.
         config: Names parsers and sources.
-        base: The variant that the others are like, but for the parser.
-        questions: Those whose quotes are looked for.
-        paths: For a document id of the gold its path.
+        base: The variant that the others equal, except for the parser.
+        questions: Questions whose quotes are looked up.
+        paths: The path of each document id of the gold.
     """
     reasons = available(config, settings)
     compared = [name for name in settings.parsers if reasons[name] is None]
@@ -123,7 +123,7 @@ def parser_comparison(
             )
         ],
         notes=[
-            "The corpus is documents alone: no row is searched or asked for.",
+            "Only documents are searched: no rows.",
             "Formats other than PDF have one parser, whatever the variant: they are in every index "
             "and in no table below.",
             *(f"{name} is not compared: {reason}" for name, reason in reasons.items() if reason),
@@ -148,7 +148,7 @@ class _Comparison:
     paths: Mapping[str, str]
 
     def appendices(self) -> list[Appendix]:
-        """All tables; none where the sources hold no PDF.
+        """All appendices; none if the sources have no PDF.
 
         Raises:
             ExperimentError: A PDF is not as it was when it was listed.
@@ -218,11 +218,11 @@ class _Comparison:
         return Appendix(
             title="What each parser keeps of the PDFs",
             about="Letters lost: those of the text layer that no element of their page has. "
-            "Garbled: characters that no reader can make sense of. A table is sound when its grid "
+            "Garbled: characters that were decoded wrongly. A table is sound when its grid "
             "passes the validity check; cells are those of sound tables.",
             rows=[
-                {"parser": name, **self._account(name, documents), **_counts(held)}
-                for name, held in elements.items()
+                {"parser": name, **self._account(name, documents), **_counts(parsed)}
+                for name, parsed in elements.items()
             ],
         )
 
@@ -251,8 +251,8 @@ class _Comparison:
     def _pages(self, elements: Mapping[str, pa.Table], files: Sequence[SourceFile]) -> Appendix:
         quotes = self._quotes(files)
         rows = []
-        for name, held in elements.items():
-            texts = _texts(held)
+        for name, parsed in elements.items():
+            texts = _texts(parsed)
             scores = [page_score(some, texts[document]) for document, some in quotes.items()]
             total = sum(scores, NO_QUOTES)
             rows.append(
@@ -265,14 +265,14 @@ class _Comparison:
             )
         return Appendix(
             title="Quoted evidence",
-            about="The quotes of the questions' gold in PDFs: whether the elements of the document "
-            "hold them, and of these the share that stands on the page that the gold names.",
+            about="Quotes of the gold in PDFs: the share that is found in the elements of the "
+            "document, and of these the share on the page that the gold names.",
             rows=rows,
         )
 
     def _quotes(self, files: Sequence[SourceFile]) -> dict[str, list[Quote]]:
         roots = {source.name: source.url for source in self.config.sources.documents}
-        places = Places([(file.source, file.uri) for file in files], roots=roots)
+        places = DocumentFinder([(file.source, file.uri) for file in files], roots=roots)
         ids = {(file.source, file.uri): file.document_id for file in files}
         found: defaultdict[str, list[Quote]] = defaultdict(list)
         for question in self.questions:
@@ -283,7 +283,7 @@ class _Comparison:
         return found
 
     def _longest(self, documents: Sequence[str]) -> tuple[str, int]:
-        """The document with most pages by the accounts, and how many: at least one."""
+        """The document with most pages, and its number of pages: at least one."""
         pages = dict.fromkeys(documents, 1)
         for name in self.parsers:
             accounts = self.store.read_keys(
@@ -317,8 +317,8 @@ class _Comparison:
                     )
                 )
                 ((_, outcome),) = pool.finished()
-                taken = monotonic() - started
-        return len(pages) / taken if isinstance(outcome, Done) else 0.0
+                elapsed = monotonic() - started
+        return len(pages) / elapsed if isinstance(outcome, Done) else 0.0
 
 
 def _counts(elements: pa.Table) -> Row:
@@ -336,9 +336,9 @@ def _counts(elements: pa.Table) -> Row:
 
 def _headings(elements: Mapping[str, pa.Table], entries: Mapping[str, Sequence[Entry]]) -> Appendix:
     rows = []
-    for name, held in elements.items():
+    for name, parsed in elements.items():
         headings: defaultdict[str, list[Heading]] = defaultdict(list)
-        wanted = held.filter(pc.is_in(held["type"], pa.array(schemas.HEADINGS)))
+        wanted = parsed.filter(pc.is_in(parsed["type"], pa.array(schemas.HEADINGS)))
         for row in wanted.to_pylist():
             heading = Heading(row["text"], row["page"] or 0, row["level"] or 0)
             headings[row["document_id"]].append(heading)

@@ -1,4 +1,4 @@
-"""Running a recorded experiment again, to see whether it scores the same."""
+"""Runs a recorded experiment again, to see whether it gives the same scores."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,66 +8,67 @@ import pyarrow as pa
 
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
-from rag_assets.evaluation.experiments import results
+from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of, questions_of
-from rag_assets.evaluation.experiments.results import Record
-from rag_assets.evaluation.experiments.run import bench_of, versions
+from rag_assets.evaluation.experiments.results import RunRecord
+from rag_assets.evaluation.experiments.run import runner_of, versions
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import labels_of
 from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class Replay:
     """An experiment that was run again from its record."""
 
-    record: Record
+    record: RunRecord
     differing: Mapping[str, int]
-    """For each arm the number of questions that scored otherwise."""
+    """For each arm the number of questions with another score."""
     largest: float
-    """Largest difference of an arm's mean at any metric."""
-    moved: Mapping[str, str]
-    """Packages that are of another version now: then -> now."""
+    """The largest difference of a mean, over all arms and metrics."""
+    package_changes: Mapping[str, str]
+    """Packages with another version than then: `then -> now`."""
     seconds: float
 
 
 def replay(
     store: Store, config: Config, name: str, *, run_id: str, log: Callable[[str], None]
-) -> Replayed:
-    """Run the arms of a recorded experiment again, with nothing kept, and compare the scores.
+) -> Replay:
+    """Run the arms of a recorded experiment again, without stored results, and compare scores.
 
-    The settings are those of the record; the indexes must hold what they held then.
+    The settings are those of the record. The indexes must have the same units as then.
 
     Raises:
         ConfigError: There is no such record.
-        ExperimentError: An index holds other units now, or questions or arms are others.
+        ExperimentError: Units, questions or arms have changed since.
     """
     started = time.monotonic()
-    record, scores = results.recorded(store, name, run_id=run_id)
+    record, scores = runs.recorded(store, name, run_id=run_id)
     then = _config_of(config, record)
-    for variant, said in record.variants.items():
-        now = current_version(store, str(said["table"]), key="unit_id")
-        if now != said["data_version"]:
+    for variant, recorded in record.variants.items():
+        now = current_version(store, str(recorded["table"]), key="unit_id")
+        if now != recorded["data_version"]:
             raise ExperimentError(
-                f"variant {variant} holds other units than on {record.evaluated_at} (data version "
-                f"{said['data_version']}, now {now}): a replay needs the same sources and settings"
+                f"variant {variant} has other units than on {record.evaluated_at} (data version "
+                f"{recorded['data_version']}, now {now}): a replay needs the same sources and "
+                "settings"
             )
-    asked = questions_of(store, then.experiments[name])
-    design = design_of(store, then, name, questions=asked)
-    bench = bench_of(store, then, design, questions=asked, log=log)
-    _require_same(record, scores, design=design, questions=bench.questions)
+    questions = questions_of(store, then.experiments[name])
+    design = design_of(store, then, name, questions=questions)
+    runner = runner_of(store, then, design, questions=questions, log=log)
+    _require_same(record, scores, design=design, questions=runner.questions)
     found = pa.concat_tables(
-        bench.measure(arm, index=bench.index_of(arm.variant).without_cache()).scores
+        runner.measure(arm, index=runner.index_of(arm.variant).without_cache()).scores
         for arm in design.arms
     )
-    differing, largest = results.differences_of(scores, found)
+    differing, largest = runs.differences_of(scores, found)
     now = versions()
-    return Replayed(
+    return Replay(
         record=record,
         differing=differing,
         largest=largest,
-        moved={
+        package_changes={
             package: f"{before} -> {now.get(package, 'not installed')}"
             for package, before in record.versions.items()
             if now.get(package) != before
@@ -77,39 +78,39 @@ def replay(
 
 
 def _require_same(
-    record: Record, scores: pa.Table, *, design: Design, questions: Sequence[Question]
+    record: RunRecord, scores: pa.Table, *, design: Design, questions: Sequence[Question]
 ) -> None:
-    """Refuse what could not score as it did, before anything is computed."""
+    """Check, before anything is computed, that questions and arms are the same."""
     columns = (scores[name].to_pylist() for name in ("question_id", "question", "gold"))
     then = {key: (text, gold) for key, text, gold in zip(*columns, strict=True)}
     now = {one.question_id: (one.text, labels_of(one)) for one in questions}
     if then != now:
         changed = sum(then[key] != now[key] for key in then.keys() & now.keys())
         raise ExperimentError(
-            f"the questions are others than on {record.evaluated_at}: {len(now.keys() - then)} "
+            f"the questions have changed since {record.evaluated_at}: {len(now.keys() - then)} "
             f"are new, {len(then.keys() - now)} are gone and {changed} changed: a replay needs "
             "the same"
         )
     if [arm.name for arm in design.arms] != [*record.arms]:
         raise ExperimentError(
-            f"the arms are others than on {record.evaluated_at}: a replay needs the same files and "
+            f"the arms have changed since {record.evaluated_at}: a replay needs the same files and "
             "the same release"
         )
 
 
-def _config_of(config: Config, record: Record) -> Config:
-    """`config` with the settings of `record`; sources and places stay those of today."""
-    said = record.settings
+def _config_of(config: Config, record: RunRecord) -> Config:
+    """`config` with the settings of `record`; sources and folders stay as they are."""
+    settings = record.settings
     fresh = Config.model_validate(
         {
             "state_dir": config.state_dir,
-            "retrieval": said["retrieval"],
-            "models": said["models"],
+            "retrieval": settings["retrieval"],
+            "models": settings["models"],
             "chunkings": {name: one.model_dump() for name, one in config.chunkings.items()},
             "parsers": {name: one.model_dump() for name, one in config.parsers.items()},
-            "variants": said["variants"],
-            "index": said["index"],
-            "experiments": {record.name: said["experiment"]},
+            "variants": settings["variants"],
+            "index": settings["index"],
+            "experiments": {record.name: settings["experiment"]},
         }
     )
     return config.model_copy(

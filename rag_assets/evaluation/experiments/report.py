@@ -1,4 +1,4 @@
-"""The report of an experiment: HTML for people, and the same in short as Markdown."""
+"""The report of an experiment: as HTML, and in short as Markdown."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ from rag_assets.reports.pages import Html, bullets, note, page, section, table
 from rag_assets.reports.plots import histogram
 
 MOST_BY_DOMAIN = 4
-"""With more arms to compare, sentences are on all questions alone; the table has the others."""
+"""With more arms, sentences are about all questions only; the table has every group."""
 SHORT = (
     *("questions", "n", "clusters", "arm", "against", "metric", "difference", "says"),
     *("detectable", "p adjusted", "smallest p"),
 )
-"""Columns of the paired differences that the Markdown has too."""
+"""Columns of the paired differences in the Markdown."""
 Shown = tuple[list[str], list[Row]]
 """Columns and rows of a table."""
 
@@ -71,7 +71,7 @@ def render(result: ExperimentResult) -> str:
 
 
 def markdown(result: ExperimentResult) -> str:
-    """What it says, the paper's tables and the paired differences, as Markdown."""
+    """The findings, the paper's tables and the paired differences, as Markdown."""
     record = result.record
     lines = [f"**{record.title}** ({record.source}), run `{record.id}`", ""]
     lines += [f"- {sentence}" for sentence in findings(result)]
@@ -98,7 +98,7 @@ def figures(result: ExperimentResult) -> Iterator[str]:
 
 
 def findings(result: ExperimentResult) -> Iterator[str]:
-    """Sentences that follow from the numbers."""
+    """The main results in sentences."""
     record, domains = result.record, _domains(result)
     yield from _of_choice(result)
     for row in _rows(
@@ -130,9 +130,11 @@ def findings(result: ExperimentResult) -> Iterator[str]:
             f"({worst['retriever']})."
         )
         by_latency = sorted(record.arms, key=lambda name: record.arms[name].run.latency)
-        taken = [(name, record.arms[name].run.latency) for name in (by_latency[0], by_latency[-1])]
-        yield "A question asked alone takes {}, the median.".format(
-            " to ".join(f"{latency:.0f} ms ({name})" for name, latency in taken)
+        latencies = [
+            (name, record.arms[name].run.latency) for name in (by_latency[0], by_latency[-1])
+        ]
+        yield "The median time of a single search is {}.".format(
+            " to ".join(f"{latency:.0f} ms ({name})" for name, latency in latencies)
         )
 
 
@@ -164,11 +166,11 @@ def _of_choice(result: ExperimentResult) -> Iterator[str]:
     if set(record.chosen.values()) == {record.reference}:
         yield f"That is the reference itself: all other arms are compared with {record.reference}."
     if record.split != "test":
-        yield "There are no test questions: these numbers are those that it was chosen by."
+        yield "There are no test questions: the choice was made by these same numbers."
 
 
 def _domains(result: ExperimentResult) -> list[str]:
-    """The groups of questions; `combined` only where it is more than one of the others."""
+    """The groups of questions; `combined` only if it is not equal to one of the others."""
     rows = _rows(result.summary, split=result.record.split, level=result.record.level)
     return shown_domains({str(row["domain"]): row["questions"] for row in rows})
 
@@ -288,14 +290,14 @@ def _slices(result: ExperimentResult) -> Iterator[str]:
                 }
             )
     yield note(
-        "Where the slice is what the reference missed, any other arm looks better by selection "
-        "alone: only how much of it a method wins back is of interest."
+        "A slice of what the reference missed makes any other arm look better: only the size of "
+        "the gain is of interest there."
     )
     yield table(list(rows[0]), rows) if rows else note("No question is in any slice.")
 
 
 def _weights(result: ExperimentResult) -> Mapping[str, list[float]]:
-    """The weights of documents that each weighting arm gave, on all questions."""
+    """For each arm that weights domains: the weight of documents for each question."""
     return {
         name: [weight for weight in extras["document_weight"].to_pylist() if weight is not None]
         for name, extras in result.extras.items()
@@ -359,10 +361,10 @@ def _costs(result: ExperimentResult) -> Iterator[str]:
         for name, one in arms.items()
     ]
     yield note(
-        "Alone: median of questions asked one by one in a warm process, embedding included and "
-        "nothing kept. Lists and pairs for a question: what the method asks for, on any machine. "
-        "The stages are those of all questions in one batch, divided by their number; what an "
-        "earlier arm or experiment left behind was read there, not computed again."
+        "Alone: median time of single searches in a warm process, with embedding and without a "
+        "cache. Lists and pairs: the work for one question, the same on any machine. Stages: the "
+        "time of one batch with all questions, divided by their number; there, cached results of "
+        "an earlier arm or experiment were read, not computed again."
     )
     yield table(list(rows[0]), rows)
 
@@ -423,7 +425,7 @@ def _versions(result: ExperimentResult) -> Iterator[str]:
     yield note(f"Replay: rag-assets experiment {record.name} --replay {record.id}")
     rows = [{"what": name, "version": value} for name, value in record.versions.items()]
     yield table(["what", "version"], rows)
-    rows = [{"variant": name, **said} for name, said in record.variants.items()]
+    rows = [{"variant": name, **settings} for name, settings in record.variants.items()]
     yield table(list(rows[0]), rows)
     rows = [
         {"arm": name, "variant": one.variant, "retriever": str(one.retriever)}

@@ -1,48 +1,31 @@
-"""What an experiment leaves behind, and finding it again.
+"""What an experiment found: the record of its run and its tables, before they are written.
 
-Each run has a folder of its own, named by its id: a fingerprint of all that it was made from. The
-record is written last; without it a run does not count as done.
-
-    experiments/NAME/ID/report.html  report.md  figures/N.svg  record.json
-                        scores.parquet  summary.parquet  differences.parquet
+`report` lays them out, `runs` writes them.
 """
 
-import json
-import os
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pydantic import TypeAdapter
 
-from rag_assets.config import ConfigError
-from rag_assets.evaluation.experiments.arms import ArmRecord, mark_used, root_of
+from rag_assets.evaluation.experiments.arms import ArmRecord
 from rag_assets.evaluation.experiments.design import Appendix, Design, Factor
-from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
-
-RECORD = "record.json"
-TABLES = ("scores", "summary", "differences")
-KEYS = ("retriever", "level", "question_id")
 
 
 @dataclass(frozen=True, slots=True)
-class ArmSaid:
-    """What the record says of an arm."""
+class RecordedArm:
+    """An arm, in the record of a run."""
 
     variant: str
     factors: Mapping[str, Factor]
     retriever: Mapping[str, object]
-    """Its settings, as far as they are not defaults."""
+    """Its settings, without those that are defaults."""
     run: ArmRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """What was compared, how, and with which versions of everything."""
+class RunRecord:
+    """What was compared and how, with the versions of code and data."""
 
     id: str
     made_from: str
@@ -52,14 +35,14 @@ class Record:
     evaluated_at: str
     """ISO 8601, UTC."""
     split: str
-    """The questions that the report is on: test, or dev where there are no test questions."""
+    """The questions of the report: test, or dev if there are no test questions."""
     level: str
     criterion: str
     questions: Mapping[str, int]
     """Number of dev and of test questions."""
     reference: str
     chosen: Mapping[str, str]
-    """The arm of each group that was best on dev; none where nothing is chosen."""
+    """The arm of each group that was best on dev; empty if nothing is chosen."""
     finalists: Sequence[str]
     """The arms that are compared on `split`, the reference first."""
     margin: float
@@ -67,12 +50,12 @@ class Record:
     settings: Mapping[str, object]
     versions: Mapping[str, str]
     variants: Mapping[str, Mapping[str, str | int]]
-    arms: Mapping[str, ArmSaid]
+    arms: Mapping[str, RecordedArm]
 
 
 @dataclass(frozen=True, slots=True)
-class Sliced:
-    """Some of the questions, reported apart."""
+class SliceResult:
+    """The results of one slice of the questions."""
 
     name: str
     summary: pa.Table
@@ -81,10 +64,10 @@ class Sliced:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentResult:
-    """An experiment that was run now."""
+    """All results of an experiment."""
 
     design: Design
-    record: Record
+    record: RunRecord
     scores: pa.Table
     """One row for each arm, level and question."""
     summary: pa.Table
@@ -96,142 +79,6 @@ class ExperimentResult:
     overall: pa.Table
     """Tests of all finalists at once (`summary.OVERALL`)."""
     extras: Mapping[str, pa.Table]
-    """For each arm what `arms.EXTRAS` names."""
-    slices: Sequence[Sliced]
+    """For each arm the table `arms.EXTRAS`."""
+    slices: Sequence[SliceResult]
     appendices: Sequence[Appendix]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run that lies in a folder."""
-
-    folder: Path
-    record: Record
-    is_new: bool = field(default=False, kw_only=True)
-    seconds: float = field(default=0.0, kw_only=True)
-
-    @property
-    def report(self) -> Path:
-        """The HTML report."""
-        return self.folder / "report.html"
-
-    @property
-    def markdown(self) -> str:
-        """The report in short."""
-        return (self.folder / "report.md").read_text("utf-8")
-
-    @property
-    def figures(self) -> list[str]:
-        """The plots as SVG."""
-        files = (self.folder / "figures").glob("*.svg")
-        ordered = sorted(files, key=lambda file: int(file.stem))
-        return [file.read_text("utf-8") for file in ordered]
-
-    def summary(self) -> pa.Table:
-        """Means of all arms with intervals."""
-        return _read(self.folder, "summary")
-
-    def differences(self) -> pa.Table:
-        """Paired differences of the finalists to the reference."""
-        return _read(self.folder, "differences")
-
-
-def folder_of(store: Store, name: str, run_id: str) -> Path:
-    """Where the run lies."""
-    return root_of(store) / name / run_id
-
-
-def lock_of(name: str) -> str:
-    """What whoever runs the experiment called `name` holds: see `Store.lock`."""
-    return f"experiment__{name}"
-
-
-def load(store: Store, name: str, *, made_from: str) -> Run | None:
-    """The run that was made from the same, if it is complete."""
-    folder = folder_of(store, name, made_from[:12])
-    record = _record(folder)
-    if record is None or record.made_from != made_from or not (folder / "report.html").is_file():
-        return None
-    mark_used(folder)
-    return Run(folder, record)
-
-
-def runs(store: Store, name: str) -> list[Run]:
-    """All complete runs of an experiment, the newest first."""
-    folders = (root_of(store) / name).glob("[!.]*/")
-    found = [Run(folder, record) for folder in folders if (record := _record(folder)) is not None]
-    return sorted(found, key=lambda run: run.record.evaluated_at, reverse=True)
-
-
-def recorded(store: Store, name: str, *, run_id: str) -> tuple[Record, pa.Table]:
-    """The record and the scores of a run.
-
-    Raises:
-        ConfigError: There is no run of that id.
-    """
-    for run in runs(store, name):
-        if run.record.id == run_id:
-            mark_used(run.folder)
-            return run.record, _read(run.folder, "scores")
-    known = ", ".join(run.record.id for run in runs(store, name)) or "none yet"
-    raise ConfigError(f"experiment {name} has no run {run_id!r}; there are: {known}")
-
-
-def save(store: Store, result: ExperimentResult, *, seconds: float) -> Run:
-    """Write everything; the record comes last."""
-    import pyarrow.parquet as pq
-
-    from rag_assets.evaluation.experiments.report import figures, markdown, render
-
-    folder = folder_of(store, result.record.name, result.record.id)
-    fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(fresh, ignore_errors=True)
-    (fresh / "figures").mkdir(parents=True)
-    for name in TABLES:
-        pq.write_table(getattr(result, name), fresh / f"{name}.parquet", compression="zstd")
-    for number, figure in enumerate(figures(result), start=1):
-        write_atomically(fresh / "figures" / f"{number}.svg", figure)
-    write_atomically(fresh / "report.html", render(result))
-    write_atomically(fresh / "report.md", markdown(result))
-    write_atomically(fresh / RECORD, json.dumps(asdict(result.record), indent=1))
-    shutil.rmtree(folder, ignore_errors=True)
-    fresh.rename(folder)
-    return Run(folder, result.record, is_new=True, seconds=seconds)
-
-
-def differences_of(before: pa.Table, after: pa.Table) -> tuple[dict[str, int], float]:
-    """Questions that score otherwise, for each arm, and the largest difference of a mean."""
-    metrics = [name for name in before.column_names if "@" in name]
-    one, other = (
-        table.select([*KEYS, *metrics]).sort_by([(key, "ascending") for key in KEYS])
-        for table in (before, after)
-    )
-    if one.select(list(KEYS)) != other.select(list(KEYS)):
-        raise ConfigError("the run was on other questions or arms: its files were changed")
-    differing: dict[str, int] = {}
-    largest = 0.0
-    for name in dict.fromkeys(one["retriever"].to_pylist()):
-        rows = [table.filter(pc.equal(table["retriever"], name)) for table in (one, other)]
-        values = [
-            list(zip(*(part[metric].to_pylist() for metric in metrics), strict=True))
-            for part in rows
-        ]
-        ids = rows[0]["question_id"].to_pylist()
-        differing[name] = len({key for key, a, b in zip(ids, *values, strict=True) if a != b})
-        for metric in metrics:
-            means = [pc.mean(part[metric]).as_py() or 0.0 for part in rows]
-            largest = max(largest, abs(means[0] - means[1]))
-    return differing, largest
-
-
-def _record(folder: Path) -> Record | None:
-    try:
-        return TypeAdapter(Record).validate_json((folder / RECORD).read_bytes())
-    except (OSError, ValueError):
-        return None
-
-
-def _read(folder: Path, table: str) -> pa.Table:
-    import pyarrow.parquet as pq
-
-    return pq.read_table(folder / f"{table}.parquet")

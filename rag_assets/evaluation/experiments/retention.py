@@ -1,9 +1,9 @@
-"""Runs and arms that nobody used for long are removed, on the schedule of the other clean-up.
+"""Removes runs and arms that were not used for a long time, as part of the clean-up.
 
-A run is used when it is made, found again or replayed, an arm when it is run or found by an
-experiment. The newest run of each experiment of the config stays however old it is, and so does
-every arm that a run which stays has compared: when the experiment is run again, only what changed
-is. Whoever runs an experiment is waited for.
+A run is used when it is made, found again or replayed; an arm when it is run or found by an
+experiment. The newest run of each experiment of the config always stays, and so do all arms of runs
+that stay: when an experiment is run again, only changed arms are run. A running experiment is
+waited for.
 """
 
 import os
@@ -16,12 +16,12 @@ from pathlib import Path
 
 from rag_assets.config import Config
 from rag_assets.evaluation.experiments import arms
-from rag_assets.evaluation.experiments.results import RECORD, Run, lock_of, root_of, runs
+from rag_assets.evaluation.experiments.runs import RECORD, Run, lock_of, runs_of
 from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class RemovedRuns:
     """What was removed."""
 
     runs: int
@@ -29,19 +29,19 @@ class Forgotten:
     bytes_freed: int
 
 
-def forget_unused(store: Store, config: Config, *, log: Callable[[str], None]) -> Forgotten:
+def remove_unused(store: Store, config: Config, *, log: Callable[[str], None]) -> RemovedRuns:
     """Remove the runs and arms that were not used for `clean_up.keep_runs_days` and need not stay.
 
-    `log` receives a line if an experiment is running and must be waited for.
+    `log` receives a line if a running experiment must be waited for.
     """
-    root, configured = root_of(store), config.experiments
+    root, configured = arms.root_of(store), config.experiments
     names = {folder.name for folder in root.glob("[!.]*/")}
     oldest = time.time() - timedelta(days=config.clean_up.keep_runs_days).total_seconds()
     with store.lock(*map(lock_of, names.union(configured)), log=log):
         kept = [
             run
             for name in names
-            for place, run in enumerate(runs(store, name))
+            for place, run in enumerate(runs_of(store, name))
             if (place == 0 and name in configured) or _last_use(run.folder) >= oldest
         ]
         old_runs = _old(root, RECORD, kept={run.folder for run in kept}, oldest=oldest)
@@ -52,11 +52,11 @@ def forget_unused(store: Store, config: Config, *, log: Callable[[str], None]) -
         for name in names:
             if not any((root / name).iterdir()):
                 (root / name).rmdir()
-    return Forgotten(len(old_runs), len(old_arms), freed)
+    return RemovedRuns(len(old_runs), len(old_arms), freed)
 
 
 def _compared(kept: Collection[Run], *, root: Path) -> Iterator[Path]:
-    """Folders of the arms that the runs `kept` have compared."""
+    """Folders of the arms of the runs `kept`."""
     for run in kept:
         for arm in run.record.arms.values():
             yield root / arms.FOLDER / arm.run.key
@@ -73,7 +73,7 @@ def _last_use(folder: Path) -> float:
 
 
 def _remove(folder: Path) -> int:
-    """Remove a folder so that it never counts half removed; returns the bytes that it held."""
+    """Remove a folder, renamed first so that it is never used half removed; returns its size."""
     freed = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.{os.getpid()}")))
     return freed

@@ -1,7 +1,7 @@
-"""Running an experiment: its arms, the choice on dev, and what is reported on test.
+"""Runs an experiment: its arms, the choice on dev, and the comparison on test.
 
-The choice sees nothing but scores on dev questions (`choose`), and what was chosen is compared on
-test. Where a question set has no dev questions, nothing is chosen and all arms are compared.
+The choice depends on scores of dev questions only (`choose`), and the chosen arms are compared on
+test. Without dev questions nothing is chosen and all arms are compared.
 """
 
 import platform
@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.config import Config
-from rag_assets.evaluation.experiments import results
-from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, Bench
+from rag_assets.evaluation.experiments import runs
+from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
 from rag_assets.evaluation.experiments.design import (
     CUTOFFS,
     TOP_N,
@@ -31,12 +31,12 @@ from rag_assets.evaluation.experiments.designs import (
     variants_of,
 )
 from rag_assets.evaluation.experiments.results import (
-    ArmSaid,
     ExperimentResult,
-    Record,
-    Run,
-    Sliced,
+    RecordedArm,
+    RunRecord,
+    SliceResult,
 )
+from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
 from rag_assets.identity import fingerprint
@@ -44,68 +44,70 @@ from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
 REVISION = 2
-"""Raised when the same scores should give another report."""
+"""Raise it when the same scores should give another report."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
 
 
 def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[str], None]) -> Run:
-    """Run the experiment called `name`, or find it: only arms whose inputs changed are run.
+    """Run the experiment called `name`, or find its stored run; only changed arms are run.
 
     Raises:
         ConfigError: There is no such experiment.
-        ExperimentError: There is nothing to ask, or two arms have one name.
+        ExperimentError: There are no questions, or two arms have one name.
         MissingTableError: A variant has no index yet.
     """
     started = time.monotonic()
-    with store.lock(results.lock_of(name), log=log):
-        asked = questions_of(store, experiment_of(config, name))
-        design = design_of(store, config, name, questions=asked)
-        bench = bench_of(store, config, design, questions=asked, log=log)
-        made_from = _made_from(config, name, design=design, bench=bench)
-        held = results.load(store, name, made_from=made_from)
-        if held is not None:
-            return held
-        arms = run_arms(bench, design)
-        result = _compared(config, name, design=design, arms=arms, bench=bench, made_from=made_from)
-        return results.save(store, result, seconds=time.monotonic() - started)
+    with store.lock(runs.lock_of(name), log=log):
+        questions = questions_of(store, experiment_of(config, name))
+        design = design_of(store, config, name, questions=questions)
+        runner = runner_of(store, config, design, questions=questions, log=log)
+        made_from = _made_from(config, name, design=design, runner=runner)
+        found = runs.load(store, name, made_from=made_from)
+        if found is not None:
+            return found
+        arms = run_arms(runner, design)
+        result = _compared(
+            config, name, design=design, arms=arms, runner=runner, made_from=made_from
+        )
+        return runs.save(store, result, seconds=time.monotonic() - started)
 
 
-def bench_of(
+def runner_of(
     store: Store,
     config: Config,
     design: Design,
     *,
     questions: Sequence[Question],
     log: Callable[[str], None],
-) -> Bench:
-    """What runs the arms of `design` on those of `questions` that it asks.
+) -> ArmRunner:
+    """The runner for the arms of `design`, on those of `questions` that it uses.
 
     Raises:
-        ExperimentError: It asks none.
+        ExperimentError: It uses none of them.
     """
-    asked = [
+    used = [
         one
         for one in questions
         if (design.questions is None or one.question_id in design.questions)
         and design.domain in (None, one.domain)
     ]
-    if not asked:
-        raise ExperimentError(f"{design.title}: none of the questions can be asked")
-    return Bench(store, config, asked, log=log)
+    if not used:
+        raise ExperimentError(f"{design.title}: none of the questions can be used")
+    return ArmRunner(store, config, used, log=log)
 
 
-def run_arms(bench: Bench, design: Design) -> list[ArmResult]:
-    """What each arm found, in the order of `design`; deep ones run first, for their scores."""
-    found = {arm.name: bench.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
+def run_arms(runner: ArmRunner, design: Design) -> list[ArmResult]:
+    """The result of each arm, in the order of `design`; deep arms run first: see `Arm.depth`."""
+    found = {arm.name: runner.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
     return [found[arm.name] for arm in design.arms]
 
 
-def _made_from(config: Config, name: str, *, design: Design, bench: Bench) -> str:
+def _made_from(config: Config, name: str, *, design: Design, runner: ArmRunner) -> str:
     return fingerprint(
         REVISION,
         name,
         config.experiments[name].model_dump(mode="json"),
-        [bench.key_of(arm) for arm in design.arms],
+        [runner.key_of(arm) for arm in design.arms],
         *([list(design.made_from)] if design.made_from else []),
         config.evaluation.bootstrap_samples,
         config.evaluation.margin,
@@ -113,9 +115,9 @@ def _made_from(config: Config, name: str, *, design: Design, bench: Bench) -> st
 
 
 def choose(summary: pa.Table, design: Design, *, criterion: str) -> Mapping[str, str]:
-    """The best arm of each group on dev, by the mean of `criterion` at 10; none without dev.
+    """The best arm of each group on dev, by the mean of `criterion` at 10.
 
-    Of equal arms the first one is chosen.
+    Of equal arms the first one is chosen. Without dev questions the result is empty.
     """
     wanted = {
         "split": "dev",
@@ -144,11 +146,11 @@ def _compared(
     *,
     design: Design,
     arms: Sequence[ArmResult],
-    bench: Bench,
+    runner: ArmRunner,
     made_from: str,
 ) -> ExperimentResult:
     samples = config.evaluation.bootstrap_samples
-    split = "test" if any(one.split == "test" for one in bench.questions) else "dev"
+    split = "test" if any(one.split == "test" for one in runner.questions) else "dev"
     scores = pa.concat_tables(arm.scores for arm in arms)
     criterion = config.experiments[name].criterion
     levels = [level for level in LEVELS if level in ("gold", design.level)]
@@ -183,7 +185,7 @@ def _compared(
         levels=levels,
         splits=[split],
     )
-    record = Record(
+    record = RunRecord(
         id=made_from[:12],
         made_from=made_from,
         name=name,
@@ -194,7 +196,7 @@ def _compared(
         level=design.level,
         criterion=criterion,
         questions={
-            part: sum(one.split == part for one in bench.questions) for part in ("dev", "test")
+            part: sum(one.split == part for one in runner.questions) for part in ("dev", "test")
         },
         reference=reference,
         chosen=chosen,
@@ -204,11 +206,11 @@ def _compared(
         settings=_settings(config, name),
         versions=versions(),
         variants={
-            variant: _variant(bench, config, variant)
+            variant: _variant(runner, config, variant)
             for variant in dict.fromkeys(arm.arm.variant for arm in arms)
         },
         arms={
-            one.arm.name: ArmSaid(
+            one.arm.name: RecordedArm(
                 variant=one.arm.variant,
                 factors=one.arm.factors,
                 retriever=one.arm.retriever.model_dump(mode="json", exclude_defaults=True),
@@ -234,7 +236,7 @@ def _compared(
         extras={one.arm.name: one.extras for one in arms},
         slices=[
             _sliced(one, final_scores, design=design, split=split, samples=samples)
-            for one in _slices(design, bench.questions, final_scores)
+            for one in _slices(design, runner.questions, final_scores)
             if one.chosen
         ],
         appendices=design.appendices(),
@@ -259,7 +261,9 @@ def _slices(design: Design, questions: Sequence[Question], scores: pa.Table) -> 
     return found
 
 
-def _sliced(one: Slice, scores: pa.Table, *, design: Design, split: str, samples: int) -> Sliced:
+def _sliced(
+    one: Slice, scores: pa.Table, *, design: Design, split: str, samples: int
+) -> SliceResult:
     mask = pc.is_in(scores["question_id"], pa.array(sorted(one.chosen), pa.string()))
     summary, differences = summarize(
         scores.filter(mask),
@@ -269,20 +273,20 @@ def _sliced(one: Slice, scores: pa.Table, *, design: Design, split: str, samples
         levels=[design.level],
         splits=[split],
     )
-    return Sliced(one.name, summary, differences)
+    return SliceResult(one.name, summary, differences)
 
 
 def _ordered(scores: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The rows of `names`, in their order: the first one is subtracted from the others."""
+    """The rows of `names`, in this order: differences are to the first one."""
     return pa.concat_tables(
         scores.filter(pc.equal(scores["retriever"], name)) for name in dict.fromkeys(names)
     )
 
 
-def _variant(bench: Bench, config: Config, variant: str) -> Mapping[str, str | int]:
-    index = bench.index_of(variant)
-    joint = index.held.joint
-    found = bench.store.read(joint.table, columns=["encoder_id"], version=joint.version)
+def _variant(runner: ArmRunner, config: Config, variant: str) -> Mapping[str, str | int]:
+    index = runner.index_of(variant)
+    joint = index.complete_set.joint
+    found = runner.store.read(joint.table, columns=["encoder_id"], version=joint.version)
     encoders = found["encoder_id"]
     return {
         **config.variant(variant).model_dump(mode="json"),
@@ -295,7 +299,7 @@ def _variant(bench: Bench, config: Config, variant: str) -> Mapping[str, str | i
 
 
 def _settings(config: Config, name: str) -> Mapping[str, object]:
-    """All settings that a replay needs; none of them is a secret."""
+    """All settings that a replay needs, none of them a secret."""
     used = variants_of(config, name)
     return {
         "experiment": config.experiments[name].model_dump(mode="json"),
@@ -316,7 +320,7 @@ def _settings(config: Config, name: str) -> Mapping[str, object]:
 
 
 def versions() -> Mapping[str, str]:
-    """The versions of what computes, as far as it is installed."""
+    """The versions of Python and of installed packages, and the machine."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in PACKAGES:
         try:

@@ -40,7 +40,7 @@ METHOD_NAMES: Mapping[Method, str] = {
 
 
 def retrieved(top_k: int, reranker: str | None) -> Retriever:
-    """One joint index, searched for `top_k` units, which are reranked."""
+    """Search of the joint index for `top_k` units, which are reranked."""
     return Retriever(depth=top_k, candidates=top_k, reranker=reranker)
 
 
@@ -51,13 +51,13 @@ def fused(
     mode: str,
     weighing: Mapping[str, float | str | None] | None = None,
 ) -> Retriever:
-    """Documents and rows searched apart for `top_k` units each, fused into `top_k`, reranked.
+    """Separate searches of documents and rows, for `top_k` units each; fused, then reranked.
 
-    Where `weighing` names no reranker of its own, `reranker` weighs the domains as well.
+    Unless `weighing` names a reranker, `reranker` also weights the domains.
     """
-    said = {"mode": mode, "depth": top_k, "reranker": reranker, **(weighing or {})}
+    given = {"mode": mode, "depth": top_k, "reranker": reranker, **(weighing or {})}
     fusion = DomainFusion.model_validate(
-        {name: value for name, value in said.items() if value is not None}
+        {name: value for name, value in given.items() if value is not None}
     )
     return retrieved(top_k, reranker).model_copy(update={"domain_fusion": fusion})
 
@@ -270,8 +270,8 @@ def weighted_retriever(
         ],
         shows_weights=True,
         notes=[
-            "Weights are multiplied with scores in [0, 1]; where a reranker orders the fused units "
-            "once more, as in the paper, they decide only which units it sees."
+            "Weights are multiplied with scores in [0, 1]. If a reranker orders the fused units "
+            "again, as in the paper, the weights only decide which units it gets."
         ],
     )
 
@@ -309,7 +309,7 @@ def retrieval_methods(settings: RetrievalMethodExperiment, *, config: Config, ba
 def _settings_of(
     method: Method, settings: RetrievalMethodExperiment
 ) -> Iterator[tuple[list[str], Retriever]]:
-    """What may be chosen for a method: how it is named, and the retriever."""
+    """The settings to choose from for a method: parts of the name, and the retriever."""
     rerankers = list(dict.fromkeys([None, settings.reranker]))
     for top_k, reranker in product(settings.top_k, rerankers):
         shown = [f"top_k {top_k}", *([reranker] if reranker else [])]

@@ -12,11 +12,11 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments import replay
-from rag_assets.evaluation.experiments.arms import Bench
+from rag_assets.evaluation.experiments.arms import ArmRunner
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.designs import design_of
-from rag_assets.evaluation.experiments.results import runs
 from rag_assets.evaluation.experiments.run import choose
+from rag_assets.evaluation.experiments.runs import runs_of
 from rag_assets.evaluation.gold import RowGold
 from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
@@ -111,7 +111,7 @@ def test_every_design_ends_in_a_report_with_its_tables_and_figures(project):
     store, config = opened(project)
     assert set(config.experiments) == set(EXPERIMENTS)
     for name in config.experiments:
-        [one] = runs(store, name)
+        [one] = runs_of(store, name)
         text = one.report.read_text()
         assert "What this says" in text, name
         assert "Versions and settings" in text, name
@@ -126,7 +126,7 @@ def test_every_design_ends_in_a_report_with_its_tables_and_figures(project):
 
 def test_settings_are_chosen_on_dev_and_reported_on_test(project):
     store, _ = opened(project)
-    [one] = runs(store, "serializers")
+    [one] = runs_of(store, "serializers")
     record = one.record
     assert (record.split, record.questions) == ("test", {"dev": 4, "test": 5})
     assert one.differences()["split"].unique().to_pylist() == ["test"]
@@ -143,7 +143,7 @@ def test_settings_are_chosen_on_dev_and_reported_on_test(project):
 
 def test_the_choice_does_not_see_test_scores(project):
     store, config = opened(project)
-    [one] = runs(store, "serializers")
+    [one] = runs_of(store, "serializers")
     questions = read_questions(store)
     design = design_of(store, config, "serializers", questions=questions)
     summary = one.summary()
@@ -173,7 +173,7 @@ def test_an_arm_is_known_by_where_its_sources_lie(project):
     elsewhere = [source.model_copy(update={"url": "other"}) for source in config.sources.documents]
     sources = config.sources.model_copy(update={"documents": elsewhere})
     keys = {
-        Bench(store, one, questions, log=print).key_of(arm)
+        ArmRunner(store, one, questions, log=print).key_of(arm)
         for one in (config, config.model_copy(update={"sources": sources}))
     }
     assert len(keys) == 2
@@ -192,7 +192,7 @@ def test_an_arm_of_two_experiments_is_run_once(project):
     keys = [
         arm.run.key
         for name in EXPERIMENTS
-        for one in runs(store, name)
+        for one in runs_of(store, name)
         for arm in one.record.arms.values()
     ]
     assert len(set(keys)) < len(keys)
@@ -201,7 +201,7 @@ def test_an_arm_of_two_experiments_is_run_once(project):
 
 def test_a_replay_scores_the_same(inside, capsys):
     store, _ = opened(inside)
-    run_id = runs(store, "fusion_modes")[0].record.id
+    run_id = runs_of(store, "fusion_modes")[0].record.id
     assert cli.main(["experiment", "fusion_modes", "--replay", run_id, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["differing"].values()) == {0}
@@ -211,20 +211,20 @@ def test_a_replay_scores_the_same(inside, capsys):
 def test_a_replay_of_an_unknown_run_names_those_that_there_are(inside, capsys):
     store, _ = opened(inside)
     assert cli.main(["experiment", "mine", "--replay", "nothing"]) == 2
-    assert runs(store, "mine")[0].record.id in capsys.readouterr().err
+    assert runs_of(store, "mine")[0].record.id in capsys.readouterr().err
 
 
 def test_a_replay_needs_the_same_units(inside, monkeypatch, capsys):
     store, _ = opened(inside)
-    run_id = runs(store, "mine")[0].record.id
+    run_id = runs_of(store, "mine")[0].record.id
     monkeypatch.setattr("rag_assets.change.data_versions.current_version", lambda *_, **__: "other")
     assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
-    assert "holds other units" in capsys.readouterr().err
+    assert "has other units" in capsys.readouterr().err
 
 
 def test_a_replay_needs_the_same_questions_and_says_so_at_once(inside, monkeypatch, capsys):
     store, _ = opened(inside)
-    run_id = runs(store, "mine")[0].record.id
+    run_id = runs_of(store, "mine")[0].record.id
     asked = read_questions(store)
     gold = (RowGold("alloys", "other"),)
     changed = [replace(asked[0], gold=gold), *asked[2:], replace(asked[1], question_id="mine/new")]
@@ -251,10 +251,10 @@ def test_weights_even_out_as_alpha_grows(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "weighted_retriever", questions=questions)
-    bench = Bench(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, log=lambda _: None)
     spread = {}
     for arm in design.arms:
-        weights = bench.run(arm).extras["document_weight"].to_pylist()
+        weights = runner.run(arm).extras["document_weight"].to_pylist()
         assert all(0 <= weight <= 1 for weight in weights)
         spread[arm.factors["alpha"]] = max(abs(weight - 0.5) for weight in weights)
     assert spread[1000] < 0.001 < spread[0.01]
@@ -273,7 +273,7 @@ def test_collections_are_nested_and_hold_the_gold(project):
 
 def test_baseline_and_simple_fusion_of_exact_indexes_score_the_same(project):
     store, _ = opened(project)
-    [one] = runs(store, "index_size")
+    [one] = runs_of(store, "index_size")
     rows = one.summary().to_pylist()
     of = {
         (row["retriever"], row["metric"], row["cutoff"], row["domain"], row["split"]): row["value"]
@@ -287,7 +287,7 @@ def test_baseline_and_simple_fusion_of_exact_indexes_score_the_same(project):
 
 def test_the_papers_table_shows_the_means_on_test(project):
     store, _ = opened(project)
-    [one] = runs(store, "serializers")
+    [one] = runs_of(store, "serializers")
     lines = [line.strip("| ").split(" | ") for line in one.markdown.splitlines()]
     start = next(place for place, line in enumerate(lines) if line[0] == "serializer")
     columns, body = lines[start], lines[start + 2 : start + 4]
@@ -303,7 +303,7 @@ def test_the_papers_table_shows_the_means_on_test(project):
 
 def test_slices_part_the_questions(project):
     store, _ = opened(project)
-    [one] = runs(store, "query_fusion")
+    [one] = runs_of(store, "query_fusion")
     cells = re.findall(r"<td[^>]*>(.*?)</td>", one.report.read_text())
     counts = Counter[tuple[str, str]]()
     for place, cell in enumerate(cells):
@@ -441,9 +441,9 @@ def test_arm_tables_have_one_line_for_each_question(project):
     store, config = opened(project)
     questions = read_questions(store)
     design = design_of(store, config, "mine", questions=questions)
-    bench = Bench(store, config, questions, log=lambda _: None)
+    runner = ArmRunner(store, config, questions, log=lambda _: None)
     for arm in design.arms:
-        found = bench.run(arm)
+        found = runner.run(arm)
         gold = found.scores.filter(pc.equal(found.scores["level"], "gold"))
         assert sorted(gold["question_id"].to_pylist()) == [one.question_id for one in questions]
         assert gold["retriever"].unique().to_pylist() == [arm.name]

@@ -31,7 +31,7 @@ def test_a_listed_document_that_no_source_holds_is_left_out_and_named(tmp_path):
         "Baseline, 1 documents",
         "Baseline, 2 documents",
     ]
-    assert "without 1 documents that no source holds, such as gone.md" in design.notes[0]
+    assert "without 1 documents that are in no source, such as gone.md" in design.notes[0]
 
 
 def test_all_listed_documents_are_there(tmp_path):

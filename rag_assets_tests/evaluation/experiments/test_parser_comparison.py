@@ -10,7 +10,7 @@ import yaml
 from rag_assets import config as configuration
 from rag_assets.evaluation.experiments.design import ExperimentError
 from rag_assets.evaluation.experiments.parser_comparison import _Comparison
-from rag_assets.evaluation.experiments.results import runs
+from rag_assets.evaluation.experiments.runs import runs_of
 from rag_assets.serving import cli
 from rag_assets.store import Store
 
@@ -72,7 +72,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def report(project) -> str:
     config = configuration.load(project / "rag_assets.yaml")
-    [run] = runs(Store.of(config), "parser_comparison")
+    [run] = runs_of(Store.of(config), "parser_comparison")
     assert set(run.record.arms) == {"pymupdf", "pdfium"}
     return run.markdown
 
@@ -111,7 +111,7 @@ def test_every_parser_is_timed_and_accounts_for_its_pages(report):
 
 def test_a_parser_that_is_not_installed_is_left_out_and_named(project):
     config = configuration.load(project / "rag_assets.yaml")
-    [run] = runs(Store.of(config), "parser_comparison")
+    [run] = runs_of(Store.of(config), "parser_comparison")
     notes = " ".join(run.record.notes)
     assert "docling is not compared" in notes
     assert ABSENT in notes

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from rag_assets.config import Config, Retriever
-from rag_assets.evaluation.experiments import arms, results
+from rag_assets.evaluation.experiments import arms, runs
 from rag_assets.evaluation.experiments.arms import ArmRecord, ArmResult, root_of
 from rag_assets.evaluation.experiments.design import Arm
-from rag_assets.evaluation.experiments.results import ArmSaid, Record
-from rag_assets.evaluation.experiments.retention import Forgotten, forget_unused
+from rag_assets.evaluation.experiments.results import RecordedArm, RunRecord
+from rag_assets.evaluation.experiments.retention import RemovedRuns, remove_unused
 from rag_assets.store import Store
 
 KEEP = 30
@@ -59,7 +59,7 @@ def arm_record(key: str) -> ArmRecord:
 
 def run(store: Store, name: str, place: int, *, compares: str, unused_days: float) -> Path:
     """Run number `place` of an experiment, each made a day after the one before."""
-    record = Record(
+    record = RunRecord(
         id=f"{name}{place}",
         made_from=f"{name}{place}",
         name=name,
@@ -78,14 +78,14 @@ def run(store: Store, name: str, place: int, *, compares: str, unused_days: floa
         settings={},
         versions={},
         variants={},
-        arms={"first": ArmSaid("default", {}, {}, arm_record(compares))},
+        arms={"first": RecordedArm("default", {}, {}, arm_record(compares))},
     )
-    folder = results.folder_of(store, name, record.id)
-    return written(folder, results.RECORD, asdict(record), unused_days=unused_days)
+    folder = runs.folder_of(store, name, record.id)
+    return written(folder, runs.RECORD, asdict(record), unused_days=unused_days)
 
 
-def forget(store: Store, config: Config) -> Forgotten:
-    return forget_unused(store, config, log=print)
+def forget(store: Store, config: Config) -> RemovedRuns:
+    return remove_unused(store, config, log=print)
 
 
 def test_the_newest_run_of_a_configured_experiment_stays_with_its_arms(store, config):
@@ -99,7 +99,7 @@ def test_the_newest_run_of_a_configured_experiment_stays_with_its_arms(store, co
     assert (older.exists(), before.exists()) == (False, False)
     assert (forgotten.runs, forgotten.arms) == (1, 1)
     assert forgotten.bytes_freed > 0
-    assert [one.folder for one in results.runs(store, "fusion")] == [newest]
+    assert [one.folder for one in runs.runs_of(store, "fusion")] == [newest]
 
 
 def test_nothing_stays_for_good_of_an_experiment_that_the_config_dropped(store, config):
@@ -119,7 +119,7 @@ def test_what_is_younger_than_the_retention_stays_with_what_it_compared(store, c
         arm(store, key, unused_days=300)
     arm(store, "of an experiment that still runs", unused_days=KEEP - 1)
 
-    assert forget(store, config) == Forgotten(runs=0, arms=0, bytes_freed=0)
+    assert forget(store, config) == RemovedRuns(runs=0, arms=0, bytes_freed=0)
 
 
 @pytest.mark.parametrize("use", ["found again", "replayed"])
@@ -129,9 +129,9 @@ def test_whoever_uses_a_run_keeps_it(store, config, use):
     add_scores(older)
 
     if use == "replayed":
-        results.recorded(store, "fusion", run_id="fusion1")
+        runs.recorded(store, "fusion", run_id="fusion1")
     else:
-        assert results.load(store, "fusion", made_from="fusion1")
+        assert runs.load(store, "fusion", made_from="fusion1")
 
     assert forget(store, config).runs == 0
 
@@ -147,7 +147,7 @@ def test_what_a_killed_run_left_and_records_nobody_can_read_go_in_time(store, co
         written(root_of(store) / "fusion" / name, "scores.json", {}, unused_days=days)
         for name, days in ((".fusion1.77", 300), (".fusion2.78", 0))
     )
-    unreadable = written(root_of(store) / "fusion" / "fusion0", results.RECORD, {}, unused_days=300)
+    unreadable = written(root_of(store) / "fusion" / "fusion0", runs.RECORD, {}, unused_days=300)
 
     forget(store, config)
 
@@ -166,7 +166,7 @@ def test_an_experiment_may_be_called_arms(store, config):
 
 
 def test_a_state_without_experiments_has_nothing_to_forget(store, config):
-    assert forget(store, config) == Forgotten(runs=0, arms=0, bytes_freed=0)
+    assert forget(store, config) == RemovedRuns(runs=0, arms=0, bytes_freed=0)
 
 
 def test_an_arm_that_another_process_kept_first_stays(store: Store, monkeypatch) -> None:
@@ -186,6 +186,6 @@ def test_an_arm_that_another_process_kept_first_stays(store: Store, monkeypatch)
             arm(store, "same", unused_days=0)
 
     monkeypatch.setattr("rag_assets.evaluation.experiments.arms.shutil.rmtree", outrun)
-    arms._keep(found, folder)
+    arms._store(found, folder)
     assert (folder / "report.html").is_file()
     assert [one.name for one in folder.parent.iterdir()] == ["same"]

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 
 from rag_assets import config as configuration
-from rag_assets.serving import instance
-from rag_assets.serving.command import Answer, CommandError, say
+from rag_assets.serving import dagster_instance
+from rag_assets.serving.answers import Answer, CommandError, say
 
 SUMMARY = "start the Dagster UI, the nightly schedule and the sensors"
 EXAMPLES = """\
@@ -28,13 +28,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Serve until interrupted (Ctrl-C)."""
     config = configuration.load()
-    with instance.opened(config) as records:
-        instance.close_lost_runs(records)
+    with dagster_instance.opened(config) as records:
+        dagster_instance.close_lost_runs(records)
     url = f"http://{options.host}:{options.port}"
     say(f"The Dagster UI opens at {url} in a few seconds; stop it with Ctrl-C.")
     environment = {
         **os.environ,
-        **instance.environment(config),
+        **dagster_instance.environment(config),
         configuration.PATH_VARIABLE: str(configuration.find()),
     }
     code = _serve(options.host, options.port, environment=environment)
@@ -54,7 +54,7 @@ def _serve(host: str, port: int, *, environment: Mapping[str, str]) -> int:
     command += ["--module-name", "rag_assets.definitions", "--host", host, "--port", str(port)]
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    folder = environment[instance.HOME_VARIABLE]
+    folder = environment[dagster_instance.HOME_VARIABLE]
     server = subprocess.Popen(command, env=environment, cwd=folder, start_new_session=True)
     try:
         return server.wait()

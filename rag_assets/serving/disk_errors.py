@@ -1,4 +1,4 @@
-"""A disk that is full or may not be written: said in one sentence, with the remedy."""
+"""Errors of a full or read-only disk, turned into one sentence that says what to do."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rag_assets.serving.command import CommandError
+from rag_assets.serving.answers import CommandError
 
 FULL_CODES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CLOSED_CODES = {errno.EROFS, errno.EACCES, errno.EPERM}
@@ -20,23 +20,25 @@ FULL_WORDS = (
     "disk quota exceeded",
 )
 CLOSED_WORDS = ("read-only file system", "readonly database", "unable to open database file")
-"""How databases and libraries in other languages put it, who pass on no error number."""
+"""Words in the messages of databases and libraries that give no error number."""
 NAMED = re.compile(r"\[Errno \d+\][^']*'(/[^']*)'")
 """The file in the message of an `OSError`."""
 
 
 @contextmanager
 def writing(folder: Path) -> Generator[None]:
-    """Turn errors of the disk below `folder` into what a person can do about them.
+    """Turn disk errors below `folder` into a `CommandError` that says what to do.
 
-    A file elsewhere that may not be opened is none of them: its error passes as it is.
+    An error about the permissions of a file elsewhere is raised unchanged.
 
     Raises:
         CommandError: A disk is full, or `folder` may not be written.
     """
     try:
         yield
-    except Exception as error:  # a disk fails through any library; what it is not goes on as it was
+    except (
+        Exception
+    ) as error:  # a disk error may come from any library; other errors are raised again
         remedy = next(filter(None, (_remedy(cause, folder) for cause in _chain(error))), None)
         if remedy is None:
             raise
@@ -44,13 +46,13 @@ def writing(folder: Path) -> Generator[None]:
 
 
 def remedy_for(message: str, *, folder: Path) -> str | None:
-    """What to do about an error of the disk that is known by its `message`; None of another."""
-    said = message.lower()
+    """What to do about a disk error, by its `message`; None for any other error."""
+    lowered = message.lower()
     named = NAMED.search(message)
     place = _elsewhere(Path(named[1]), folder) if named else None
-    if any(words in said for words in FULL_WORDS):
+    if any(words in lowered for words in FULL_WORDS):
         return _full(folder) if place is None else _full(place, name="folder")
-    is_closed = place is None and any(words in said for words in CLOSED_WORDS)
+    is_closed = place is None and any(words in lowered for words in CLOSED_WORDS)
     return _closed(folder, message) if is_closed else None
 
 
@@ -83,7 +85,7 @@ def _full(folder: Path, *, name: str = "state folder") -> str:
 def _closed(folder: Path, why: str) -> str:
     return (
         f"the state folder {folder} cannot be written ({why.splitlines()[0]}): give the right to "
-        "write it, or set state_dir to another folder; searching goes on without it"
+        "write it, or set state_dir to another folder; search_errors goes on without it"
     )
 
 

@@ -1,4 +1,4 @@
-"""Jobs run in this process, recorded where the UI shows them, and what made a step fail."""
+"""Runs a job in this process, recorded where the UI shows it, and explains failed steps."""
 
 import gc
 import signal
@@ -9,28 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.serving import command, disk
-from rag_assets.serving.command import CommandError, say
+from rag_assets.serving import answers, disk_errors
+from rag_assets.serving.answers import CommandError, say
 
 if TYPE_CHECKING:
     import dagster as dg
 
 JUDGED = "ASSET_CHECK_EVALUATION"
 BLOCKED = "nothing after it was built"
-"""Begins the reason of a step whose check does not hold; files and remedy stand on its lines."""
+"""Start of the reason of a failed check; the next lines give examples and the remedy."""
 INTERRUPT = "DagsterExecutionInterruptedError"
 OWN = "rag_assets."
-"""How the message of an error of this project begins: with its class."""
+"""Start of the message of this project's own errors: the name of their class."""
 INTERRUPTED = "interrupted; what was committed is kept, refresh again to go on"
-"""The reason of a step that somebody stopped."""
+"""The reason of a step that a person has stopped."""
 
 
 @contextmanager
 def lasting() -> Generator[None]:
-    """Keep Python's collector away from what is made inside, then and from now on.
+    """Exclude the objects that are made inside from garbage collection, now and later.
 
-    Modules and definitions last as long as the process. Looking for garbage among them again and
-    again took a sixth of the CPU time of a refresh without work.
+    Modules and definitions live as long as the process. Searching them for garbage took a sixth of
+    the CPU time of a refresh without work.
     """
     gc.disable()
     try:
@@ -46,29 +46,29 @@ def execute(
     *,
     variant: str | None = None,
     assets: Sequence["dg.AssetKey"] | None = None,
-    wishes: Sequence[Mapping[str, bool]] = (),
+    step_options: Sequence[Mapping[str, bool]] = (),
 ) -> "dg.ExecuteInProcessResult":
-    """Run a job of the asset graph; whoever calls holds the lock on refreshes.
+    """Run a job of the asset graph. The caller holds the lock `refresh_run.LOCK`.
 
     Args:
         config: Describes the graph.
         job_name: Name of the job.
         variant: Its partition, if it has any.
         assets: Those of its assets to materialise; all unless given.
-        wishes: Settings for the steps that take them.
+        step_options: Settings, each for the steps that have it.
     """
     with lasting():
         import dagster as dg
 
         from rag_assets.definitions import definitions
-        from rag_assets.serving import instance, progress
+        from rag_assets.serving import dagster_instance, progress
 
         loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
         job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
-        records = instance.opened(config)
+        records = dagster_instance.opened(config)
     with records as opened:
-        instance.close_dead_runs(opened)
-        instance.wait_for_pools(opened, say=say)
+        dagster_instance.close_dead_runs(opened)
+        dagster_instance.wait_for_pools(opened, say=say)
         with ended_after(config.execution.max_runtime_seconds):
             return job.execute_in_process(
                 instance=opened,
@@ -77,33 +77,33 @@ def execute(
                 run_config={
                     "loggers": {"progress": {"config": {}}},
                     "ops": {
-                        name: {"config": asked}
-                        for asked in wishes
-                        for name in _steps_that_take(asked, job=job)
+                        name: {"config": options}
+                        for options in step_options
+                        for name in _steps_with(options, job=job)
                     },
                 },
-                tags=instance.RUN_TAGS,
+                tags=dagster_instance.RUN_TAGS,
                 raise_on_error=False,
             )
 
 
 @contextmanager
 def ended_after(seconds: int | None) -> Generator[None]:
-    """Interrupt what is made inside once it took `seconds`, as a person would.
+    """Interrupt the block once it has taken `seconds`, as Ctrl-C would.
 
-    It is for the main thread, the only one that can be interrupted; elsewhere it does nothing.
+    Only the main thread can be interrupted; in other threads this does nothing.
 
     Raises:
-        CommandError: The time was over.
+        CommandError: The block took too long.
     """
     main = threading.main_thread()
     if seconds is None or threading.current_thread() is not main:
         yield
         return
-    is_over = threading.Event()
+    is_too_late = threading.Event()
 
     def interrupt() -> None:
-        is_over.set()
+        is_too_late.set()
         signal.pthread_kill(main.ident or 0, signal.SIGINT)
 
     clock = threading.Timer(seconds, interrupt)
@@ -112,11 +112,11 @@ def ended_after(seconds: int | None) -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if not is_over.is_set():
+        if not is_too_late.is_set():
             raise
     finally:
         clock.cancel()
-    if is_over.is_set():
+    if is_too_late.is_set():
         raise CommandError(
             f"stopped after {seconds:,} s (execution.max_runtime_seconds); what was committed is "
             "kept: refresh again to go on, or raise it"
@@ -124,10 +124,10 @@ def ended_after(seconds: int | None) -> Generator[None]:
 
 
 def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[str, str]:
-    """Why each step that failed did, and the remedy, by its name."""
+    """Why each failed step failed, and what to do, by the name of the step."""
     blocked = _blocked(result)
     return {
-        str(event.step_key): disk.remedy_for(_cause_of(event), folder=state_dir)
+        str(event.step_key): disk_errors.remedy_for(_cause_of(event), folder=state_dir)
         or blocked.get(str(event.step_key))
         or _reason_of(event)
         for event in result.all_events
@@ -138,12 +138,12 @@ def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[s
 def code_of(errors: Mapping[str, str]) -> int:
     """The exit code of a command whose run had these `errors` (`errors_of`)."""
     if INTERRUPTED in errors.values():
-        return command.INTERRUPTED
-    return command.FAILED if errors else command.OK
+        return answers.INTERRUPTED
+    return answers.FAILED if errors else answers.OK
 
 
 def _blocked(result: "dg.ExecuteInProcessResult") -> dict[str, str]:
-    """By step, what a check found that stops what comes after it: of files and rows, and why."""
+    """For each step stopped by a check: the files and rows that the check found, and why."""
     judged = [event for event in result.all_events if event.event_type_value == JUDGED]
     return {
         str(event.step_key): f"{BLOCKED}: {found.description}"
@@ -155,18 +155,18 @@ def _blocked(result: "dg.ExecuteInProcessResult") -> dict[str, str]:
     }
 
 
-def _steps_that_take(wishes: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:
+def _steps_with(options: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:
     for node in job.nodes:
         schema = (
             node.definition.config_schema if hasattr(node.definition, "config_schema") else None
         )
         fields = getattr(schema.config_type, "fields", {}) if schema else {}
-        if wishes.keys() <= fields.keys():
+        if options.keys() <= fields.keys():
             yield node.name
 
 
 def _reason_of(event: "dg.DagsterEvent") -> str:
-    """What the innermost error of this project says of a failed step, else its innermost cause."""
+    """The message of the innermost error of this project, else the innermost cause."""
     data = event.step_failure_data
     if data.user_failure_data and data.user_failure_data.description:
         return data.user_failure_data.description
@@ -176,12 +176,12 @@ def _reason_of(event: "dg.DagsterEvent") -> str:
             return INTERRUPTED
         own = error.message if error.message.startswith(OWN) else own
         error = error.cause
-    cause, said = _cause_of(event), _without_class(own or "")
-    return cause if said in cause else said  # what only repeats its cause leaves out the class
+    cause, message = _cause_of(event), _without_class(own or "")
+    return cause if message in cause else message  # a repeated cause also names its class
 
 
 def _cause_of(event: "dg.DagsterEvent") -> str:
-    """The innermost cause of a failed step, as its author wrote it."""
+    """The message of the innermost cause of a failed step."""
     error = event.step_failure_data.error
     while error and error.cause:
         error = error.cause
@@ -189,6 +189,6 @@ def _cause_of(event: "dg.DagsterEvent") -> str:
 
 
 def _without_class(message: str) -> str:
-    """An error of this project speaks for itself; of others the class is worth knowing."""
-    name, _, said = message.strip().partition(": ")
-    return said if name.startswith(OWN) and said else message.strip()
+    """`message` without the class, for errors of this project; for others the class is useful."""
+    name, _, text = message.strip().partition(": ")
+    return text if name.startswith(OWN) and text else message.strip()

@@ -14,7 +14,7 @@ from dagster._grpc.types import CanCancelExecutionResult
 from dagster._serdes import serialize_value
 
 from rag_assets.config import Config
-from rag_assets.serving import instance
+from rag_assets.serving import dagster_instance
 
 ROOT = Path(__file__).parents[2]
 FOLDER = "data/.state/dagster"
@@ -38,14 +38,14 @@ def test_the_repository_and_the_command_line_use_one_instance(tmp_path, monkeypa
     """`dagster dev` in the repository shows what `rag-assets refresh` recorded, and vice versa."""
     said = yaml.safe_load((ROOT / "dagster.yaml").read_text())
 
-    assert said == instance.settings() | PLACED
+    assert said == dagster_instance.settings() | PLACED
 
     own = tmp_path / "own"
     own.mkdir()
     state = tmp_path / "data/.state"
-    (own / "dagster.yaml").write_text(yaml.safe_dump(instance.settings() | PLACED))
+    (own / "dagster.yaml").write_text(yaml.safe_dump(dagster_instance.settings() | PLACED))
     monkeypatch.chdir(tmp_path)
-    with instance.opened(Config(state_dir=state)) as first:
+    with dagster_instance.opened(Config(state_dir=state)) as first:
         dg.materialize([seen], instance=first)
         logs = first.compute_log_manager.get_log_metadata(["a"]).stderr_location
         artifacts = first.storage_directory()
@@ -57,22 +57,22 @@ def test_the_repository_and_the_command_line_use_one_instance(tmp_path, monkeypa
 
 def test_a_settings_file_that_someone_edited_is_kept(tmp_path):
     config = Config(state_dir=tmp_path)
-    file = instance.prepare(config) / instance.FILE
+    file = dagster_instance.prepare(config) / dagster_instance.FILE
     file.write_text("telemetry: {enabled: false}\n# ours\n")
 
-    assert instance.prepare(config) == file.parent
+    assert dagster_instance.prepare(config) == file.parent
     assert "# ours" in file.read_text()
 
 
 @pytest.mark.parametrize("reached", ["NOT_STARTED", "STARTING", "STARTED"])
 def test_a_run_of_the_command_line_that_was_killed_is_closed_however_far_it_came(tmp_path, reached):
     status = dg.DagsterRunStatus[reached]
-    with instance.opened(Config(state_dir=tmp_path)) as opened:
+    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
         job = dg.define_asset_job("j", selection=[seen])
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
-        ours = opened.create_run_for_job(made, status=status, tags=instance.RUN_TAGS)
+        ours = opened.create_run_for_job(made, status=status, tags=dagster_instance.RUN_TAGS)
         theirs = opened.create_run_for_job(made, status=status)
-        instance.close_dead_runs(opened)
+        dagster_instance.close_dead_runs(opened)
         assert opened.get_run_by_id(ours.run_id).status == dg.DagsterRunStatus.FAILURE
         assert opened.get_run_by_id(theirs.run_id).status == status
 
@@ -88,7 +88,7 @@ def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
         answer = serialize_value(CanCancelExecutionResult(can_cancel=has_it))
         monkeypatch.setattr(DagsterGrpcClient, "can_cancel_execution", lambda *_, **__: answer)
     server = json.dumps({"host": "localhost", "socket": str(tmp_path / "socket")})
-    with instance.opened(Config(state_dir=tmp_path)) as opened:
+    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
         job = dg.define_asset_job("j", selection=[seen])
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         started = dg.DagsterRunStatus.STARTED
@@ -96,29 +96,29 @@ def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
         storage = opened.event_log_storage
         storage.set_concurrency_slots("gpu", 1)
         storage.claim_concurrency_slot("gpu", run.run_id, "step")
-        instance.close_lost_runs(opened)
+        dagster_instance.close_lost_runs(opened)
         assert opened.get_run_by_id(run.run_id).status.name == ends_as
         claimed = storage.get_concurrency_info("gpu").claimed_slots
         assert bool(claimed) == (ends_as == "STARTED")
 
 
 def test_a_run_of_a_server_that_is_only_slow_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(instance, "SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr(dagster_instance, "SECONDS_TO_ANSWER", 0.5)
     with (
         socket.create_server(("127.0.0.1", 0)) as deaf,
-        instance.opened(Config(state_dir=tmp_path)) as opened,
+        dagster_instance.opened(Config(state_dir=tmp_path)) as opened,
     ):
         server = json.dumps({"host": "127.0.0.1", "port": deaf.getsockname()[1]})
         job = dg.define_asset_job("j", selection=[seen])
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         started = dg.DagsterRunStatus.STARTED
         run = opened.create_run_for_job(made, status=started, tags={GRPC_INFO_TAG: server})
-        instance.close_lost_runs(opened)
+        dagster_instance.close_lost_runs(opened)
         assert opened.get_run_by_id(run.run_id).status == started
 
 
 def test_nothing_calls_home_and_crashed_runs_free_the_gpu(tmp_path):
-    with instance.opened(Config(state_dir=tmp_path)) as opened:
+    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
         assert not opened.telemetry_enabled
         assert opened.run_retries_enabled
         assert opened.run_monitoring_enabled
@@ -128,9 +128,9 @@ def test_nothing_calls_home_and_crashed_runs_free_the_gpu(tmp_path):
 def test_another_process_sees_and_writes_the_records_of_a_run_while_it_runs(tmp_path):
     """The UI works with Dagster's own classes on the same files."""
     config = Config(state_dir=tmp_path)
-    with instance.opened(config) as ours:
+    with dagster_instance.opened(config) as ours:
         runs = {dg.materialize([seen], instance=ours).run_id}
-        with dg.DagsterInstance.from_config(str(instance.home(config))) as theirs:
+        with dg.DagsterInstance.from_config(str(dagster_instance.home(config))) as theirs:
             assert type(theirs.event_log_storage) is not type(ours.event_log_storage)
             assert theirs.get_latest_materialization_event(seen.key)
             runs.add(dg.materialize([seen], instance=theirs).run_id)
@@ -142,7 +142,7 @@ def test_another_process_sees_and_writes_the_records_of_a_run_while_it_runs(tmp_
 
 def test_processes_that_write_at_once_lose_no_event(tmp_path):
     config = Config(state_dir=tmp_path)
-    with instance.opened(config):
+    with dagster_instance.opened(config):
         """The databases are made."""
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), kind])
@@ -150,7 +150,7 @@ def test_processes_that_write_at_once_lose_no_event(tmp_path):
     ]
 
     assert [writer.wait() for writer in writers] == [0, 0, 0]
-    with instance.opened(config) as opened:
+    with dagster_instance.opened(config) as opened:
         assert len(opened.get_runs()) == 3 * RUNS
         found = opened.fetch_materializations(dg.AssetKey("seen"), limit=100)
         assert len(found.records) == 3 * RUNS
@@ -161,14 +161,14 @@ def test_what_was_recorded_outlives_a_killed_process(tmp_path):
     killed = subprocess.run([sys.executable, "-c", WRITER, str(tmp_path), "killed"], check=False)
 
     assert killed.returncode == -signal.SIGKILL
-    with dg.DagsterInstance.from_config(str(instance.home(config))) as theirs:
+    with dg.DagsterInstance.from_config(str(dagster_instance.home(config))) as theirs:
         assert len(theirs.get_runs()) == RUNS
         assert theirs.get_latest_materialization_event(dg.AssetKey("seen"))
         assert dg.materialize([seen], instance=theirs).success
 
 
 def test_a_table_that_is_made_later_is_found(tmp_path):
-    with instance.opened(Config(state_dir=tmp_path)) as opened:
+    with dagster_instance.opened(Config(state_dir=tmp_path)) as opened:
         events = opened.event_log_storage
         assert events.has_table("asset_check_executions")
         assert not events.has_table("of_a_later_version")
@@ -181,13 +181,13 @@ def test_a_table_that_is_made_later_is_found(tmp_path):
 def test_a_storage_that_the_settings_name_is_used(tmp_path):
     config = Config(state_dir=tmp_path / "state")
     elsewhere = tmp_path / "elsewhere"
-    file = instance.prepare(config) / instance.FILE
+    file = dagster_instance.prepare(config) / dagster_instance.FILE
     file.write_text(f"storage: {{sqlite: {{base_dir: {elsewhere}}}}}\n")
 
-    with instance.opened(config) as opened:
+    with dagster_instance.opened(config) as opened:
         dg.materialize([seen], instance=opened)
     assert list((elsewhere / "history").glob("*.db"))
-    assert not (instance.home(config) / "history").exists()
+    assert not (dagster_instance.home(config) / "history").exists()
 
 
 RUNS = 3
@@ -196,12 +196,13 @@ import os, signal, sys
 from pathlib import Path
 import dagster as dg
 from rag_assets.config import Config
-from rag_assets.serving import instance
+from rag_assets.serving import dagster_instance
 
 folder, kind = sys.argv[1:]
 config = Config(state_dir=Path(folder))
-home = str(instance.prepare(config))
-opened = dg.DagsterInstance.from_config(home) if kind == "theirs" else instance.opened(config)
+home = str(dagster_instance.prepare(config))
+is_theirs = kind == "theirs"
+opened = dg.DagsterInstance.from_config(home) if is_theirs else dagster_instance.opened(config)
 
 @dg.asset
 def seen(): ...

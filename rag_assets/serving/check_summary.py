@@ -1,16 +1,16 @@
-"""How the checks stand, for `rag-assets refresh` and `rag-assets status`."""
+"""The last results of the checks, for `rag-assets refresh` and `rag-assets status`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rag_assets import quality
-from rag_assets.serving.command import Json
+from rag_assets.serving.answers import Json
 from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedExpectation:
     """An expectation that does not hold."""
 
     asset: str
@@ -19,10 +19,10 @@ class Failed:
     severity: str
     found: str
     examples: Sequence[str]
-    """Files, rows or units behind it, and what is wrong with each."""
+    """Files, rows or units that break it, and what is wrong with each."""
     remedy: str
-    said: Sequence[str]
-    """All of this in lines, for people."""
+    lines: Sequence[str]
+    """All of this as lines of text, for people."""
 
     @property
     def record(self) -> dict[str, Json]:
@@ -39,11 +39,11 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How the tables were last judged."""
+class CheckSummary:
+    """The last results of all tables."""
 
     expectations: int
-    failed: Sequence[Failed]
+    failed: Sequence[FailedExpectation]
     page: Path
 
     @property
@@ -57,35 +57,37 @@ class Standing:
 
     @property
     def text(self) -> str:
-        """For people, with a line for each expectation that does not hold."""
+        """For people, with the lines of each expectation that does not hold."""
         if not self.expectations:
             return "Checks: no table was judged yet"
-        held = self.expectations - len(self.failed)
+        passed = self.expectations - len(self.failed)
         lines = [
             f"  {line}"
             for item in self.failed
-            for line in (f"{item.severity}: {item.asset}: {item.said[0]}", *item.said[1:])
+            for line in (f"{item.severity}: {item.asset}: {item.lines[0]}", *item.lines[1:])
         ]
-        head = f"Checks: {held} of {self.expectations} expectations hold: {self.page}"
+        head = f"Checks: {passed} of {self.expectations} expectations hold: {self.page}"
         return "\n".join([head, *lines])
 
 
-def standing(store: Store) -> Standing:
-    """Read the stored results; nothing is judged."""
+def check_summary(store: Store) -> CheckSummary:
+    """Read the stored results; nothing is checked now."""
     results = quality.results_in(store)
     failed = [
-        Failed(
+        FailedExpectation(
             asset=result.asset,
             table=result.table,
             expectation=item.name,
             severity=item.severity,
             found=result.outcomes[item.name].summary,
-            examples=[quality.told(example) for example in result.outcomes[item.name].examples],
+            examples=[
+                quality.example_line(example) for example in result.outcomes[item.name].examples
+            ],
             remedy=result.remedy(item),
-            said=result.said_of(item),
+            lines=result.explain(item),
         )
         for result in results
         for item in result.failed
     ]
     total = sum(len(result.expectations) for result in results)
-    return Standing(total, failed, quality.page_file(store))
+    return CheckSummary(total, failed, quality.page_file(store))

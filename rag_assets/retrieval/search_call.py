@@ -1,4 +1,4 @@
-"""One call of a retriever: what it searches with, what it keeps, and its clock."""
+"""One search: the tables and models it uses, the results it caches, and the time of each stage."""
 
 import time
 from collections import Counter
@@ -21,36 +21,37 @@ Stage: TypeAlias = Literal[
     "rewrite", "embed", "dense", "bm25", "fuse", "weigh", "rerank", "collapse", "expand", "read"
 ]
 Work: TypeAlias = Literal["lists", "pairs"]
-"""Lists searched (one for a query, a signal and a table); pairs of query and text scored."""
+"""`lists`: searches of one query by one signal in one table; `pairs`: texts that a reranker scored
+for a query."""
 JOINT = "joint"
 
 
 @dataclass(frozen=True, slots=True)
-class Arms:
-    """What the stages of one call share."""
+class SearchCall:
+    """What all stages of one search share: settings, tables, models, caches and a clock."""
 
     table: Callable[[str], UnitTable | None]
-    """The searched tables: `joint`, `document`, `table`; None for a domain that has none."""
+    """Gives the table called `joint`, `document` or `table`; None for a domain without a table."""
     read: Callable[[Sequence[str], Sequence[str]], pa.Table]
-    """The named units with the named columns, in no particular order."""
+    """Reads units, by their ids, with some columns; the order of the rows is not fixed."""
     encoder: Callable[[], QueryEncoder]
-    """What embeds queries."""
+    """Gives the model that embeds queries."""
     reranker: Callable[[str], Reranker]
-    """The reranker of that name in the config."""
+    """Gives a reranker by its name in the config."""
     where: str | None
     """SQL condition on the units that may be returned."""
     settings: Retrieval
     scores: Cache
-    """Where scores of rerankers are kept."""
+    """The cache for scores of rerankers."""
     rankings: Cache
-    """Where rankings of arms are kept."""
+    """The cache for rankings of single signals."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """What each stage has taken so far."""
+    """Wall time of each stage so far."""
     work: Counter[Work] = field(default_factory=Counter)
-    """What was asked of it so far, whether it had to be done or was kept from before."""
+    """How much work was requested so far, whether it was computed or found in a cache."""
 
     def prepare(self, table: str) -> None:
-        """Read what the signals of `table` share, before they search it side by side."""
+        """Compute what all signals of `table` need, before they search it in parallel."""
         units = self.table(table)
         if units is not None and self.rankings.is_kept:
             _ = units.content
@@ -58,11 +59,11 @@ class Arms:
     def search(
         self, signal: Signal, queries: Sequence[str], *, table: str, depth: int
     ) -> list[Ranking]:
-        """The `depth` best units of `table` for each query by `signal`, kept or searched now."""
+        """The `depth` best units of `table` for each query by `signal`, cached or searched now."""
         units = self.table(table)
         if units is None:
             return [ranking_of([]) for _ in queries]
-        depth = min(depth, units.count)  # Lance and what is kept take no number beyond 64 bits
+        depth = min(depth, units.count)  # Lance and the cache accept no number beyond 64 bits
         keys = self._keys(signal, queries, units=units)
         with self.timed(signal):
             known = self.rankings.rankings([*keys.values()], depth=depth) if keys else {}
@@ -76,7 +77,7 @@ class Arms:
     def relevance(
         self, reranker: Reranker, queries: Sequence[str], units: Sequence[Sequence[str]]
     ) -> list[list[float]]:
-        """How well each of a query's `units` answers it, in [0, 1]; kept or scored now."""
+        """How well each of a query's `units` answers it, in [0, 1]; cached or scored now."""
         self.work["pairs"] += sum(map(len, units))
         texts = self._texts({unit for listed in units for unit in listed})
         keys = [
@@ -129,7 +130,7 @@ class Arms:
         return dict(zip(queries, fingerprints(queries, searched), strict=True))
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
-        """Hash and text of each unit."""
+        """The `text_hash` and the text of each unit."""
         if not units:
             return {}
         rows = self.read(sorted(units), ["unit_id", "text_hash", "text"])

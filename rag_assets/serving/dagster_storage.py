@@ -1,10 +1,10 @@
-"""Dagster's SQLite records for a process that writes many events: the same files and tables.
+"""Faster access to Dagster's SQLite records, in the same files and tables.
 
-Dagster's own classes make an engine and open and close the database for every statement, which
-costs more than the statement. Here each database stays open. Transactions are as short as before,
-so that other processes (the UI, its daemon) read and write the same files at the same time. What
-was committed outlives a killed process; a power cut may lose the last events, but harms no file,
-and no event is needed to refresh: the tables know what was finished.
+Dagster's own classes make an engine, open and close the database for every statement, which costs
+more than the statement. Here each database stays open. Transactions are as short as before, so that
+other processes (the UI, its daemon) can use the same files at the same time. Commits survive a
+killed process. A power cut may lose the last events, but damages no file, and no refresh needs an
+event: the tables record what was finished.
 """
 
 from collections.abc import Generator, Mapping
@@ -27,13 +27,13 @@ Overrides: TypeAlias = Mapping[str, Mapping[str, object]]
 
 
 def overrides(folder: Path) -> Overrides:
-    """Settings that let an instance at `folder` keep its records by the classes of this module.
+    """Settings of an instance at `folder` that uses the classes of this module.
 
     The paths are those that Dagster gives to an instance without settings for its storage.
     """
     return {
-        "run_storage": _setting("Runs", folder / "history"),
-        "event_log_storage": _setting("Events", folder / "history" / "runs"),
+        "run_storage": _setting("OpenRunStorage", folder / "history"),
+        "event_log_storage": _setting("OpenEventStorage", folder / "history" / "runs"),
     }
 
 
@@ -41,13 +41,13 @@ def _setting(name: str, folder: Path) -> Mapping[str, object]:
     return {"module": __name__, "class": name, "config": {"base_dir": str(folder)}}
 
 
-class Runs(SqliteRunStorage):
-    """The runs, in `runs.db`."""
+class OpenRunStorage(SqliteRunStorage):
+    """The runs, in `runs.db`, which stays open."""
 
     @classmethod
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: SqliteStorageConfig
-    ) -> "Runs":
+    ) -> "OpenRunStorage":
         """Open or make the database, as Dagster does when it reads its settings."""
         return cls.from_local(inst_data=inst_data, **config_value)
 
@@ -67,8 +67,8 @@ class Runs(SqliteRunStorage):
         super().dispose()
 
 
-class Events(SqliteEventLogStorage):
-    """The events: a database for each run, and `index.db` for what is asked of all runs."""
+class OpenEventStorage(SqliteEventLogStorage):
+    """The events: a database for each run, and `index.db` for queries over all runs."""
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         """Open or make the databases in `base_dir`."""
@@ -79,7 +79,7 @@ class Events(SqliteEventLogStorage):
     @classmethod
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: SqliteStorageConfig
-    ) -> "Events":
+    ) -> "OpenEventStorage":
         """Open or make the databases, as Dagster does when it reads its settings."""
         return cls(inst_data=inst_data, **config_value)
 
@@ -96,9 +96,9 @@ class Events(SqliteEventLogStorage):
                 yield connection
 
     def has_table(self, table_name: str) -> bool:
-        """Whether the database of all runs has the table, which is looked up until it does.
+        """Whether the database of all runs has the table; a positive answer is remembered.
 
-        Dagster asks for each event of an asset check, and makes an engine for the question.
+        Dagster calls this for each event of an asset check, and makes an engine each time.
         """
         if table_name not in self._tables and super().has_table(table_name):
             self._tables.add(table_name)

@@ -1,5 +1,6 @@
-"""What all commands share: their answer, their errors and how tables look in a terminal."""
+"""What all commands share: answers, errors, exit codes, and tables of text."""
 
+import argparse
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,16 +16,16 @@ GAP = "  "
 
 
 class CommandError(Exception):
-    """A command could not do its work; the message says why, and the remedy."""
+    """A command failed; the message says why, and what to do."""
 
 
 class UsageError(CommandError):
-    """A command was called in a way that cannot work; the message says how it is called."""
+    """A command was called with wrong arguments; the message says what is right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command has to say."""
+    """The answer of a command."""
 
     record: Mapping[str, Json]
     """For programs."""
@@ -35,8 +36,8 @@ class Answer:
 
 
 @contextmanager
-def searching() -> Generator[None]:
-    """What a search cannot do becomes a `CommandError`, which says it in one sentence."""
+def search_errors() -> Generator[None]:
+    """Turn errors of a search into a `CommandError` with the same message."""
     from rag_assets.models.replicas import EncoderError
     from rag_assets.models.rerankers import RerankerError
     from rag_assets.models.weights import ModelMismatchError, WeightsError
@@ -57,13 +58,13 @@ def searching() -> Generator[None]:
 
 
 def say(line: str) -> None:
-    """Progress goes to stderr, so that stdout holds the answer alone."""
+    """Write a line of progress to stderr: stdout is for the answer alone."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
 
 def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> str:
-    """`rows` as aligned columns under their headings; numbers stand to the right."""
+    """`rows` as aligned columns under their headings; numbers are aligned to the right."""
     cells = [list(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
     numeric = [
@@ -78,6 +79,17 @@ def table(rows: Sequence[Mapping[str, object]], *, columns: Sequence[str]) -> st
         for line in cells
     ]
     return "\n".join([lines[0], GAP.join("-" * width for width in widths), *lines[1:]])
+
+
+def positive(text: str) -> int:
+    """An option's value that must be a whole number from 1.
+
+    Raises:
+        ArgumentTypeError: It is not.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
 
 
 def _cell(value: object) -> str:

@@ -1,4 +1,4 @@
-"""`rag-assets show`: the page that a unit stands on, with the unit marked; or its table."""
+"""`rag-assets show`: the page of a unit, with the unit marked; or its table as text."""
 
 import argparse
 from dataclasses import asdict
@@ -6,13 +6,12 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.serving.command import Answer, CommandError
-from rag_assets.serving.search import positive
+from rag_assets.serving.answers import Answer, CommandError, positive
 from rag_assets.store import Store
 
-SUMMARY = "draw the page that a unit stands on, with the unit marked, or write out its table"
+SUMMARY = "draw the page of a unit with the unit marked, or print its table"
 EXAMPLES = """\
-  rag-assets search "heat treatment of the rotor" --json     tells the unit_id of each hit
+  rag-assets search "heat treatment of the rotor" --json     gives the unit_id of each hit
   rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --out page.png
   rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --page 21 --dpi 200 --out page.png
   rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d       a table, a line for each row
@@ -25,20 +24,24 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--out",
         type=Path,
-        help="PNG to write, replaced if it is there; a table's text unless given",
+        help="PNG file to write or replace; without it the text of a table is printed",
     )
     command.add_argument("--variant", help="the variant that serves unless given")
-    command.add_argument("--page", type=positive, help="of several pages; the first unless given")
-    command.add_argument("--dpi", type=positive, default=120, help="dots per inch; 120")
+    command.add_argument(
+        "--page", type=positive, help="one of several pages; the first unless given"
+    )
+    command.add_argument(
+        "--dpi", type=positive, default=120, help="dots per inch; 120 unless given"
+    )
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Draw the page and write it, or write out the table."""
+    """Draw the page and write it to a file, or print the table."""
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
     if options.out is None and options.page is not None:
-        raise CommandError("--page is of a picture: name the file to write with --out")
+        raise CommandError("--page is for a picture: name the file to write with --out")
     if options.out is None:
         return _table(config, variant=variant, unit_id=options.unit_id)
     return _picture(config, options, variant=variant)

@@ -8,7 +8,7 @@ import pytest
 
 from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
-from rag_assets.serving import runs
+from rag_assets.serving import job_runs
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def is_looked_at(item: object) -> bool:
 
 
 def test_the_collector_passes_over_what_is_made_to_last():
-    with runs.lasting():
+    with job_runs.lasting():
         last = [[] for _ in range(10_000)]
         collected = gc.get_stats()[0]["collections"]
         last += [[] for _ in range(10_000)]
@@ -34,7 +34,7 @@ def test_the_collector_passes_over_what_is_made_to_last():
 
 
 def test_garbage_is_collected_again_afterwards_whatever_happened():
-    with pytest.raises(KeyError), runs.lasting():
+    with pytest.raises(KeyError), job_runs.lasting():
         raise KeyError
     collected = gc.get_stats()[0]["collections"]
     made = [[] for _ in range(10_000)]
@@ -54,7 +54,7 @@ def test_a_step_that_was_stopped_says_so_whatever_was_made_of_it(tmp_path, taken
                 raise taken_for
 
     result = dg.materialize([stopped], raise_on_error=False)
-    assert runs.errors_of(result, state_dir=tmp_path) == {"stopped": runs.INTERRUPTED}
+    assert job_runs.errors_of(result, state_dir=tmp_path) == {"stopped": job_runs.INTERRUPTED}
 
 
 def test_a_step_that_failed_says_what_this_project_made_of_the_cause(tmp_path):
@@ -66,4 +66,4 @@ def test_a_step_that_failed_says_what_this_project_made_of_the_cause(tmp_path):
             raise ConfigError(f"headings_file: {error}: correct the path") from error
 
     result = dg.materialize([failed], raise_on_error=False)
-    assert runs.errors_of(result, state_dir=tmp_path)["failed"].startswith("headings_file: ")
+    assert job_runs.errors_of(result, state_dir=tmp_path)["failed"].startswith("headings_file: ")

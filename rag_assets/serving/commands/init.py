@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_assets import config as configuration
-from rag_assets.serving.command import Answer, CommandError
+from rag_assets.serving.answers import Answer, CommandError
 from rag_assets.store.atomic import write_atomically
 
 SUMMARY = "write a commented config for a folder of documents and a database"
@@ -70,7 +70,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Write the config where the other commands will look for it; never over another one."""
+    """Write the config where the other commands look for it; an existing one is not replaced."""
     file = configuration.find()
     if not (options.documents or options.database):
         raise configuration.ConfigError(
@@ -110,7 +110,7 @@ def _sources(documents: str | None, database: str | None, *, folder: Path) -> It
 
 
 def _place(url: str, *, folder: Path) -> str:
-    """`url` as the config says it: a path is relative to the config's folder, or absolute."""
+    """`url` for the config: a path is relative to the config's folder, or absolute."""
     if "://" in url or url.startswith("package:") or folder == Path.cwd():
         return url
     return str(Path(url).absolute())

@@ -1,4 +1,4 @@
-"""`rag-assets evaluate`: how well a variant answers a file of questions."""
+"""`rag-assets evaluate`: how well retrieval finds the gold of a file of questions."""
 
 import argparse
 from collections.abc import Iterator
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving.command import Answer, CommandError, say, searching, table
+from rag_assets.serving.answers import Answer, CommandError, say, search_errors, table
+from rag_assets.serving.evaluation_text import scores
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ EXAMPLES = """\
   rag-assets evaluate --questions questions.jsonl
   rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json"""
 
-METRICS = ("hit_rate", "recall", "mrr", "ndcg")
-"""What is shown, at the main cutoff; the report has all."""
-
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
@@ -29,7 +27,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Measure, or show what was measured on the same index and questions before."""
+    """Measure, or show the stored result for the same index and questions."""
     config = configuration.load()
     variant = options.variant or config.serving_variant
     config.variant(variant)
@@ -43,7 +41,7 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.evaluation.questions import QuestionsError
 
     try:
-        with searching():
+        with search_errors():
             result = evaluate_file(
                 Store.of(config),
                 config,
@@ -72,36 +70,8 @@ def run(options: argparse.Namespace) -> Answer:
     )
 
 
-def scores(result: "EvaluationResult") -> str:
-    """The main numbers of an evaluation at the gold's own level, for people."""
-    domains = dict.fromkeys(row["domain"] for row in result.summary_rows(level="gold", split="all"))
-    rows = [
-        _row(result, domain=str(domain), retriever=retriever)
-        for domain in domains
-        for retriever in result.record.retrievers
-    ]
-    title = f"Retrieval of variant {result.record.variant} on {result.record.questions:,} questions"
-    return f"{title}\n{table(rows, columns=list(rows[0]))}\nReport: {result.report}"
-
-
-def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str, object]:
-    from rag_assets.evaluation.wording import main_cutoff
-
-    main, first = main_cutoff(result), min(result.record.cutoffs)
-    shown: dict[str, object] = {"questions": domain, "retriever": retriever}
-    for metric, cutoff in [("hit_rate", first), *((metric, main) for metric in METRICS)]:
-        found = result.value(metric, retriever=retriever, domain=domain, cutoff=cutoff)
-        if found is None:
-            continue
-        shown[f"{metric}@{cutoff}"] = found["value"]
-        if (metric, cutoff) == ("hit_rate", main):
-            low, high = found["low"], found["high"]
-            shown["95 % interval"] = "-" if low is None else f"{low:.3f} to {high:.3f}"
-    return shown
-
-
 def _compared(result: "EvaluationResult") -> Iterator[str]:
-    """The paired differences and what they say; p-values are in the report."""
+    """The paired differences and their verdicts; p-values are in the report."""
     from rag_assets.evaluation.wording import differences_table
 
     rows = differences_table(result)

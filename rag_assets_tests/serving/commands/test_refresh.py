@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 from rag_assets.change import sync
-from rag_assets.serving import refresh, runs
+from rag_assets.serving import job_runs, refresh_run
+from rag_assets.serving.commands import refresh
+from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
 
 
-def outcome(*tables: str) -> refresh.Outcome:
-    return refresh.Outcome(
+def outcome(*tables: str) -> RefreshOutcome:
+    return RefreshOutcome(
         variant="default",
         assets={name: {"failed": 1} for name in tables},
         tables=tables,
@@ -23,7 +25,7 @@ def test_what_failed_of_a_source_is_named_whether_its_tables_are_or_a_pattern(tm
         failure = sync.Failure("*", f"{target} is down", target, "environment")
         sync.record(store, target=target, failures=[failure])
 
-    named = refresh.quarantine_of(store, outcome("exports/erp", "exports/lab/x"))
+    named = refresh_run.quarantine_of(store, outcome("exports/erp", "exports/lab/x"))
 
     assert [entry["what"] for entry in named] == [
         "exports/erp/*",
@@ -33,13 +35,14 @@ def test_what_failed_of_a_source_is_named_whether_its_tables_are_or_a_pattern(tm
 
 
 def test_a_step_that_a_check_stopped_is_told_in_one_line_below_the_checks():
-    reason = f"{runs.BLOCKED}: tokens_fit: observed 3\n  a.md: tokens 300\n  what to do: cut it"
+    reason = f"{job_runs.BLOCKED}: tokens_fit: observed 3\n  a.md: tokens 300\n  what to do: cut it"
     stopped = replace(outcome(), errors={"check_chunks": reason, "chunks": "first\nsecond"})
 
     text = "\n".join(refresh._paragraphs(stopped, [], None, "Checks: 1 of 2", 1.0))
 
     assert (
-        f"  check_chunks: {runs.BLOCKED}: tokens_fit: observed 3\n  chunks: first\nsecond" in text
+        f"  check_chunks: {job_runs.BLOCKED}: tokens_fit: observed 3\n  chunks: first\nsecond"
+        in text
     )
 
 

@@ -1,7 +1,7 @@
 """The Dagster instance that belongs to a state folder.
 
-Runs of the command line and of the UI are recorded in the same place, so that each shows what
-the other did. The instance lies below the state and is made when it is first needed.
+Runs of the command line and of the UI are recorded in the same place, so that each shows the runs
+of the other. The instance is a folder of the state; it is made when it is first needed.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import LONGEST_RUN, Config
-from rag_assets.serving.command import Json
+from rag_assets.serving.answers import Json
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ ORIGIN = {"rag_assets/origin": "command_line"}
 POLL_SECONDS = 1.0
 SECONDS_TO_ANSWER = 10
 STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
-"""Settings of a `dagster.yaml` that name another place for the records."""
+"""Settings of a `dagster.yaml` that choose another storage for the records."""
 RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0", "dagster/max_runtime": "0"}
-"""The command line ends a run that takes too long by itself: a daemon cannot reach its process."""
+"""Dagster's daemon cannot stop a run of the command line, which limits its time itself."""
 
 
 def home(config: Config) -> Path:
@@ -35,10 +35,10 @@ def home(config: Config) -> Path:
 
 
 def settings() -> dict[str, Json]:
-    """What `dagster.yaml` says.
+    """The content of `dagster.yaml`.
 
     Crashed runs are tried again, failed steps are not: assets have their own retries. A slot of
-    the pool `gpu` is freed when its run is gone. A run of the UI is stopped after a day unless
+    the pool `gpu` is freed when its run has ended. A run of the UI is stopped after a day unless
     its job says in a tag how long it may take.
     """
     return {
@@ -68,7 +68,7 @@ def settings() -> dict[str, Json]:
 
 
 def prepare(config: Config) -> Path:
-    """The instance's folder with its settings; a file that is already there is kept."""
+    """Make the instance's folder with its settings; an existing settings file is kept."""
     import yaml
 
     folder = home(config)
@@ -79,29 +79,29 @@ def prepare(config: Config) -> Path:
 
 
 def environment(config: Config) -> Mapping[str, str]:
-    """What a Dagster process needs to find the instance."""
+    """Environment variables that lead a Dagster process to the instance."""
     return {HOME_VARIABLE: str(prepare(config))}
 
 
 def opened(config: Config) -> "dg.DagsterInstance":
-    """The instance itself; its records are kept open where its settings leave them to Dagster."""
+    """The instance; with Dagster's default storage its databases stay open."""
     import dagster as dg
     import yaml
     from dagster._core.instance.ref import InstanceRef
 
-    from rag_assets.serving import records
+    from rag_assets.serving import dagster_storage
 
     folder = prepare(config)
-    said = yaml.safe_load((folder / FILE).read_text("utf-8")) or {}
-    kept = {} if said.keys() & STORAGES else records.overrides(folder)
-    return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=kept))
+    given = yaml.safe_load((folder / FILE).read_text("utf-8")) or {}
+    overrides = {} if given.keys() & STORAGES else dagster_storage.overrides(folder)
+    return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=overrides))
 
 
 def close_dead_runs(instance: "dg.DagsterInstance") -> None:
-    """Record that runs of the command line have ended whose process was killed.
+    """Mark runs of the command line as failed if their process was killed.
 
-    Such a run would look alive, and hold its slot of the pool `gpu`, for ever. Only whoever holds
-    the lock on refreshes may call this: then no other run of the command line is alive.
+    Otherwise such a run would look alive, and hold its slot of the pool `gpu`, for ever. The caller
+    must hold the lock `refresh_run.LOCK`: then no other run of the command line is alive.
     """
     import dagster as dg
 
@@ -112,22 +112,22 @@ def close_dead_runs(instance: "dg.DagsterInstance") -> None:
 
 
 def close_lost_runs(instance: "dg.DagsterInstance") -> None:
-    """Record that runs of the UI have ended whose server is gone: it was killed with them.
+    """Mark runs of the UI as failed if their server was killed.
 
-    Dagster itself waits for such a run for ever. As a crashed run it is tried again, once; should
-    its process live on, the locks of the tables keep the two apart.
+    Dagster itself would wait for such a run for ever. A failed run is tried again, once. If its old
+    process is still alive, the locks of the tables prevent conflicts.
     """
     import dagster as dg
 
     if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
-        return  # its runs live elsewhere, and it looks after them
+        return  # its runs are on other machines, and the launcher watches them
     for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])):
         if not _is_known_to_its_server(run):
             _close(run, instance, reason="The server of this run was killed.")
 
 
 def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
-    """Whether the server that started `run` has it; True if none did, or if it is only slow."""
+    """Whether the server of `run` still has it; True if it has no server or a slow one."""
     import grpc
     from dagster._core.errors import DagsterUserCodeUnreachableError
     from dagster._core.storage.tags import GRPC_INFO_TAG
@@ -154,19 +154,19 @@ def _close(run: "dg.DagsterRun", instance: "dg.DagsterInstance", *, reason: str)
 
 
 def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]) -> None:
-    """Wait until no run of the UI holds a pool, and say for whom.
+    """Wait until no run of the UI holds a pool, and report the runs that do.
 
-    Dagster waits by itself too, but silently and deaf to Ctrl-C.
+    Dagster would wait as well, but without a message and without reacting to Ctrl-C.
     """
     records = instance.event_log_storage
-    told: set[str] = set()
+    reported: set[str] = set()
     while holders := {
         slot.run_id
         for key in records.get_concurrency_keys()
         for slot in records.get_concurrency_info(key).claimed_slots
     }:
-        for run in sorted(holders - told):
+        for run in sorted(holders - reported):
             say(f"run {run} of the Dagster UI is using the model: waiting for it to finish")
-        told |= holders
+        reported |= holders
         close_lost_runs(instance)
         time.sleep(POLL_SECONDS)

@@ -3,7 +3,7 @@ from pathlib import Path
 from rag_assets.change.data_versions import pin_of
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentGold, RowGold
-from rag_assets.evaluation.held import held_of
+from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.store import Store
 from rag_assets_tests.retrieval import corpus
 
@@ -11,7 +11,7 @@ TEXT = "The yield strength is 355 MPa.\n\nWelding needs preheating."
 HEADER = "Structural steel > Strength\n"
 
 
-def held_quotes(folder: Path, quotes: list[str], *, header: str) -> list[set[str]]:
+def quotes_in_index(folder: Path, quotes: list[str], *, header: str) -> list[set[str]]:
     store, config = Store(folder), Config(state_dir=folder)
     units = [
         corpus.chunk(
@@ -26,16 +26,16 @@ def held_quotes(folder: Path, quotes: list[str], *, header: str) -> list[set[str
     corpus.write(store, config, units, corpus.random_vectors(len(units)))
     gold = [DocumentGold("steel.md", quote=quote) for quote in quotes]
     joint = pin_of(store, config.tables_of(corpus.VARIANT).joint, key="unit_id")
-    held = held_of(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
-    [document] = held.documents["steel.md"]
-    return [held.quotes[document, quote] for quote in quotes]
+    found = read_indexed_gold(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
+    [document] = found.documents["steel.md"]
+    return [found.quotes[document, quote] for quote in quotes]
 
 
 def test_quotes_are_found_in_the_document_and_never_in_headers(tmp_path: Path) -> None:
     quotes = ["yield strength", "355 MPa", "355 MPa. Welding", "Structural steel"]
-    plain = held_quotes(tmp_path / "plain", quotes, header="")
+    plain = quotes_in_index(tmp_path / "plain", quotes, header="")
     assert plain == [{"first"}, {"first", "second"}, {"first", "second"}, set()]
-    assert held_quotes(tmp_path / "headed", quotes, header=HEADER) == plain
+    assert quotes_in_index(tmp_path / "headed", quotes, header=HEADER) == plain
 
 
 def test_a_row_is_found_by_its_key_and_by_the_form_that_older_questions_use(tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_a_row_is_found_by_its_key_and_by_the_form_that_older_questions_use(tmp_
     }
 
     gold = [RowGold(table, key) for key in named for table in ("tests", "lab/tests")]
-    held = held_of(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
+    found = read_indexed_gold(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
 
     for table in ("tests", "lab/tests"):
         for asked, meant in named.items():
-            places = list(held.rows.get((table, asked), {}).values())
+            places = list(found.rows.get((table, asked), {}).values())
             assert places == ([("lab", "tests", meant)] if meant else []), asked

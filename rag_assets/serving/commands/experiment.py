@@ -12,14 +12,14 @@ from rag_assets import config as configuration
 from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
-from rag_assets.serving import disk, refresh, runs
-from rag_assets.serving.command import Answer, CommandError, Json, say, searching, table
+from rag_assets.serving import disk_errors, job_runs, refresh_run
+from rag_assets.serving.answers import Answer, CommandError, Json, say, search_errors, table
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
-    from rag_assets.evaluation.experiments.replay import Replayed
-    from rag_assets.evaluation.experiments.results import Run
+    from rag_assets.evaluation.experiments.replay import Replay
+    from rag_assets.evaluation.experiments.runs import Run
 
 SUMMARY = "compare retrieval settings on the questions; only what changed is run again"
 EXAMPLES = """\
@@ -29,7 +29,7 @@ EXAMPLES = """\
   rag-assets experiment serializers --replay 3f2a9c41d07e"""
 
 BUILT = "built.json"
-"""What each variant was last built from for an experiment, in the folder of experiments."""
+"""File that records the sources and the recipe that each variant was last built from."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> Answer:
     if not names:
         return _listed(store, config)
     try:
-        with searching():
+        with search_errors():
             if options.replay:
                 return _replayed(store, config, names[0], run_id=options.replay)
             return _run(store, config, names)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
     started = time.monotonic()
-    with disk.writing(config.state_dir), store.lock(refresh.LOCK, log=say):
+    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
         build(store, config, names)
         found, errors = _materialized(store, config, names)
     paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
@@ -79,15 +79,15 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
             "seconds": round(seconds, 3),
         },
         text="\n\n".join([*paragraphs, f"Done after {seconds:,.1f} s."]),
-        code=runs.code_of(errors),
+        code=job_runs.code_of(errors),
     )
 
 
 def build(store: Store, config: Config, names: Sequence[str]) -> None:
-    """Build the variants that the experiments compare, where they are not as the sources are.
+    """Build the variants that the experiments compare, unless they are up to date.
 
-    The sources are taken as they were last read, so that all variants hold the same; they are read
-    first where they never were.
+    The sources are not read again, so that all variants have the same content. If they were never
+    read, they are read first.
 
     Raises:
         CommandError: A variant cannot be built.
@@ -103,12 +103,12 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
             schemas.TABLE_ROWS_TABLE
         )
         say(f"building variant {variant} ({place + 1} of {len(wanted)})")
-        outcome = refresh.refresh(
+        outcome = refresh_run.refresh(
             config,
             variant=variant,
             allow_shrink=False,
             retry_failed=False,
-            job_name=refresh.NIGHTLY_JOB if never_read else BUILD_JOB,
+            job_name=refresh_run.NIGHTLY_JOB if never_read else BUILD_JOB,
         )
         if outcome.errors:
             step, reason = next(iter(outcome.errors.items()))
@@ -118,7 +118,7 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
 
 
 def _state_of(store: Store, config: Config, variant: str) -> Mapping[str, str]:
-    """What tells whether a variant is as the sources and its recipe are."""
+    """Recipe and data versions of a variant: if they are unchanged, it is up to date."""
     from rag_assets.identity import fingerprint
 
     parts = config.variant(variant)
@@ -160,13 +160,13 @@ def _materialized(
 ) -> tuple[list["Run"], dict[str, str]]:
     """Run the assets of the experiments in this process, recorded where the UI shows them."""
     from rag_assets.evaluation.experiments.assets import JOB, QUESTIONS, asset_key
-    from rag_assets.evaluation.experiments.results import runs as runs_of
+    from rag_assets.evaluation.experiments.runs import runs_of
 
     keys = {name: asset_key(name) for name in names}
-    result = runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
+    result = job_runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
     errors = {
         step.removeprefix("experiments__"): reason
-        for step, reason in runs.errors_of(result, state_dir=config.state_dir).items()
+        for step, reason in job_runs.errors_of(result, state_dir=config.state_dir).items()
     }
     done = {
         event.materialization.metadata["run"].value: bool(
@@ -201,7 +201,7 @@ def _record(one: "Run") -> Mapping[str, Json]:
 
 
 def _listed(store: Store, config: Config) -> Answer:
-    from rag_assets.evaluation.experiments.results import runs as runs_of
+    from rag_assets.evaluation.experiments.runs import runs_of
 
     if not config.experiments:
         return Answer(
@@ -237,7 +237,7 @@ def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Answer
             "run": run_id,
             "differing": found.differing,
             "largest_difference": found.largest,
-            "packages": found.moved,
+            "packages": found.package_changes,
             "seconds": round(found.seconds, 3),
         },
         text="\n".join(_replay_lines(found, differing)),
@@ -245,15 +245,15 @@ def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Answer
     )
 
 
-def _replay_lines(found: "Replayed", differing: Mapping[str, int]) -> Iterator[str]:
+def _replay_lines(found: "Replay", differing: Mapping[str, int]) -> Iterator[str]:
     record = found.record
     arms = len(record.arms)
     yield f"Run {record.id} of {record.name}, {record.evaluated_at}: {arms} arms run again."
     if differing:
-        lines = [{"arm": arm, "questions that score otherwise": n} for arm, n in differing.items()]
+        lines = [{"arm": arm, "questions with another score": n} for arm, n in differing.items()]
         yield table(lines, columns=list(lines[0]))
         yield f"Largest difference of a mean: {found.largest:.4f}."
     else:
-        yield "Every question scores as it did."
-    for package, change in found.moved.items():
+        yield "Every question has the same score as before."
+    for package, change in found.package_changes.items():
         yield f"{package}: {change}"

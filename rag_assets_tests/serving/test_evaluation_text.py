@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rag_assets.evaluation.results import EvaluationResult, Record
+from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.summary import SUMMARY
-from rag_assets.serving.evaluate import scores
+from rag_assets.serving.evaluation_text import scores
 
 NONE = pa.table({})
 
@@ -29,7 +29,7 @@ def of(domain: str, *, cutoff: int = 10, **interval: float) -> dict[str, str | i
 def shown(rows: Sequence[Mapping], *, cutoffs: Sequence[int]) -> list[list[str]]:
     """The cells of each line that stands below the headings, these first."""
     summary = pa.Table.from_pylist(list(rows), schema=SUMMARY)
-    record = Record(
+    record = EvaluationRecord(
         made_from="nothing",
         variant="default",
         evaluated_at="",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rag_assets import quality
-from rag_assets.serving.checks import standing
+from rag_assets.serving.check_summary import check_summary
 from rag_assets.store import Store
 from rag_assets_tests.quality.subject import PROFILE, Table, subject_of
 
@@ -15,21 +15,21 @@ def test_drift_is_told_with_how_to_accept_it(tmp_path):
 
     def judge() -> None:
         subject = subject_of(table, drift={"severity": "error", "rows": 0.3})
-        quality.outcomes_of(subject, store=store, log=print)
+        quality.result_of(subject, store=store, log=print)
 
     judge()
-    assert REMEDY not in standing(store).text
+    assert REMEDY not in check_summary(store).text
     table.profile, table.version = replace(PROFILE, rows=2_000), "2"
     judge()
-    assert "error: chunks: drift_rows" in standing(store).text
-    assert REMEDY in standing(store).text
+    assert "error: chunks: drift_rows" in check_summary(store).text
+    assert REMEDY in check_summary(store).text
 
 
 def test_a_failed_expectation_is_told_with_files_and_remedy(tmp_path):
     store, table = Store(tmp_path), Table()
     table.totals["oversized_chunks"] = 3
-    quality.outcomes_of(subject_of(table), store=store, log=print)
-    found = standing(store)
+    quality.result_of(subject_of(table), store=store, log=print)
+    found = check_summary(store)
 
     (failed,) = found.record["failed"]
     assert failed["examples"] == ["a.md: tokens 300"]

@@ -1,6 +1,8 @@
-"""Reading from the index, the manifest and the quarantine what gold asks about.
+"""Finds the gold evidence of questions in an index.
 
-Only the chunks of gold documents and the gold rows are read, at the version that is searched.
+Gold names documents, pages, quotes and rows of the sources. This module reads which chunks and rows
+of an index belong to them, and why some documents are not in the index. Only the chunks of gold
+documents and the gold rows are read, at the version of the index that is searched.
 """
 
 from collections import defaultdict
@@ -14,30 +16,33 @@ from rag_assets.change.sync import Failure
 from rag_assets.columns import composite_keys
 from rag_assets.columns.sql import is_one_of, parts_of, quoted
 from rag_assets.config import Config
-from rag_assets.evaluation.gold import Document, DocumentGold, Gold, Places, RowGold
-from rag_assets.evaluation.projection import Held
-from rag_assets.evaluation.quotes import ChunkText, DocumentText
+from rag_assets.evaluation.gold import DocumentFinder, DocumentGold, DocumentKey, Gold, RowGold
+from rag_assets.evaluation.projection import IndexedGold
+from rag_assets.evaluation.quotes import ChunkText, JoinedChunks
 from rag_assets.identity import Canonical
 from rag_assets.schemas import VariantTables
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 
-RowPlace: TypeAlias = tuple[str, str, str]
+RowAddress: TypeAlias = tuple[str, str, str]
 """Source, table and key of a row."""
 IN_NO_TABLE = "its text is not in the index: run `rag-assets refresh`"
 
 
-def held_of(
+def read_indexed_gold(
     store: Store, config: Config, *, variant: str, joint: Pin, gold: Iterable[Gold]
-) -> Held:
-    """What the index of `variant`, whose joint table is pinned, holds of `gold`."""
+) -> IndexedGold:
+    """The documents, chunks and rows of `gold` in the index of `variant`.
+
+    `joint` pins the joint table that is searched.
+    """
     tables = config.tables_of(variant)
     pieces = list(gold)
     in_documents = [piece for piece in pieces if isinstance(piece, DocumentGold)]
     reasons = _manifest(store)
     indexed = _documents(store, joint) if in_documents else []
     roots = {source.name: source.url for source in config.sources.documents}
-    places = Places(dict.fromkeys([*reasons, *indexed]), roots=roots)
+    places = DocumentFinder(dict.fromkeys([*reasons, *indexed]), roots=roots)
     documents = {uri: places.find(uri) for uri in {piece.uri for piece in in_documents}}
 
     named = {document for found in documents.values() for document in found}
@@ -47,7 +52,7 @@ def held_of(
         document: {chunk["unit_id"]: chunk["pages"] for chunk in found}
         for document, found in chunks.items()
     }
-    return Held(
+    return IndexedGold(
         documents=documents,
         pages=pages,
         quotes=_quotes(chunks, quotes=quotes, documents=documents),
@@ -60,21 +65,24 @@ def held_of(
     )
 
 
-def told_of(store: Store, tables: VariantTables) -> Sequence[Canonical]:
-    """What `held_of` depends on beside the index: which documents there are, and why some lack."""
+def gold_state(store: Store, tables: VariantTables) -> Sequence[Canonical]:
+    """What `read_indexed_gold` depends on beside the index.
+
+    These are the documents of the sources, and why some of them are not in the index.
+    """
     return [
         current_version(store, schemas.DOCUMENT_FILES_TABLE, key="document_id"),
         [[failure.key, failure.reason] for failure in _failures(store, tables)],
     ]
 
 
-def documents_of(store: Store) -> Sequence[Document]:
-    """All documents of the sources in order: they decide which of them gold can mean."""
+def source_documents(store: Store) -> Sequence[DocumentKey]:
+    """All documents of the sources, sorted: a path in gold may stand for any of them."""
     return sorted(_manifest(store))
 
 
-def _manifest(store: Store) -> dict[Document, str]:
-    """All documents of the sources; for one that cannot be parsed the reason, else ``."""
+def _manifest(store: Store) -> dict[DocumentKey, str]:
+    """All documents of the sources, each with the reason why it cannot be parsed, or ''."""
     if not store.exists(schemas.DOCUMENT_FILES_TABLE):
         return {}
     columns = ["source", "uri", "reason"]
@@ -82,20 +90,22 @@ def _manifest(store: Store) -> dict[Document, str]:
     return {(file["source"], file["uri"]): file["reason"] or "" for file in files}
 
 
-def _documents(store: Store, joint: Pin) -> list[Document]:
+def _documents(store: Store, joint: Pin) -> list[DocumentKey]:
     columns, where = ["source", "uri"], "domain = 'document'"
     found = store.read(joint.table, columns=columns, where=where, version=joint.version)
     documents = found.group_by(["source", "uri"]).aggregate([]).to_pylist()
     return [(document["source"], document["uri"]) for document in documents]
 
 
-def _chunks(store: Store, joint: Pin, *, documents: set[Document]) -> Mapping[Document, list[dict]]:
+def _chunks(
+    store: Store, joint: Pin, *, documents: set[DocumentKey]
+) -> Mapping[DocumentKey, list[dict]]:
     columns = ["unit_id", "source", "uri", "pages", "char_start", "char_end", "text"]
-    found: defaultdict[Document, list[dict]] = defaultdict(list)
+    found: defaultdict[DocumentKey, list[dict]] = defaultdict(list)
     for part in parts_of(sorted({uri for _, uri in documents})):
         where = f"domain = 'document' AND {is_one_of('uri', part)}"
-        held = store.read(joint.table, columns=columns, where=where, version=joint.version)
-        for chunk in held.to_pylist():
+        chunks = store.read(joint.table, columns=columns, where=where, version=joint.version)
+        for chunk in chunks.to_pylist():
             document = (chunk["source"], chunk["uri"])
             if document in documents:
                 found[document].append(chunk)
@@ -103,11 +113,11 @@ def _chunks(store: Store, joint: Pin, *, documents: set[Document]) -> Mapping[Do
 
 
 def _quotes(
-    chunks: Mapping[Document, Sequence[dict]],
+    chunks: Mapping[DocumentKey, Sequence[dict]],
     *,
     quotes: Sequence[DocumentGold],
-    documents: Mapping[str, Sequence[Document]],
-) -> dict[tuple[Document, str], set[str]]:
+    documents: Mapping[str, Sequence[DocumentKey]],
+) -> dict[tuple[DocumentKey, str], set[str]]:
     wanted = {
         (document, piece.quote)
         for piece in quotes
@@ -115,14 +125,14 @@ def _quotes(
         if piece.quote and document in chunks
     }
     texts = {
-        document: DocumentText([_chunk_text(chunk) for chunk in chunks[document]])
+        document: JoinedChunks([_chunk_text(chunk) for chunk in chunks[document]])
         for document in {document for document, _ in wanted}
     }
-    return {(document, quote): texts[document].holders(quote) for document, quote in wanted}
+    return {(document, quote): texts[document].chunks_with(quote) for document, quote in wanted}
 
 
 def _chunk_text(chunk: Mapping) -> ChunkText:
-    """Without the header, in which nothing is quoted."""
+    """The text of a chunk without its header: quotes come from the document alone."""
     start, end = chunk["char_start"], chunk["char_end"]
     text = schemas.slice_of(chunk["text"], start, end)
     return ChunkText(chunk["unit_id"], start, end, text)
@@ -130,9 +140,9 @@ def _chunk_text(chunk: Mapping) -> ChunkText:
 
 def _rows(
     store: Store, joint: Pin, *, gold: Sequence[RowGold]
-) -> dict[tuple[str, str], dict[str, RowPlace]]:
+) -> dict[tuple[str, str], dict[str, RowAddress]]:
     wanted = {(piece.table, piece.row_key) for piece in gold}
-    found: dict[tuple[str, str], dict[str, RowPlace]] = {}
+    found: dict[tuple[str, str], dict[str, RowAddress]] = {}
     for part in parts_of(sorted({key for _, key in wanted})):
         found |= _named_rows(store, joint, is_one_of("row_key", part), wanted, by=str)
     lost = {(table, key) for table, key in wanted - found.keys() if composite_keys.SEPARATOR in key}
@@ -150,13 +160,13 @@ def _named_rows(
     wanted: set[tuple[str, str]],
     *,
     by: Callable[[str], str],
-) -> dict[tuple[str, str], dict[str, RowPlace]]:
-    """The rows that `wanted` means by table and key, as `by` writes the key."""
-    found: defaultdict[tuple[str, str], dict[str, RowPlace]] = defaultdict(dict)
+) -> dict[tuple[str, str], dict[str, RowAddress]]:
+    """The units of the `wanted` rows, by table and key; `by` gives the form of the key."""
+    found: defaultdict[tuple[str, str], dict[str, RowAddress]] = defaultdict(dict)
     columns = ["unit_id", "source", "table", "row_key"]
     where = f"domain = 'table' AND {where}"
-    held = store.read(joint.table, columns=columns, where=where, version=joint.version)
-    for row in held.to_pylist():
+    rows = store.read(joint.table, columns=columns, where=where, version=joint.version)
+    for row in rows.to_pylist():
         place = (row["source"], row["table"], row["row_key"])
         for name in (row["table"], f"{row['source']}/{row['table']}"):
             if (name, by(row["row_key"])) in wanted:
@@ -165,9 +175,13 @@ def _named_rows(
 
 
 def _reasons(
-    store: Store, tables: VariantTables, *, lost: set[Document], manifest: Mapping[Document, str]
-) -> dict[Document, str]:
-    """Why the `lost` documents have no chunk: their file, or what stands in quarantine."""
+    store: Store,
+    tables: VariantTables,
+    *,
+    lost: set[DocumentKey],
+    manifest: Mapping[DocumentKey, str],
+) -> dict[DocumentKey, str]:
+    """Why the `lost` documents have no chunk, by the manifest of files and the quarantine."""
     if not lost:
         return {}
     failed = {failure.key: failure.reason for failure in _failures(store, tables)}
@@ -180,6 +194,6 @@ def _reasons(
 
 
 def _failures(store: Store, tables: VariantTables) -> list[Failure]:
-    """What stands in quarantine on the way from a document to the index."""
+    """The failures in quarantine of all tables from a document's elements to the index."""
     names = (tables.elements, tables.chunks, tables.documents, tables.joint)
     return [failure for name in names for failure in sync.quarantined(store, name)]

@@ -1,4 +1,4 @@
-"""What became of each document, for `rag-assets status --documents`."""
+"""How each document was parsed, for `rag-assets status --documents`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,33 +9,33 @@ from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.account_rows import Accounts
-from rag_assets.serving.command import Answer, table
+from rag_assets.serving.answers import Answer, table
 from rag_assets.store import Store
 
 COLUMNS = ("document", "pages", "parsed", "read_by", "empty", "tables", "figures", "language")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """A document under one parser."""
+class DocumentStatus:
+    """The result of one parser for one document."""
 
     document: str
     """Its URI."""
     pages: int | None
-    """In the file; None where there are none."""
+    """Pages of the file; None for a file without pages."""
     parsed: int
     engines: Sequence[Mapping[str, str]]
-    """Who read which pages."""
+    """Which engine read which pages."""
     failed: Sequence[Mapping[str, str]]
-    """Pages that nobody could read, and why."""
+    """Pages that no engine could read, and why."""
     replaced: Sequence[Mapping[str, str]]
-    """Pages that a helper read, and why."""
+    """Pages that the next parser of the chain read, and why."""
     scanned: str
     empty: str
     tables: tuple[int, int]
-    """Sound ones of those seen."""
+    """Number of sound tables, and of all tables."""
     figures: tuple[int, int]
-    """Kept ones of those seen."""
+    """Number of kept figures, and of all figures."""
     letters: int
     layer_letters: int
     lost_letters: int
@@ -44,7 +44,7 @@ class Document:
     reason: str | None
     """Why it is in quarantine."""
     is_tried_again: bool
-    """Unasked: at each refresh, or from a day on."""
+    """Without a request: at each refresh, or from a day on."""
     tried_again: str | None
     """That day (ISO 8601, UTC)."""
     attempts: int | None
@@ -52,27 +52,27 @@ class Document:
 
     @property
     def read_by(self) -> str:
-        """Who read it, with the pages where there are several."""
+        """The engine that read it; with their pages if there were several."""
         if len(self.engines) < 2:
             return "".join(part["engine"] for part in self.engines)
         return "; ".join(f"{part['engine']} {part['pages']}" for part in self.engines)
 
     @property
-    def line(self) -> Mapping[str, object]:
-        """Its line in a terminal."""
+    def row(self) -> Mapping[str, object]:
+        """Its row in the table of text."""
         kept = {"tables": _of(self.tables), "figures": _of(self.figures)}
         return {**asdict(self), "read_by": self.read_by, **kept}
 
 
 def answer(store: Store, config: Config, *, parsers: Sequence[str]) -> Answer:
-    """The documents under each of `parsers` (names in the config), those with a fault first."""
+    """The documents of each of `parsers` (names in the config), those with problems first."""
     found = {parser: _documents(store, config, parser=parser) for parser in parsers}
     parts = [part for parser, documents in found.items() for part in _text(parser, documents)]
     record = {parser: [asdict(each) for each in documents] for parser, documents in found.items()}
     return Answer(record={"parsers": record}, text="\n\n".join(parts))
 
 
-def _documents(store: Store, config: Config, *, parser: str) -> list[Document]:
+def _documents(store: Store, config: Config, *, parser: str) -> list[DocumentStatus]:
     if not store.exists(schemas.DOCUMENT_FILES_TABLE):
         return []
     failures = sync.quarantined(store, elements_table(config, parser))
@@ -94,8 +94,8 @@ def _documents(store: Store, config: Config, *, parser: str) -> list[Document]:
     return sorted(documents, key=lambda each: not (each.reason or each.replaced))
 
 
-def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> Document:
-    return Document(
+def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> DocumentStatus:
+    return DocumentStatus(
         document=uri,
         pages=account.get("pages"),
         parsed=account.get("parsed", 0),
@@ -118,11 +118,11 @@ def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> Do
     )
 
 
-def _text(parser: str, documents: Sequence[Document]) -> Iterator[str]:
+def _text(parser: str, documents: Sequence[DocumentStatus]) -> Iterator[str]:
     if not documents:
         yield f"Nothing was parsed by the parser {parser} yet: refresh a variant that uses it"
         return
-    lines = table([document.line for document in documents], columns=COLUMNS)
+    lines = table([document.row for document in documents], columns=COLUMNS)
     yield f"Documents under the parser {parser} (tables and figures: sound of those seen)\n{lines}"
     failed = [
         f"  {document.reason}"

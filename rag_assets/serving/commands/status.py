@@ -1,4 +1,4 @@
-"""`rag-assets status`: what stands in the tables, whoever wrote them."""
+"""`rag-assets status`: the state of all tables."""
 
 import argparse
 from collections import Counter
@@ -11,9 +11,9 @@ from rag_assets.change.quarantine import Failure, at_limits
 from rag_assets.change.steps import Step, Steps, shared_steps, variant_steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
-from rag_assets.serving import documents
-from rag_assets.serving.checks import standing
-from rag_assets.serving.command import FAILED, OK, Answer, Json, table
+from rag_assets.serving import document_status
+from rag_assets.serving.answers import FAILED, OK, Answer, Json, table
+from rag_assets.serving.check_summary import check_summary
 from rag_assets.store import Store
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
@@ -27,7 +27,7 @@ EXAMPLES = """\
 COLUMNS = ("asset", "table", "rows", "failed", "complete", "data_version")
 MOST_SHOWN = 20
 EXPORTS = "exports/"
-"""How the targets of table sources begin in the quarantine."""
+"""Prefix of the quarantine targets of table sources."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -36,23 +36,23 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--documents",
         action="store_true",
-        help="show what became of each document instead: pages in and out, who read them, why not",
+        help="show each document instead: its pages, the engines that read them, and failures",
     )
 
 
 def run(options: argparse.Namespace) -> Answer:
-    """Read the tables themselves: a table that variants share moves without an event."""
+    """Read the tables themselves: a shared table may change without an event for its variant."""
     config = configuration.load()
     names = [options.variant] if options.variant else list(config.variants)
     store = Store.of(config)
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
-        return documents.answer(store, config, parsers=list(parsers))
+        return document_status.answer(store, config, parsers=list(parsers))
     failed = _failed(store, config, variants=names)
     shared = _states(store, shared_steps(), failed)
     variants = {name: _states(store, variant_steps(config, name), failed) for name in names}
     missing = {name: reason for name in names if (reason := _missing(config, name))}
-    judged, waiting = standing(store), at_limits(store)
+    checks, waiting = check_summary(store), at_limits(store)
     damaged = _damaged(store, config, variants=names)
     record: dict[str, Json] = {
         "serving": config.serving_variant,
@@ -71,20 +71,20 @@ def run(options: argparse.Namespace) -> Answer:
             }
             for failure in waiting
         ],
-        "checks": judged.record,
+        "checks": checks.record,
     }
     text = _text(config, shared=shared, variants=variants, missing=missing)
     damage = str(DamagedTablesError(damaged)) if damaged else ""
-    said = [text, _exports(failed), _at_limits(waiting), judged.text, damage]
+    parts = [text, _exports(failed), _at_limits(waiting), checks.text, damage]
     return Answer(
         record=record,
-        text="\n\n".join(part for part in said if part),
+        text="\n\n".join(part for part in parts if part),
         code=FAILED if damaged else OK,
     )
 
 
 def _missing(config: Config, variant: str) -> str | None:
-    """Why the documents of a variant cannot be parsed here, and what to do about it."""
+    """Why the parser of a variant cannot be used here, and what to do."""
     parser = config.variant(variant).parser
     return unavailable(config.parsers[parser], name=parser)
 
@@ -119,7 +119,7 @@ def _tables(config: Config, variants: Collection[str]) -> set[str]:
 
 
 def _damaged(store: Store, config: Config, *, variants: Collection[str]) -> Mapping[str, str]:
-    """What is wrong with each damaged table, by its folder: the one that is to be deleted."""
+    """The damage of each damaged table, by its folder, which is the one to delete."""
     shared = {step.table for step in shared_steps().values()}
     damaged: dict[str, str] = {}
     for name in sorted(shared | _tables(config, variants)):
@@ -133,10 +133,9 @@ def _damaged(store: Store, config: Config, *, variants: Collection[str]) -> Mapp
 
 
 def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Counter[str]:
-    """Units in quarantine by the table that lacks them.
+    """Number of units in quarantine, by the table in which they are missing.
 
-    Table sources and recipes that the config no longer names do not count: no refresh looks at
-    them any more.
+    Table sources and recipes that the config no longer names are left out: no refresh reads them.
     """
     if not store.exists(sync.QUARANTINE):
         return Counter()
@@ -152,7 +151,7 @@ def _failed(store: Store, config: Config, *, variants: Collection[str]) -> Count
 
 
 def _exports(failed: Mapping[str, int]) -> str:
-    """What is in quarantine of the tables of sources, which have no line of their own."""
+    """Quarantine entries of exported tables, which have no row in the tables above."""
     lines = [
         f"  {target}: {count:,}"
         for target, count in sorted(failed.items())
@@ -162,7 +161,7 @@ def _exports(failed: Mapping[str, int]) -> str:
 
 
 def _at_limits(waiting: Sequence[Failure]) -> str:
-    """What ran into a limit, and when it is tried again: that costs a refresh time."""
+    """Units that ran into a limit; the reason says when they are tried again."""
     if not waiting:
         return ""
     more = len(waiting) - MOST_SHOWN

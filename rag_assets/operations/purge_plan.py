@@ -1,4 +1,4 @@
-"""What tells of a document, everywhere: found before anything of it is erased."""
+"""The plan of a purge: everything that has traces of a document, found before it is erased."""
 
 import unicodedata
 import uuid
@@ -11,11 +11,11 @@ from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.identity import document_id
-from rag_assets.operations import erasure, kept_files, run_records
-from rag_assets.operations.erasure import DOCUMENT, UNIT, Held, generations_of
-from rag_assets.operations.kept_files import Kept
-from rag_assets.operations.proof import told_in_file
-from rag_assets.operations.run_records import Telling
+from rag_assets.operations import erasure, run_records, state_files
+from rag_assets.operations.erasure import DOCUMENT, UNIT, AffectedTable, generations_of
+from rag_assets.operations.proof import trace_in_file
+from rag_assets.operations.run_records import AffectedRecords
+from rag_assets.operations.state_files import FileGroup
 from rag_assets.operations.traces import BETWEEN, Traces, plain, traces_of
 from rag_assets.sources.files.listing import look
 from rag_assets.sources.places import SourceError
@@ -37,42 +37,42 @@ class PurgeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is to be erased."""
+    """The document to erase."""
 
     document_id: str
     source: str
     uri: str
-    """Empty where only its id is known any more."""
+    """Empty if only its id is still known."""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A name for people."""
         return self.uri or self.document_id
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What would be erased."""
+class PurgePlan:
+    """Everything that a purge would erase."""
 
     document: Document
     traces: Traces = field(repr=False)
-    """What nothing else says: nothing of it may be left."""
-    held: Sequence[Held]
+    """Texts of this document alone; none may be left afterwards."""
+    tables: Sequence[AffectedTable]
     units: int
-    """Units of any version and chunking."""
+    """Number of units, in all versions and chunkings."""
     pictures: int
     """Pictures that no other document shows."""
-    kept: Sequence[Kept]
-    """Reports, evaluations, experiments and other files that tell of it."""
-    records: Telling
+    files: Sequence[FileGroup]
+    """Reports, evaluations, experiments and other files with traces."""
+    records: AffectedRecords
     questions: Mapping[str, Sequence[str]]
-    """Ids of the questions that name or quote it, by their set: they are the user's."""
+    """Ids of the questions that name or quote it, by question set."""
     files_of_user: Sequence[Path]
-    """Files of questions and rewrites, outside the state, that name or quote it."""
+    """The user's files of questions and rewrites that name or quote it; they are not erased."""
 
     @property
     def is_name_shared(self) -> bool:
-        """Whether others say the name of the document too: it stays where they say it."""
+        """Whether others contain the document's name too, so that it is no trace."""
         return (
             bool(self.document.uri) and plain(self.document.uri.encode()) not in self.traces.names
         )
@@ -80,18 +80,18 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether nothing of the document was found."""
-        return not (self.held or self.kept or self.records.runs or self.records.assets)
+        return not (self.tables or self.files or self.records.runs or self.records.assets)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """Where everything lies that may tell of a document."""
+class PurgeContext:
+    """Everything that a purge searches."""
 
     store: Store
     config: Config
     instance: "dg.DagsterInstance"
     home: Path
-    """Of the instance."""
+    """The folder of the instance."""
     log: Log
 
     @property
@@ -100,31 +100,31 @@ class State:
         return self.store.root
 
 
-def find(store: Store, config: Config, asked: str, *, source: str | None) -> Document:
-    """The document that somebody names by its URI below the source root, or by its id.
+def find_document(store: Store, config: Config, name: str, *, source: str | None) -> Document:
+    """The document called `name`: its URI below the source root, or its id.
 
     Raises:
-        PurgeError: Several sources have such a document, or it is not clear which source is meant.
+        PurgeError: It is not clear which source is meant.
     """
-    if _is_id(asked):
-        return _by_id(store, asked.lower())
-    uri = unicodedata.normalize("NFC", asked)
+    if _is_id(name):
+        return _by_id(store, name.lower())
+    uri = unicodedata.normalize("NFC", name)
     known = {row["source"] for row in _rows(store, ["source"], where=f"uri = {quoted(uri)}")}
     configured = [each.name for each in config.sources.documents]
     sources = [source] if source else sorted(known) or configured
     if len(sources) != 1:
         raise PurgeError(
-            f"which source {asked} is of cannot be told ({', '.join(sources) or 'none is known'}): "
+            f"it is not clear which source has {name} ({', '.join(sources) or 'none is known'}): "
             "name it with --source"
         )
     return Document(document_id(sources[0], uri), sources[0], uri)
 
 
-def refuse_if_there(store: Store, config: Config, document: Document) -> None:
+def require_gone_from_source(store: Store, config: Config, document: Document) -> None:
     """Make sure that a refresh would not bring the document back.
 
     Raises:
-        PurgeError: Its source still has it, or cannot be asked.
+        PurgeError: Its source still has it, or cannot be read.
     """
     for source in config.sources.documents:
         if source.name != document.source:
@@ -132,11 +132,11 @@ def refuse_if_there(store: Store, config: Config, document: Document) -> None:
         try:
             listing = look(source, without=store.root)
         except SourceError as error:
-            raise PurgeError(f"whether {document.name} is gone cannot be told: {error}") from error
+            raise PurgeError(f"it is not clear whether {document.name} is gone: {error}") from error
         unread = [folder for folder in listing.unread if document.uri.startswith(f"{folder}/")]
         if unread:
             raise PurgeError(
-                f"whether {document.name} is gone cannot be told: the folder {unread[0]} of the "
+                f"it is not clear whether {document.name} is gone: the folder {unread[0]} of the "
                 f"source {source.name} cannot be read"
             )
         if any(entry.uri == document.uri for entry in listing.entries):
@@ -147,50 +147,55 @@ def refuse_if_there(store: Store, config: Config, document: Document) -> None:
             )
 
 
-def plan(state: State, document: Document) -> Plan:
-    """What tells of the document, everywhere.
+def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
+    """Find everything that has traces of the document.
 
     Raises:
-        PurgeError: A Lance tag keeps a version that holds it, or a run is writing its records.
+        PurgeError: A Lance tag keeps a version with the document, or a run is writing records.
     """
     store = state.store
-    if runs := run_records.working(state.instance):
+    if runs := run_records.running_runs(state.instance):
         raise PurgeError(
-            f"run {runs[0]} of the Dagster UI is working: wait for it to finish, or stop it"
+            f"run {runs[0]} of the Dagster UI is running: wait for it to finish, or stop it"
         )
-    held = erasure.held_of(store, document.document_id)
-    for each in held:
+    tables = erasure.affected_tables(store, document.document_id)
+    for each in tables:
         if each.tags:
             folder = folder_of(each.generation)
             raise PurgeError(
-                f"the tag {each.tags[0]} keeps a version of the table {folder}, which holds "
+                f"the tag {each.tags[0]} keeps a version of the table {folder}, which contains "
                 f'{document.name}: remove it first (in Python: lance.dataset("{folder}.lance" '
                 f'below lance/).tags.delete("{each.tags[0]}"))'
             )
     pictures = _own_pictures(store, document)
-    traces = _traces(state, document, held, pictures)
-    every = replace(traces, names=traces.names | ({plain(document.uri.encode())} - {b""}))
-    units = {row[UNIT] for each in held for row in _rows_of(store, each, [UNIT], document)}
-    return Plan(
+    traces = _traces(state, document, tables, pictures)
+    searched = replace(traces, names=traces.names | ({plain(document.uri.encode())} - {b""}))
+    units = {row[UNIT] for each in tables for row in _rows_of(store, each, [UNIT], document)}
+    return PurgePlan(
         document,
         traces,
-        held,
+        tables,
         units=len(units),
         pictures=len(pictures),
-        kept=kept_files.telling(state.root, every),
-        records=run_records.telling(state.instance, state.home, every),
-        questions=_anchored(store, every),
-        files_of_user=[file for file in _files_of_user(state.config) if told_in_file(file, every)],
+        files=state_files.groups_with_traces(state.root, searched),
+        records=run_records.affected_records(state.instance, state.home, searched),
+        questions=_questions(store, searched),
+        files_of_user=[
+            file for file in _files_of_user(state.config) if trace_in_file(file, searched)
+        ],
     )
 
 
 def _traces(
-    state: State, document: Document, held: Sequence[Held], pictures: Collection[str]
+    state: PurgeContext,
+    document: Document,
+    tables: Sequence[AffectedTable],
+    pictures: Collection[str],
 ) -> Traces:
     store = state.store
     texts = [
         BETWEEN.join(text.encode("utf-8", "surrogatepass") for text in erasure.texts_in(batch))
-        for each in held
+        for each in tables
         if name_of(each.generation) != MANIFEST
         for batch in erasure.rows_of(
             store, each.generation, document.document_id, columns=["text", "cells", "section_path"]
@@ -205,13 +210,13 @@ def _traces(
     elsewhere |= {uri.rpartition("/")[2] for uri in elsewhere}
     elsewhere |= {row["sha256"] for row in others if row["sha256"]}
     if any(path.name == file_name for path in state.root.rglob("*")):
-        elsewhere.add(file_name)  # the state has files of that name: it says nothing
+        elsewhere.add(file_name)  # the state has files of that name: it proves nothing
     found = traces_of(texts, names=names, other_names=elsewhere - {document.uri})
-    return found.unless_in(_said_by_others(store, document))
+    return found.without_texts(_texts_of_others(store, document))
 
 
-def _said_by_others(store: Store, document: Document) -> Iterator[bytes]:
-    """What other documents and the rows of tables say, in all that the state still holds."""
+def _texts_of_others(store: Store, document: Document) -> Iterator[bytes]:
+    """All texts of other documents and of table rows that the state still has."""
     of_rows = [
         each
         for each in store.generations()
@@ -222,21 +227,21 @@ def _said_by_others(store: Store, document: Document) -> Iterator[bytes]:
         where = (
             f"{DOCUMENT} IS NULL OR NOT ({_is(document)})" if generation in of_documents else None
         )
-        for batch in erasure.rows_ever(store, generation, where=where):
+        for batch in erasure.rows_of_all_versions(store, generation, where=where):
             yield BETWEEN.join(
                 text.encode("utf-8", "surrogatepass") for text in erasure.texts_in(batch)
             )
 
 
 def _own_pictures(store: Store, document: Document) -> set[str]:
-    """Pictures that the document shows, and no other one."""
+    """Pictures that only this document shows."""
     mine: set[str] = set()
     others: set[str] = set()
     for generation in erasure.document_tables(store):
         if IMAGE not in store.schema(generation).names:
             continue
         columns = [DOCUMENT, IMAGE]
-        for batch in erasure.rows_ever(
+        for batch in erasure.rows_of_all_versions(
             store, generation, columns=columns, where=f"{IMAGE} IS NOT NULL"
         ):
             for key, image in zip(
@@ -246,7 +251,7 @@ def _own_pictures(store: Store, document: Document) -> set[str]:
     return mine - others
 
 
-def _anchored(store: Store, traces: Traces) -> dict[str, list[str]]:
+def _questions(store: Store, traces: Traces) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     if store.exists(schemas.QUESTIONS_TABLE):
         for row in store.read(schemas.QUESTIONS_TABLE).to_pylist():
@@ -256,7 +261,7 @@ def _anchored(store: Store, traces: Traces) -> dict[str, list[str]]:
 
 
 def _files_of_user(config: Config) -> list[Path]:
-    """Files of the config that may say something of documents, those that are there."""
+    """Existing files named in the config that may contain texts of documents."""
     sets = config.evaluation.questions
     fusions = [each.query_fusion for each in config.retrieval.retrievers.values()]
     rewrites = [fusion.path for fusion in fusions if fusion]
@@ -278,15 +283,17 @@ def _by_id(store: Store, key: str) -> Document:
 def _rows(store: Store, columns: Sequence[str], *, where: str) -> Iterator[dict[str, str]]:
     """Rows of the manifest, of all its versions."""
     for generation in generations_of(store, MANIFEST):
-        for batch in erasure.rows_ever(store, generation, columns=columns, where=where):
+        for batch in erasure.rows_of_all_versions(store, generation, columns=columns, where=where):
             yield from batch.to_pylist()
 
 
 def _rows_of(
-    store: Store, held: Held, columns: Sequence[str], document: Document
+    store: Store, table: AffectedTable, columns: Sequence[str], document: Document
 ) -> Iterator[dict[str, str]]:
-    if set(columns) <= set(store.schema(held.generation).names):
-        for batch in erasure.rows_of(store, held.generation, document.document_id, columns=columns):
+    if set(columns) <= set(store.schema(table.generation).names):
+        for batch in erasure.rows_of(
+            store, table.generation, document.document_id, columns=columns
+        ):
             yield from batch.to_pylist()
 
 
@@ -294,8 +301,8 @@ def _is(document: Document) -> str:
     return f"{DOCUMENT} = {quoted(document.document_id)}"
 
 
-def _is_id(asked: str) -> bool:
+def _is_id(name: str) -> bool:
     try:
-        return str(uuid.UUID(asked)) == asked.lower()
+        return str(uuid.UUID(name)) == name.lower()
     except ValueError:
         return False

@@ -1,4 +1,4 @@
-"""`rag-assets search`: one query, its hits and where they come from."""
+"""`rag-assets search`: search the index with one or more queries."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.command import Answer, CommandError, searching, table
+from rag_assets.serving.answers import Answer, CommandError, positive, search_errors, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rag_assets.retrieval.search import Hit, Results
 
-SUMMARY = "search the index and show what was found, with its source"
+SUMMARY = "search the index and show the hits with their sources"
 EXAMPLES = """\
   rag-assets search "yield strength of hot rolled steel"
   rag-assets search "density of aluminium" --domain table --top-k 3
@@ -40,7 +40,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--source", help="only this source")
     command.add_argument("--table", help="only this table")
     command.add_argument("--section", help="only below this section: 'Heading > Subheading'")
-    command.add_argument("--type", choices=UNIT_TYPES, help="only chunks that show this")
+    command.add_argument("--type", choices=UNIT_TYPES, help="only chunks of this type")
     command.add_argument("--language", help="only chunks in this language: en, sv, ...")
     command.add_argument(
         "--field",
@@ -49,9 +49,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="NAME: VALUE",
         help="only documents with this header field: 'number: ISO 527'; may be given again",
     )
-    command.add_argument(
-        "--explain", action="store_true", help="show rank and score in each arm and stage"
-    )
+    command.add_argument("--explain", action="store_true", help="show rank and score in each stage")
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -76,7 +74,7 @@ def run(options: argparse.Namespace) -> Answer:
             fields=tuple(options.field),
         )
         index = open_index(Store.of(config), config, variant)
-        with searching():
+        with search_errors():
             found = [
                 index.search(
                     query, retriever=options.retriever, top_k=options.top_k, filters=filters
@@ -99,23 +97,12 @@ def _lines() -> list[str]:
 
 
 def _readable(query: str) -> str:
-    """`query`, unless it holds bytes that are no text: Python passes them on as lone surrogates."""
+    """`query`, if it is valid text: Python passes on other bytes as lone surrogates."""
     try:
         query.encode()
     except UnicodeEncodeError as error:
         raise CommandError(NOT_UTF8) from error
     return query
-
-
-def positive(text: str) -> int:
-    """An option's value that must be a whole number from 1.
-
-    Raises:
-        ArgumentTypeError: It is not.
-    """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
 
 
 def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
@@ -134,7 +121,7 @@ def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
 
 
 def _record(hit: "Hit") -> dict:
-    """The hit; its text does not stand there twice where nothing was read around it."""
+    """The hit as JSON; without its context if that equals its text."""
     record = asdict(hit)
     return {name: value for name, value in record.items() if (name, value) != ("context", hit.text)}
 
@@ -149,7 +136,7 @@ def _several(found: "Sequence[Results]", *, variant: str, explain: bool) -> Answ
 
 
 def _explained(results: "Results") -> str:
-    """Rank and score of the best units of each stage, the result first, and what each took."""
+    """Rank and score of the best units in each stage, the result first, and the times."""
     shown = len(results)
     places: dict[str, dict[str, str]] = {}
     lines = results.explain().to_pylist()
@@ -160,8 +147,10 @@ def _explained(results: "Results") -> str:
             stages[line["stage"]] = f"{line['rank']} ({line['score']:.4g})"
     rows = [{"unit": unit, **stages} for unit, stages in places.items()]
     stages = dict.fromkeys(line["stage"] for line in lines)
-    took = ", ".join(f"{stage} {1_000 * taken:.1f}" for stage, taken in results.seconds.items())
-    return f"{table(rows, columns=['unit', *stages])}\nMilliseconds: {took}"
+    times = ", ".join(
+        f"{stage} {1_000 * seconds:.1f}" for stage, seconds in results.seconds.items()
+    )
+    return f"{table(rows, columns=['unit', *stages])}\nMilliseconds: {times}"
 
 
 def _shown(hit: "Hit") -> str:
@@ -171,7 +160,7 @@ def _shown(hit: "Hit") -> str:
 
 
 def _place(hit: "Hit") -> str:
-    """Where the hit comes from, as a person would cite it."""
+    """Where the hit comes from, in the form of a citation."""
     if hit.domain == "table":
         return f"{hit.uri}, row {hit.row_key}: {hit.title}"
     pages = ", ".join(map(str, hit.pages))

@@ -1,0 +1,185 @@
+"""`rag-assets purge`: erase one document from all that was built, and verify it."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets.serving import disk_errors, refresh_run
+from rag_assets.serving.answers import FAILED, OK, Answer, CommandError, Json, UsageError, say
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.operations.proof import Proof
+    from rag_assets.operations.purge_plan import PurgePlan
+
+SUMMARY = "erase one document from tables, versions, caches, reports and records, and verify it"
+EXAMPLES = """\
+  rag-assets purge reports/2019/offer.pdf
+  rag-assets purge offer.pdf --source contracts --yes
+  rag-assets purge 2f0f2a5e-4d1c-5b7e-9a43-0c5d8f1b7a66      by its document id"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the arguments of this command."""
+    command.add_argument(
+        "document", metavar="DOCUMENT", help="its path below the source root, or its document id"
+    )
+    command.add_argument("--source", help="its document source; found out unless several have it")
+    command.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Show what would be erased, ask, erase it, and search for traces that are left."""
+    from rag_assets.operations import purge, purge_plan
+    from rag_assets.operations.run_records import BusyRecordsError
+    from rag_assets.serving import dagster_instance
+
+    config = configuration.load()
+    if not options.yes and not sys.stdin.isatty():
+        raise UsageError("purge asks before it erases, and there is no terminal: give --yes")
+    store = Store.of(config)
+    if not store.root.exists():
+        raise CommandError(f"there is no state at {store.root}: nothing was built yet")
+    with disk_errors.writing(config.state_dir), ExitStack() as stack:
+        try:
+            stack.enter_context(store.lock(refresh_run.LOCK, log=say))
+            document = purge_plan.find_document(
+                store, config, options.document, source=options.source
+            )
+            purge_plan.require_gone_from_source(store, config, document)
+            with dagster_instance.opened(config) as opened:
+                dagster_instance.close_dead_runs(opened)
+                dagster_instance.close_lost_runs(opened)
+                home = dagster_instance.home(config)
+                state = purge_plan.PurgeContext(store, config, opened, home, say)
+                with ExitStack() as locks:
+                    purge.lock_everything(state, locks)
+                    plan = purge_plan.plan_purge(state, document)
+                    has_begun = purge.begun_file(store, document).exists()
+                    if plan.is_empty and not has_begun:
+                        found = purge.verify(state, plan)
+                        if not found.left:
+                            raise CommandError(_nothing_found(plan, found))
+                    if not options.yes and not _is_confirmed(plan):
+                        return Answer({"purged": False}, "Nothing was erased.", code=FAILED)
+                    purge.erase_all(state, plan)
+                purge.erase_pictures(state)
+            purge.finish(state, plan)
+            return _answer(plan, purge.verify(state, plan))
+        except (purge_plan.PurgeError, BusyRecordsError) as error:
+            raise CommandError(str(error)) from error
+
+
+def _is_confirmed(plan: "PurgePlan") -> bool:
+    """Show the plan to a person and ask; whether the answer is yes."""
+    say("\n".join(_described(plan)))
+    say("Erase all of that? It cannot be undone. [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _described(plan: "PurgePlan") -> Iterator[str]:
+    from rag_assets.store.catalog import folder_of
+
+    document, records = plan.document, plan.records
+    of_source = f" of the source {document.source}" if document.source else ""
+    yield f"{document.name}{of_source} (document id {document.document_id}):"
+    yield f"  {plan.units:,} units, {plan.pictures:,} pictures that nothing else shows"
+    for affected in plan.tables:
+        yield (
+            f"  {affected.rows:,} rows in the table {folder_of(affected.generation)}, whose "
+            f"{affected.versions:,} versions are removed or rewritten"
+        )
+    yield (
+        f"  {len(records.runs):,} runs in Dagster's records, the history of "
+        f"{len(records.assets):,} assets"
+    )
+    for group in plan.files:
+        yield f"  {group.place}"
+
+
+def _nothing_found(plan: "PurgePlan", found: "Proof") -> str:
+    return (
+        f"nothing of {plan.document.name} is in the state: {_searched(found)}; if it should be "
+        "there, check the path below the source root, and --source"
+    )
+
+
+def _searched(found: "Proof") -> str:
+    return (
+        f"{found.files:,} files and {found.versions:,} versions of {found.tables:,} tables "
+        "were searched"
+    )
+
+
+def _answer(plan: "PurgePlan", found: "Proof") -> Answer:
+    document = plan.document
+    record: dict[str, Json] = {
+        "purged": not found.left,
+        "document": document.uri,
+        "document_id": document.document_id,
+        "source": document.source,
+        "removed": _removed(plan),
+        "searched": {
+            "files": found.files,
+            "tables": found.tables,
+            "versions": found.versions,
+            "names": len(plan.traces.names),
+            "runs_of_words": len(plan.traces.ngrams),
+            "words": len(plan.traces.words),
+        },
+        "left": [{"place": left.place, "said": left.trace} for left in found.left],
+        "questions": {name: list(ids) for name, ids in plan.questions.items()},
+        "files_of_user": [str(file) for file in plan.files_of_user],
+    }
+    return Answer(record, "\n\n".join(_paragraphs(plan, found)), code=FAILED if found.left else OK)
+
+
+def _removed(plan: "PurgePlan") -> Mapping[str, Json]:
+    return {
+        "units": plan.units,
+        "pictures": plan.pictures,
+        "rows": {each.generation: each.rows for each in plan.tables},
+        "versions": sum(each.versions for each in plan.tables),
+        "runs": list(plan.records.runs),
+        "assets": [key.to_user_string() for key in plan.records.assets],
+        "files": [str(group.place) for group in plan.files],
+    }
+
+
+def _paragraphs(plan: "PurgePlan", found: "Proof") -> Iterator[str]:
+    traces = plan.traces
+    yield "\n".join(["Erased:", *_described(plan)])
+    if plan.files_of_user:
+        lines = [f"  {file}" for file in plan.files_of_user]
+        lines += [f"  {name}: {', '.join(ids)}" for name, ids in plan.questions.items()]
+        yield "\n".join(
+            [
+                "Your own files that name or quote it are not changed, and a refresh reads them "
+                "again; remove it there (questions are listed by their set):",
+                *lines,
+            ]
+        )
+    for_what = (
+        f"{len(traces.names):,} names, {len(traces.ngrams):,} sequences of words and "
+        f"{len(traces.words):,} words of this document alone"
+    )
+    if found.left:
+        lines = [f"  {left.place}: {left.trace}" for left in found.left]
+        yield "\n".join([f"Not all is gone ({_searched(found)}):", *lines])
+        yield "Run it again; if the same is left, close what has these files open, or remove them."
+    else:
+        yield f"Nothing is left: {_searched(found)} for {for_what}."
+    if not traces.ngrams:
+        yield (
+            "Only its names were searched for: its text was erased before, or other documents "
+            "contain all of it."
+        )
+    if plan.is_name_shared:
+        yield "Other documents or rows contain its name too, so the name was not searched for."
+    yield (
+        "Now run rag-assets refresh: it builds again what was removed with the document. Backups "
+        "and copies of the state are not touched."
+    )

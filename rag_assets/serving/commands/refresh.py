@@ -1,0 +1,137 @@
+"""`rag-assets refresh`: the nightly job for one variant, in this process."""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.serving import disk_errors, job_runs, refresh_run
+from rag_assets.serving.answers import OK, PARTLY, Answer, Json, say, table
+from rag_assets.serving.check_summary import CheckSummary, check_summary
+from rag_assets.serving.evaluation_text import scores
+from rag_assets.serving.refresh_run import RefreshOutcome
+from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
+
+SUMMARY = "update the index from its sources: only changes are processed"
+EXAMPLES = """\
+  rag-assets refresh
+  rag-assets refresh --variant long_chunks --json
+  rag-assets refresh --allow-shrink        accept that a source lost most of its items
+  rag-assets refresh --retry-failed        also try again what failed before and is waiting
+  rag-assets refresh --accept-drift        accept large changes of tables as the new normal"""
+
+EVALUATION = "retrieval_evaluation"
+LAST = "last_refresh.json"
+"""File in the state folder with the answer to the last refresh."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--variant", help="the variant that serves unless given")
+    command.add_argument("--allow-shrink", action="store_true", help="accept large deletions")
+    command.add_argument(
+        "--retry-failed", action="store_true", help="try again now what failed before"
+    )
+    command.add_argument(
+        "--accept-drift", action="store_true", help="accept large changes of tables"
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Refresh, one at a time; a second refresh waits for the first."""
+    started = time.monotonic()
+    config = configuration.load()
+    variant = options.variant or config.serving_variant
+    config.variant(variant)
+    store = Store.of(config)
+    with disk_errors.writing(config.state_dir):
+        with store.lock(refresh_run.LOCK, log=say):
+            outcome = refresh_run.refresh(
+                config,
+                variant=variant,
+                allow_shrink=options.allow_shrink,
+                retry_failed=options.retry_failed,
+                accept_drift=options.accept_drift,
+            )
+        answer = _answer(
+            outcome,
+            checks=check_summary(store),
+            quarantine=refresh_run.quarantine_of(store, outcome),
+            evaluation=_evaluation_of(store, config, outcome),
+            seconds=time.monotonic() - started,
+        )
+        write_atomically(config.state_dir / LAST, json.dumps(answer.record))
+    return answer
+
+
+def _evaluation_of(store: Store, config: Config, outcome: RefreshOutcome) -> str | None:
+    """The evaluation that the run made or found unchanged, as text."""
+    from rag_assets.evaluation.evaluate import evaluate_variant
+
+    if EVALUATION not in outcome.assets:
+        return None
+    result = evaluate_variant(store, config, variant=outcome.variant, log=say)
+    return scores(result) if result else None
+
+
+def _answer(
+    outcome: RefreshOutcome,
+    *,
+    checks: CheckSummary,
+    quarantine: Sequence[Mapping[str, Json]],
+    evaluation: str | None,
+    seconds: float,
+) -> Answer:
+    record: dict[str, Json] = {
+        "variant": outcome.variant,
+        "assets": outcome.assets,
+        "quarantine": quarantine,
+        "errors": outcome.errors,
+        "warnings": outcome.warnings,
+        "checks": checks.record,
+        "seconds": round(seconds, 3),
+    }
+    paragraphs = _paragraphs(outcome, quarantine, evaluation, checks.text, seconds)
+    code = _code(outcome, is_partial=bool(quarantine))
+    return Answer(record=record, text="\n\n".join(paragraphs), code=code)
+
+
+def _code(outcome: RefreshOutcome, *, is_partial: bool) -> int:
+    failed = any(counts.get("failed") for counts in outcome.assets.values())
+    return job_runs.code_of(outcome.errors) or (PARTLY if is_partial or failed else OK)
+
+
+def _named(what: str, reason: str) -> str:
+    return reason if what in reason else f"{what}: {reason}"
+
+
+def _in_short(reason: str) -> str:
+    """The reason of a failed step; for a failed check one line: the details are shown above."""
+    return reason.partition("\n")[0] if reason.startswith(job_runs.BLOCKED) else reason
+
+
+def _paragraphs(
+    outcome: RefreshOutcome,
+    quarantine: Sequence[Mapping[str, Json]],
+    evaluation: str | None,
+    judged: str,
+    seconds: float,
+) -> Iterator[str]:
+    rows = [{"asset": key, **counts} for key, counts in outcome.assets.items()]
+    if rows:
+        yield table(rows, columns=["asset", *refresh_run.SHOWN])
+    if evaluation:
+        yield evaluation
+    if quarantine:
+        reasons = (f"  {_named(str(entry['what']), str(entry['reason']))}" for entry in quarantine)
+        lines = dict.fromkeys(reasons)  # a file may fail on the way to several tables
+        yield "\n".join(["In quarantine (left out of the index):", *lines])
+    yield judged
+    if outcome.errors:
+        lines = [f"  {step}: {_in_short(reason)}" for step, reason in outcome.errors.items()]
+        yield "\n".join(["Failed:", *lines])
+    done = "The refresh failed" if outcome.errors else "Done"
+    yield f"{done} after {seconds:,.1f} s: variant {outcome.variant}."
