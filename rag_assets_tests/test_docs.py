@@ -1,4 +1,4 @@
-"""The docs say what the code does."""
+"""The docs say what the code does, and lead to each other."""
 
 import re
 from pathlib import Path
@@ -9,11 +9,30 @@ from pydantic import BaseModel
 from rag_assets import config
 
 DOCS = Path(__file__).parents[1] / "docs"
+INDEX = DOCS / "README.md"
+PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
 SECTIONS = [
     value
     for value in (*vars(config).values(), *vars(config.checks).values())
     if isinstance(value, type) and issubclass(value, BaseModel) and value.model_fields
 ]
+
+
+def prose(page: Path) -> str:
+    """The text of a page without its blocks of code, in which `#` begins a comment."""
+    return re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Page and anchor of each link that stays among the files of the project."""
+    found = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", prose(page))
+    return [(page.parent / path if path else page, anchor) for path, anchor in found]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.__name__)
@@ -25,8 +44,30 @@ def test_every_key_of_the_config_is_documented(section):
     assert keys <= documented
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
 def test_links_between_pages_resolve(page):
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
+    assert [path for path, _ in links(page) if not path.exists()] == []
 
-    assert [link for link in links if not (page.parent / link).exists()] == []
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_links_to_a_heading_find_it(page):
+    wanted = [(path, anchor) for path, anchor in links(page) if anchor]
+
+    assert [(path, anchor) for path, anchor in wanted if anchor not in anchors(path)] == []
+
+
+def test_the_index_leads_to_every_page_and_the_readme_to_the_index():
+    named = {path.resolve() for path, _ in links(INDEX)}
+
+    assert {page for page in DOCS.glob("*.md") if page != INDEX} <= named
+    assert INDEX in {path.resolve() for path, _ in links(DOCS.parent / "README.md")}
+
+
+def test_every_word_of_the_glossary_is_used():
+    _, _, table = INDEX.read_text("utf-8").partition("## Words")
+    glossary = re.findall(r"^\| \*\*`?([\w ]+)`?\*\* \|", table, re.MULTILINE)
+    others = " ".join(prose(page) for page in DOCS.glob("*.md") if page != INDEX).lower()
+    used = " ".join(others.split())
+
+    assert len(glossary) > 30
+    assert [word for word in glossary if not re.search(rf"\b{re.escape(word)}s?\b", used)] == []
