@@ -126,18 +126,37 @@ class Moves:
     """Of the later version."""
 
 
-def moves(before: Identities, now: Identities) -> Moves | None:
-    """What went from `before` and what came until `now`; None where much moved.
+@dataclass(frozen=True, slots=True)
+class MovedRows:
+    """The row ids (uint64) by which two versions of a table differ."""
+
+    gone: np.ndarray
+    came: np.ndarray
+    rows_before: int
+    rows: int
+    """Of the later version."""
+
+
+def moved_rows(before: Identities, now: Identities) -> MovedRows | None:
+    """Which rows went from `before` and which came until `now`; None where much moved.
 
     A row that was not touched lies where it lay. One that was only put elsewhere went and came.
     """
     then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
-    gone, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
-    if len(gone) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
+    gone, came = then[~_are_among(then, held)], held[~_are_among(held, then)]
+    if len(gone) + len(came) > len(held) * NAMED_UP_TO_SHARE:
         return None
-    return Moves(
-        before.at(gone, rows=len(then)), now.at(fresh, rows=len(held)), len(then), len(held)
-    )
+    return MovedRows(gone, came, rows_before=len(then), rows=len(held))
+
+
+def moves(before: Identities, now: Identities) -> Moves | None:
+    """The same with the keys and fingerprints of the rows."""
+    moved = moved_rows(before, now)
+    if moved is None:
+        return None
+    gone = before.at(moved.gone, rows=moved.rows_before)
+    came = now.at(moved.came, rows=moved.rows)
+    return Moves(gone, came, moved.rows_before, moved.rows)
 
 
 def moved_on(content: Content, *, before: Identities, now: Identities) -> Content:

@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import schemas
+from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.data_versions import Content, Identities, moved_on
 from rag_assets.change.difference import INPUTS, Difference, Moved, Watched, compare, compare_moved
 from rag_assets.change.pending import Pending
@@ -41,7 +42,6 @@ from rag_assets.change.quarantine import (
     valid_entries,
     waiting,
 )
-from rag_assets.change.row_inputs import RowInputs
 from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.sql import quoted
 from rag_assets.identity import fingerprint
@@ -73,7 +73,7 @@ class ShrinkError(Exception):
     """A source lost more than half of what it held; nothing was deleted."""
 
 
-Inputs: TypeAlias = pa.Table | pa.RecordBatchReader | RowInputs
+Inputs: TypeAlias = pa.Table | pa.RecordBatchReader | ChangingInputs
 """What a target is made from: key and fingerprint of each input, of schema `INPUTS`."""
 
 
@@ -208,7 +208,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     """One pass after the `finished` one, over inputs that were made from what was `asked` first."""
     store, target, log, retry = request.store, request.target, request.log, request.retry
     inputs = request.inputs()
-    read_at = inputs.read_at() if isinstance(inputs, RowInputs) else None
+    read_at = inputs.read_at() if isinstance(inputs, ChangingInputs) else None
     is_settled = request.made_from() == asked
     store.reopen(target.name)
     if store.exists(target.name) and not store.widen(target.name, target.schema):
@@ -360,7 +360,7 @@ def _is_as_left(finished: Completion, *, before: Identities, failed: int) -> boo
 
 def _moved(inputs: Inputs, finished: Completion | None) -> Moved | None:
     """How `inputs` differ from those that the pass `finished` was made from, if it can be told."""
-    if finished is None or finished.read_at is None or not isinstance(inputs, RowInputs):
+    if finished is None or finished.read_at is None or not isinstance(inputs, ChangingInputs):
         return None
     return inputs.since(finished.read_at)
 
