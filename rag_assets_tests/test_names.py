@@ -26,7 +26,11 @@ from rag_assets.definitions import definitions
 from rag_assets.sources import assets as sources
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
+from rag_assets.store.exports import ExportedTable
 from rag_assets.store.file_names import name_of, path_of
+from rag_assets_tests.exported import rows_of as rows
+from rag_assets_tests.exported import table_in
+from rag_assets_tests.exported import tables as tables_in
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.real_names import LONG, NAMES
@@ -50,15 +54,11 @@ def apart(names: Iterable[str]) -> list[str]:
     return list(folded.values())
 
 
-def export(store: Store, source: TableSource) -> dict[str, Path]:
-    """Refresh `source`, of which nothing may fail; the snapshot of each table."""
+def export(store: Store, source: TableSource) -> dict[str, ExportedTable | None]:
+    """Refresh `source`, of which nothing may fail; what is held of each table."""
     done = refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
     assert [failure.reason for item in done for failure in item.report.failures] == []
-    return {item.table: item.file for item in done}
-
-
-def rows(file: Path) -> list[dict[str, object]]:
-    return pq.ParquetFile(file).read().to_pylist()
+    return {item.table: item.held for item in done}
 
 
 def key_of(names: Iterable[str]) -> str:
@@ -122,7 +122,7 @@ def test_tables_of_any_name_are_exported_indexed_and_known_by_it(tmp_path):
     assert failures == []
     assert not any(report.touched for report in again)
     store = Store(config.state_dir)
-    snapshots = {table: rows(file) for _, table, file in store.exports()}
+    snapshots = {table: rows(table_in(store, source, table)) for source, table in tables_in(store)}
     assert snapshots == {name: [row] for name, row in tables.items()}
     joint = store.read(config.tables_of("default").joint).to_pylist()
     units = {unit["table"]: unit for unit in joint if unit["domain"] == "table"}
@@ -227,7 +227,7 @@ def test_keys_cursors_and_headings_may_name_any_column(store, sandbox: Sandbox):
     [done] = refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
 
     assert (done.report.added, done.report.changed, done.report.removed) == (1, 1, 1)
-    assert [row[columns[3]] for row in rows(done.file)] == ["second", "third"]
+    assert [row[columns[3]] for row in rows(done.held)] == ["second", "third"]
 
 
 def test_files_of_tables_may_have_any_name(store, tmp_path):
@@ -320,7 +320,7 @@ def test_a_table_whose_name_is_too_long_is_left_out_and_named(store, tmp_path):
         ["has a name of 256 characters"],
         ["has a name of 2,000 characters"],
     ]
-    assert [table for _, table, _ in store.exports()] == ["good"]
+    assert [table for _, table in tables_in(store)] == ["good"]
     assert len(sync.quarantined(store)) == 2
 
 

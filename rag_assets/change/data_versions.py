@@ -129,18 +129,37 @@ class RowChanges:
     """Of the later version."""
 
 
-def row_changes(before: Identities, now: Identities) -> RowChanges | None:
-    """The rows deleted since `before` and those inserted until `now`; None where many changed.
+@dataclass(frozen=True, slots=True)
+class ChangedRowIds:
+    """The row ids (uint64) by which two versions of a table differ."""
+
+    deleted: np.ndarray
+    inserted: np.ndarray
+    rows_before: int
+    rows: int
+    """Of the later version."""
+
+
+def changed_row_ids(before: Identities, now: Identities) -> ChangedRowIds | None:
+    """Rows deleted since `before` and those inserted until `now`; None where many changed.
 
     A row that nobody touched lies where it lay. One that was only moved was deleted and inserted.
     """
     then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
-    deleted, fresh = then[~_are_among(then, held)], held[~_are_among(held, then)]
-    if len(deleted) + len(fresh) > len(held) * NAMED_UP_TO_SHARE:
+    deleted, inserted = then[~_are_among(then, held)], held[~_are_among(held, then)]
+    if len(deleted) + len(inserted) > len(held) * NAMED_UP_TO_SHARE:
         return None
-    return RowChanges(
-        before.at(deleted, rows=len(then)), now.at(fresh, rows=len(held)), len(then), len(held)
-    )
+    return ChangedRowIds(deleted, inserted, rows_before=len(then), rows=len(held))
+
+
+def row_changes(before: Identities, now: Identities) -> RowChanges | None:
+    """The same with the keys and fingerprints of the rows."""
+    changes = changed_row_ids(before, now)
+    if changes is None:
+        return None
+    deleted = before.at(changes.deleted, rows=changes.rows_before)
+    inserted = now.at(changes.inserted, rows=changes.rows)
+    return RowChanges(deleted, inserted, changes.rows_before, changes.rows)
 
 
 def content_after(content: Content, *, before: Identities, now: Identities) -> Content:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.data_versions import Identities
 from rag_assets.change.difference import (
     INPUTS,
@@ -29,7 +30,6 @@ from rag_assets.change.quarantine import (
     valid_entries,
     waiting,
 )
-from rag_assets.change.row_inputs import RowInputs
 from rag_assets.change.work import Inputs, Target, Work
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
@@ -68,7 +68,7 @@ class Plan:
     before: Identities | None = None
     """The rows of the table before the pass; None if it has none, or is begun anew."""
     read_at: Mapping[str, str] | None = None
-    """Where the inputs were read that are rows of other tables: see `RowInputs.read_at`."""
+    """Where the inputs were read that are rows of other tables: see `ChangingInputs.read_at`."""
     is_settled: bool = True
     """Whether the inputs were made from the same parts before and after they were read."""
     entries: pa.Table = field(default_factory=partial(pa.Table.from_batches, [], schema=ENTRIES))
@@ -121,7 +121,7 @@ def decide(work: Work, *, retry: bool = False) -> Plan:
         return plan
 
     inputs = work.inputs()
-    plan.read_at = inputs.read_at() if isinstance(inputs, RowInputs) else None
+    plan.read_at = inputs.read_at() if isinstance(inputs, ChangingInputs) else None
     plan.is_settled = fingerprint_of(work.made_from()) == plan.made_from
     if is_there and not store.can_widen(target.name, target.schema):
         plan.anew = plan.anew or OTHER_COLUMNS
@@ -179,7 +179,7 @@ def _is_as_left(finished: Completion, plan: Plan) -> bool:
 
 def _input_changes(inputs: Inputs, finished: Completion | None) -> InputChanges | None:
     """How `inputs` differ from those that the pass `finished` was made from, if it can be told."""
-    if finished is None or finished.read_at is None or not isinstance(inputs, RowInputs):
+    if finished is None or finished.read_at is None or not isinstance(inputs, ChangingInputs):
         return None
     return inputs.since(finished.read_at)
 

@@ -14,8 +14,10 @@ from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from rag_assets import schemas
+from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.data_versions import Identities, row_changes
 from rag_assets.change.difference import INPUTS, InputChanges
 from rag_assets.identity import fingerprint
@@ -27,7 +29,7 @@ HALF_OF_SHA256 = 32
 
 
 @dataclass(frozen=True, slots=True)
-class RowInputs:
+class RowInputs(ChangingInputs):
     """The rows of `tables` (generation: version) as inputs of a derived table.
 
     What a row says is in its `row_fingerprint`. The fingerprint of an input is half of that and
@@ -45,14 +47,17 @@ class RowInputs:
         held = [store.generation(name) for name in tables]
         return cls(store, {each: store.version(each) for each in held}, key, recipe)
 
+    @override
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """All of them, in batches of schema `INPUTS`."""
         return self._marked(chain.from_iterable(map(self._rows, self.tables)))
 
+    @override
     def read_at(self) -> dict[str, str]:
         """For each table a name of what is read, which no other rows and no other recipe have."""
         return {name: self._name_of(name, version) for name, version in self.tables.items()}
 
+    @override
     def since(self, read_at: Mapping[str, str]) -> InputChanges | None:
         """How these differ from the inputs that were `read_at`.
 

@@ -6,14 +6,14 @@ from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
+from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.difference import INPUTS
 from rag_assets.change.quarantine import Failure
-from rag_assets.change.row_inputs import RowInputs
 from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.sql import quoted
 from rag_assets.store import Store
 
-Inputs: TypeAlias = pa.Table | pa.RecordBatchReader | RowInputs
+Inputs: TypeAlias = pa.Table | pa.RecordBatchReader | ChangingInputs
 """What a target is made from: key and fingerprint of each input, of schema `INPUTS`."""
 
 
@@ -61,8 +61,8 @@ class Work:
     made from the same, nothing is read."""
     inputs: Callable[[], Inputs]
     """Reads the inputs, of schema `INPUTS`, at once or in batches, and writes nothing. The
-    fingerprint of an input covers its content and the recipe: see `with_recipe`. Of inputs that are
-    rows of other tables, only those are read that changed since the last complete pass."""
+    fingerprint of an input covers its content and the recipe: see `with_recipe`. Of inputs that can
+    tell what changed (`ChangingInputs`), only that is read."""
     transform: Transform
     """Turns the changed inputs into batches. It may read what the target holds, since old rows are
     deleted only when their replacement is committed."""

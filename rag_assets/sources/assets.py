@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 import pyarrow as pa
 
-from rag_assets import lineage, schemas, snapshots
+from rag_assets import lineage, schemas
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import RefreshConfig
 from rag_assets.sources import exports
@@ -17,7 +17,7 @@ GROUP = "sources"
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The manifest of document files and the snapshots of all tables."""
+    """The manifest of document files and the exported tables."""
     tables = [_exports(config, source) for source in config.sources.tables]
     return dg.Definitions(assets=[_document_files(config), *tables])
 
@@ -90,10 +90,10 @@ def _spec(project: Config, source: TableSource, spec: TableSpec) -> dg.AssetSpec
     return dg.AssetSpec(
         dg.AssetKey(asset_path(source, spec)),
         group_name=GROUP,
-        kinds={"dlt", "parquet"},
+        kinds={"dlt", "lancedb"},
         owners=[project.owner],
         code_version=exports.RECIPE,
-        description=f"{what} of the source {source.name}, as Parquet.",
+        description=f"{what} of the source {source.name}, as it stood at the last refresh.",
     )
 
 
@@ -124,13 +124,13 @@ def _materialized(
     }
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
-    held = [item.file for item in done if item.file.is_file()]
+    held = [item.held for item in done if item.held is not None]
     single = held[0] if len(held) == 1 else None
     return lineage.materialized(
         report,
         asset_key=dg.AssetKey(path),
-        schema=snapshots.schema_of(single) if single else pa.schema([]),
-        preview=snapshots.first_rows(single, count=lineage.PREVIEW_ROWS) if single else None,
+        schema=single.commented if single else pa.schema([]),
+        preview=single.first_rows(lineage.PREVIEW_ROWS) if single and report.touched else None,
         extra=extra,
     )
 

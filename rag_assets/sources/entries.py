@@ -1,27 +1,9 @@
 """The entries of a table source in the config: which of them takes which table, and how."""
 
-from collections.abc import Callable
 from fnmatch import fnmatchcase
 
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.sources.origins import Increment, Origin
-from rag_assets.sources.places import Database, place_of
-
-
-def open_origin(source: TableSource, *, log: Callable[[str], None]) -> Origin:
-    """The tables of `source`, database or files; `log` hears what is waited for.
-
-    Raises:
-        SourceError: The source cannot be reached.
-    """
-    place = place_of(source)
-    if isinstance(place, Database):
-        from rag_assets.sources.databases.database import DatabaseTables
-
-        return DatabaseTables(source, place, log=log)
-    from rag_assets.sources.tabular.folder import FileTables
-
-    return FileTables(source, place)
 
 
 def spec_of(source: TableSource, table: str) -> TableSpec | None:

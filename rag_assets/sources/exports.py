@@ -1,9 +1,9 @@
-"""`exports/<source>/<table>`: each table of a source as one Parquet snapshot.
+"""`exports/<source>/<table>`: each table of a source as a table of the store.
 
 A table that looks the same as at its last complete pass is not read, and dlt not even imported.
 Otherwise dlt lands its rows in batches, where the source can tell only those that may have moved,
-and `snapshots.swap` takes over what changed. One table that fails keeps its old snapshot, with a
-note in the quarantine, and the others go on; so does every table of a source that cannot be
+and `exporting.export_table` takes over what changed. One table that fails keeps what it held, with
+a note in the quarantine, and the others go on; so does every table of a source that cannot be
 reached. Only a table that is gone from a reachable source, and was taken by a pattern, goes too.
 """
 
@@ -14,20 +14,23 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from rag_assets import snapshot_passes, snapshots
 from rag_assets.change import sync
 from rag_assets.config import LONGEST_TABLE_NAME, TableSource, TableSpec
 from rag_assets.identity import fingerprint
-from rag_assets.snapshot_files import is_whole
-from rag_assets.snapshot_types import ContentError
+from rag_assets.sources import exporting, former_snapshots
 from rag_assets.sources.databases.limits import LimitError
-from rag_assets.sources.entries import increment_of, open_origin, spec_of
+from rag_assets.sources.entries import increment_of, spec_of
 from rag_assets.sources.headings import Headings, headings_of, read_headings
+from rag_assets.sources.kinds import ContentError
+from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.sources.landing import LandingError, first_line, land, landing
+from rag_assets.sources.opening import open_origin
 from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
 from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
-from rag_assets.store import Store
+from rag_assets.store import Store, exports
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.exports import About, ExportedTable
 from rag_assets.store.places import remove_folder
 
 RECIPE = "exports 3"
@@ -49,10 +52,10 @@ def refresh_exports(
     log: Callable[[str], None],
     retry: bool = False,
 ) -> list[Export]:
-    """Bring the snapshots of `source` up to its tables.
+    """Bring the exported tables of `source` up to those of the source.
 
     Args:
-        store: Where the snapshots lie.
+        store: Where the exported tables lie.
         source: A table source of the config.
         only: Names of the config's entries to refresh; all of them unless given.
         allow_shrink: Accept that a table lost more than half of its rows.
@@ -108,7 +111,8 @@ class _Refresh:
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
-        held = [table for source, table, _ in self.store.exports() if source == self.source.name]
+        self._take_over()
+        held = exports.tables_of(self.store, self.source.name)
         try:
             origin = open_origin(self.source, log=self.log)
             names = origin.names()
@@ -132,6 +136,13 @@ class _Refresh:
             if spec_of(self.source, table) is None:
                 self.log(f"{self.source.name}/{table} is no longer in the config: removed")
                 self.outcomes.remove(table)
+
+    def _take_over(self) -> None:
+        """Make tables of the snapshots that an earlier release left, if there are any."""
+        name = self.source.name
+        if former_snapshots.snapshots_of(self.store, name):
+            with landing(self.store, f"former__{name}") as work:
+                former_snapshots.take_over(self.store, name, work=work, log=self.log)
 
     def _of_tables(
         self,
@@ -158,7 +169,7 @@ class _Refresh:
         yield from self._refresh(origin, chosen)
 
     def _too_long(self, names: Collection[str], specs: Sequence[TableSpec]) -> Iterator[Export]:
-        """Tables of which no snapshot can bear the name."""
+        """Tables whose names are longer than is allowed."""
         for name in sorted(names):
             spec, shown_name = spec_of(self.source, name), f"{name[:SHOWN_OF_NAME]}…"
             if spec is not None and spec in specs:
@@ -190,7 +201,7 @@ class _Refresh:
             yield self.outcomes.removed(spec, table)
 
     def _refresh(self, origin: Origin, chosen: Sequence[_Chosen]) -> Iterator[Export]:
-        """Read the tables that moved, all in one go, and swap their snapshots."""
+        """Read the tables that moved, all in one go, and take over what changed."""
         moved: list[_Chosen] = []
         for item in chosen:
             try:
@@ -207,45 +218,65 @@ class _Refresh:
                 for item, reading in self._landed(origin, moved, folder=folder):
                     yield self._taken(origin, item, reading, folder=folder)
 
-    def _look(self, origin: Origin, item: _Chosen) -> snapshot_passes.Pass | None:
-        """The last pass over a table if it looks the same since; else prepare to read it."""
-        file = self.outcomes.file(item.table)
+    def _look(self, origin: Origin, item: _Chosen) -> ExportedTable | None:
+        """What is held of a table that looks the same as then; else prepare to read it."""
         declared = [name for name, _ in origin.describe(item.table).columns]
         if declared:
             self._require(item.spec, item.table, declared)
         increment = increment_of(origin, item.spec, item.table)
         item.mark = self._mark(origin, item, increment)
-        done = snapshot_passes.last_pass(file)
-        if done and not is_whole(file):
-            self.log(f"{self.source.name}/{item.table}: {file} is damaged: the table is read again")
-            done = None
-        if done and done.observed == item.mark and not (self.retry and done.failed):
-            return done
+        held = self._sound(item)
+        failures = sync.quarantined(self.store, self.outcomes.target(item.table))
+        is_due = self.retry and bool(failures)
+        is_due = is_due or any(failure.kind == "environment" for failure in failures)
+        if held and held.completion.made_from == item.mark and not is_due:
+            return held
         is_keyed = bool(
             item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
         )
-        held = self._held(origin, item, done)
-        item.request = Request(is_keyed=is_keyed, increment=increment, held=held)
+        known = None if failures else self._held(origin, item, held)
+        item.request = Request(is_keyed=is_keyed, increment=increment, held=known)
         return None
 
-    def _held(
-        self, origin: Origin, item: _Chosen, done: snapshot_passes.Pass | None
-    ) -> Held | None:
-        """The snapshot, if it has the key and recipe of now and nothing was left out of it."""
-        file = self.outcomes.file(item.table)
-        if done is None or done.failed or done.recipe != RECIPE or not file.is_file():
+    def _sound(self, item: _Chosen) -> ExportedTable | None:
+        """What is held of a table, if it is complete and its files are as they have to be."""
+        held = self.outcomes.held(item.table)
+        if held is None:
+            return None
+        try:
+            self.store.check_as_left(held.name, held.completion)
+        except DamagedTablesError as error:
+            damaged = ", ".join(error.errors)
+            self.log(
+                f"{self.source.name}/{item.table}: {damaged} is damaged: the table is read again"
+            )
+            return None
+        return held
+
+    def _held(self, origin: Origin, item: _Chosen, held: ExportedTable | None) -> Held | None:
+        """What is held, if it has the key and recipe of now and is as the last pass left it."""
+        if held is None:
+            return None
+        known = held.completion.read_at or {}
+        if known.get("recipe") != RECIPE or held.version is None:
             return None
         described = origin.describe(item.table)
-        key = snapshots.metadata_of(file)["key"]
+        key = list(held.about.key)
         candidates = _key_candidates([name for name, _ in described.columns])
         wanted = list(item.spec.key or described.key) or candidates[:1]
         if wanted and wanted != key:
             return None
-        return Held(file, key, done.memory)
+        return Held(
+            key,
+            rows=held.rows,
+            memory=known.get("memory", ""),
+            hashes=exporting.hashes_of(held),
+            newest=lambda column: exporting.newest(held, column=column),
+        )
 
     def _landed(
         self, origin: Origin, items: Sequence[_Chosen], *, folder: Path
-    ) -> Iterator[tuple[_Chosen, snapshots.Landed | Exception]]:
+    ) -> Iterator[tuple[_Chosen, Landed | Exception]]:
         """Land tables together; where that fails, each by itself, to tell which one fails."""
         failure: SourceError | LandingError
         stuck: _Chosen | None = None
@@ -282,27 +313,24 @@ class _Refresh:
         return origin.reading(item.table, name=name, folder=folder / name, request=item.request)
 
     def _taken(
-        self, origin: Origin, item: _Chosen, landed: snapshots.Landed | Exception, *, folder: Path
+        self, origin: Origin, item: _Chosen, landed: Landed | Exception, *, folder: Path
     ) -> Export:
-        """Swap the snapshot of one table; read it whole where the newest rows do not do."""
-        work = folder / "swap" / fingerprint(item.table)
-        snapshot_passes.reopen_pass(self.outcomes.file(item.table))
+        """Take over what changed in one table; read it whole where the newest rows do not do."""
+        work = folder / "taken" / fingerprint(item.table)
         try:
             if isinstance(landed, Exception):
                 raise landed
-            if not is_whole(self.outcomes.file(item.table)):
-                snapshot_passes.remove(self.outcomes.file(item.table))
-            swapped = None
-            with suppress(snapshots.StaleKeysError):
-                swapped = self._swap(origin, item, landed, work=work / "first")
-            if swapped is None:  # not while an error is handled: it would pass for the next one's
+            done = None
+            with suppress(StaleKeysError):
+                done = self._export(origin, item, landed, work=work / "first")
+            if done is None:  # not while an error is handled: it would pass for the next one's
                 self.log(f"{self.source.name}/{item.table}: reading the whole table")
                 item.request = replace(item.request, held=None)
                 [(_, again)] = self._landed(origin, [item], folder=work / "whole")
                 if isinstance(again, Exception):
                     raise again
                 landed = again
-                swapped = self._swap(origin, item, landed, work=work / "whole")
+                done = self._export(origin, item, landed, work=work / "whole")
         except (SourceError, sync.ShrinkError) as error:
             return self.outcomes.failed(item.spec, item.table, str(error))
         except (LandingError, ContentError) as error:
@@ -311,17 +339,9 @@ class _Refresh:
                 "the table or the rights on it; it is tried again at the next refresh"
             )
             return self.outcomes.failed(item.spec, item.table, reason)
-        done = self.outcomes.taken(
-            item.spec,
-            item.table,
-            swapped,
-            landed,
-            mark=item.mark,
-            recipe=RECIPE,
-            started=item.started,
-        )
+        export = self.outcomes.taken(item.spec, item.table, done, landed, started=item.started)
         remove_folder(work)
-        return done
+        return export
 
     def _mark(self, origin: Origin, item: _Chosen, increment: Increment | None) -> str | None:
         """What the table looks like, together with all that decides how it is read."""
@@ -331,9 +351,9 @@ class _Refresh:
         listed = dict(headings_of(self.headings, item.table))
         return fingerprint(RECIPE, observed, item.spec.model_dump_json(), listed)
 
-    def _swap(
-        self, origin: Origin, item: _Chosen, landed: snapshots.Landed, *, work: Path
-    ) -> snapshots.Swap:
+    def _export(
+        self, origin: Origin, item: _Chosen, landed: Landed, *, work: Path
+    ) -> exporting.Done:
         spec, table = item.spec, item.table
         described = origin.describe(table)
         columns = landed.schema.names
@@ -348,7 +368,7 @@ class _Refresh:
             name: own.get(name) or listed.get(name) or described.comments.get(name) or name
             for name in columns
         }
-        about = snapshots.About(
+        about = About(
             source=self.source.name,
             table=table,
             title=(None if spec.is_pattern else spec.title) or described.title or table,
@@ -356,14 +376,18 @@ class _Refresh:
             hidden=spec.hidden,
             headings=headings,
         )
-        return snapshots.swap(
-            self.outcomes.file(table),
-            landed=landed,
-            about=about,
-            key_candidates=_key_candidates(columns),
-            work=work,
-            allow_shrink=self.allow_shrink,
-            log=self.log,
+        return exporting.export_table(
+            exporting.Export(
+                self.store,
+                landed=landed,
+                about=about,
+                key_candidates=_key_candidates(columns),
+                look=item.mark or "",
+                recipe=RECIPE,
+                work=work,
+                allow_shrink=self.allow_shrink,
+                log=self.log,
+            )
         )
 
     def _require(self, spec: TableSpec, table: str, columns: Sequence[str]) -> None:

@@ -11,8 +11,9 @@ from contextlib import closing, suppress
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.identity import fingerprint
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
-from rag_assets.sources.entries import increment_of, open_origin, spec_of
+from rag_assets.sources.entries import increment_of, spec_of
 from rag_assets.sources.files.listing import look
+from rag_assets.sources.opening import open_origin
 from rag_assets.sources.origins import Origin
 from rag_assets.sources.places import SourceError
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from rag_assets.snapshots import Landed
+from rag_assets.sources.landed import Landed
 from rag_assets.sources.landing import LandingError
 
 if TYPE_CHECKING:
@@ -58,13 +58,17 @@ class Increment:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The snapshot of a table, for a source that can tell what moved since."""
+    """What is held of a table, for a source that can tell what moved since."""
 
-    file: Path
     key: Sequence[str]
     """Columns that identify a row; empty where there are none."""
+    rows: int
     memory: str
     """What the source asked to be told again: `Landed.memory` of the last pass."""
+    hashes: Path | None
+    """Parquet file with `row_key` and `hash` of each row, if the last pass had hashes."""
+    newest: Callable[[str], Value]
+    """The greatest value of a column of numbers, dates or times; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,16 @@
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from rag_assets import snapshot_passes, snapshots
 from rag_assets.change import sync
 from rag_assets.config import TableSource, TableSpec
 from rag_assets.identity import fingerprint
+from rag_assets.sources import exporting
 from rag_assets.sources.entries import spec_of
-from rag_assets.store import Store
+from rag_assets.sources.kinds import rows_in
+from rag_assets.sources.landed import Landed
+from rag_assets.store import Store, exports
+from rag_assets.store.exports import ExportedTable
 
 EVERYTHING = "*"
 """Key of a failure that concerns a whole table."""
@@ -18,13 +20,13 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What one pass did to the snapshot of one table."""
+    """What one pass did to one table."""
 
     spec: str
     """Name of the config's entry that takes the table: its name, or a pattern."""
     table: str
-    file: Path
-    """The snapshot; it may not exist."""
+    held: ExportedTable | None
+    """What is held of it afterwards; None if nothing is, or it is unfinished."""
     report: sync.Report
     schema_changes: Sequence[str] = ()
     rows_read: int = 0
@@ -42,114 +44,103 @@ class Outcomes:
         self.source = source
         self.log = log
 
+    def held(self, table: str) -> ExportedTable | None:
+        """What is held of a table, if it is complete."""
+        return exports.exported(self.store, exports.table_name(self.source.name, table))
+
     def taken(
         self,
         spec: TableSpec,
         table: str,
-        swapped: snapshots.Swap,
-        landed: snapshots.Landed,
+        done: exporting.Done,
+        landed: Landed,
         *,
-        mark: str | None,
-        recipe: str,
         started: float,
     ) -> Export:
-        """The snapshot was swapped; `mark` is what the table looked like before it was read."""
-        target, file = self._target(table), self.file(table)
-        failed = len(swapped.failures)
-        sync.record(self.store, target=target, failures=swapped.failures)
-        done = snapshot_passes.Pass(
-            mark or snapshot_passes.NEVER_SEEN,
-            swapped.data_version,
-            rows=swapped.rows,
-            failed=failed,
-            memory=landed.memory,
-            recipe=recipe,
-        )
-        snapshot_passes.record_pass(file, done)
+        """The table was brought up to what `landed`."""
+        counts = done.counts
         report = sync.Report(
-            target=target,
-            data_version=swapped.data_version,
-            added=swapped.added,
-            changed=swapped.changed,
-            removed=swapped.removed,
-            unchanged=swapped.unchanged,
-            failed=failed,
-            rows=swapped.rows,
+            target=self.target(table),
+            data_version=done.table.data_version,
+            added=counts.added,
+            changed=counts.changed,
+            removed=counts.removed,
+            unchanged=counts.unchanged,
+            failed=len(done.failures),
+            rows=done.table.rows,
             seconds=time.monotonic() - started,
-            failures=swapped.failures,
+            failures=done.failures,
         )
         return Export(
             spec.name,
             table,
-            file,
+            done.table,
             report,
-            schema_changes=swapped.schema_changes,
-            rows_read=snapshots.rows_in(landed.files),
-            keys_read=snapshots.rows_in(landed.keys or ()),
+            schema_changes=done.schema_changes,
+            rows_read=rows_in(landed.files),
+            keys_read=rows_in(landed.keys or ()),
         )
 
     def unchanged(
-        self, spec: TableSpec, table: str, done: snapshot_passes.Pass, *, started: float
+        self, spec: TableSpec, table: str, held: ExportedTable, *, started: float
     ) -> Export:
         """The table looks as it did at its last pass."""
-        target = self._target(table)
-        failures = sync.quarantined(self.store, target) if done.failed else []
+        failures = sync.quarantined(self.store, self.target(table))
         report = sync.Report(
-            target=target,
-            data_version=done.data_version,
-            unchanged=done.rows,
-            failed=done.failed,
-            rows=done.rows,
+            target=self.target(table),
+            data_version=held.data_version,
+            unchanged=held.rows,
+            failed=len(failures),
+            rows=held.rows,
             seconds=time.monotonic() - started,
             failures=failures,
         )
-        return Export(spec.name, table, self.file(table), report)
+        return Export(spec.name, table, held, report)
 
     def failed(self, spec: TableSpec, table: str, reason: str) -> Export:
         """Keep what is held and note the reason; it is tried again at every refresh."""
-        file = self.file(table)
-        snapshot_passes.reopen_pass(file)
-        rows = snapshots.rows_of(file)
+        held = self.held(table)
+        rows = held.rows if held else 0
         failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
-        sync.record(self.store, target=self._target(table), failures=[failure])
+        sync.record(self.store, target=self.target(table), failures=[failure])
         self.log(reason)
         report = sync.Report(
-            target=self._target(table),
-            data_version=snapshots.data_version_of(file),
+            target=self.target(table),
+            data_version=held.data_version if held else "absent",
             unchanged=rows,
             failed=1,
             rows=rows,
             failures=[failure],
         )
-        return Export(spec.name, table, file, report)
+        return Export(spec.name, table, held, report)
 
     def removed(self, spec: TableSpec, table: str) -> Export:
-        """The table is gone from the source, and its snapshot goes too."""
-        file = self.file(table)
-        rows = snapshots.rows_of(file)
+        """The table is gone from the source, and what is held of it goes too."""
+        held = self.held(table)
         self.remove(table)
-        report = sync.Report(target=self._target(table), data_version="absent", removed=rows)
-        return Export(spec.name, table, file, report)
+        rows = held.rows if held else 0
+        report = sync.Report(target=self.target(table), data_version="absent", removed=rows)
+        return Export(spec.name, table, None, report)
 
     def remove(self, table: str) -> None:
-        """Drop the snapshot of a table and what is noted about it."""
-        snapshot_passes.remove(self.file(table))
-        sync.record(self.store, target=self._target(table), failures=[])
+        """Drop what is held of a table and what is noted about it."""
+        name = exports.table_name(self.source.name, table)
+        with self.store.lock(name, log=self.log):
+            exports.remove(self.store, name)
+        exporting.forget_hashes(self.store, name)
+        sync.record(self.store, target=self.target(table), failures=[])
 
     def forget(self, specs: Sequence[TableSpec], *, besides: Collection[str]) -> None:
         """Drop the notes about tables of `specs` that are not among `besides`."""
-        ours = self._target("")
+        ours = self.target("")
         for target in sync.quarantined_targets(self.store):
             table = target.removeprefix(ours)
             is_of_specs = target.startswith(ours) and spec_of(self.source, table) in (*specs, None)
             if is_of_specs and table not in besides:
                 sync.record(self.store, target=target, failures=[])
 
-    def file(self, table: str) -> Path:
-        """The snapshot of a table."""
-        return self.store.export_file(self.source.name, table)
-
-    def _target(self, table: str) -> str:
+    def target(self, table: str) -> str:
+        """What failures of a table are noted under."""
         return f"exports/{self.source.name}/{table}"
 
 

@@ -1,9 +1,25 @@
 """The record of a finished pass over a table: what a no-op is proven by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from rag_assets.process import clock
+
+
+class ExportRecord(TypedDict):
+    """What an exported table says of itself: see `store.exports`."""
+
+    source: str
+    table: str
+    title: str
+    key: Sequence[str]
+    hidden: Sequence[str]
+    headings: Mapping[str, str]
+    columns: Sequence[tuple[str, str]]
+    """Name and type of each."""
+    nulls: Sequence[int]
+    """For each column, how many of its cells are NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +39,7 @@ class Completion:
     bits: int | None = None
     """What `data_version` goes on from; None in the record of an older release."""
     read_at: Mapping[str, str] | None = None
-    """What the inputs were that are rows of other tables: see `RowInputs.read_at`."""
+    """What the inputs were that can tell what changed since: see `ChangingInputs`."""
     files: str | None = None
     """What the table lay in: see `Store.files`. Merged since, or put back, it lies elsewhere."""
     sizes: Mapping[str, int] | None = None
@@ -32,6 +48,9 @@ class Completion:
     """Whether nothing is left: no input that moved meanwhile, none to be tried again unasked."""
     settled_until: str | None = None
     """The day (ISO 8601, UTC) on which an input that ran into a limit is tried again, if any."""
+
+    about: ExportRecord | None = None
+    """What an exported table says of itself; None for other tables."""
 
     @property
     def is_due(self) -> bool:

@@ -28,8 +28,6 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.store.completions import Completion
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, data_files, difference, is_of_files
-from rag_assets.store.file_names import name_of as name_of_file
-from rag_assets.store.file_names import path_of
 from rag_assets.store.locks import locked
 from rag_assets.store.places import Bucket, Folder, Place, Stamp
 from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from lance import LanceDataset, Session
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
-
-SNAPSHOT = ".parquet"
 
 HEADS_BYTES = 32 * 2**20
 """How much a store remembers of manifests, file footers and indexes."""
@@ -450,23 +446,6 @@ class Store:
     def reopen(self, name: str) -> None:
         """Forget the last pass, before a table is changed."""
         self._completion_file(name).unlink(missing_ok=True)
-
-    def export_file(self, source: str, table: str) -> Path:
-        """The Parquet snapshot of a source table, whatever the table is called."""
-        return self._exports / source / path_of(table, suffix=SNAPSHOT)
-
-    def exports(self) -> list[tuple[str, str, Path]]:
-        """All snapshots as (source, table, file), sorted."""
-        found = sorted(self._exports.glob(f"*/**/*{SNAPSHOT}"))
-        below = [path.relative_to(self._exports) for path in found]
-        return [
-            (place.parts[0], name_of_file(Path(*place.parts[1:]), suffix=SNAPSHOT), path)
-            for place, path in zip(below, found, strict=True)
-        ]
-
-    @property
-    def _exports(self) -> Path:
-        return self.root / "exports"
 
     def index_file(self, name: str) -> Path:
         """Where it is written down how the search indexes of a table stand."""

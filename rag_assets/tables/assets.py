@@ -11,7 +11,7 @@ from rag_assets.change.sync import Report
 from rag_assets.config import Config, asset_path
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
-from rag_assets.tables import rows, serialize, snapshots
+from rag_assets.tables import exported, rows, serialize
 
 GROUP = "tables"
 SAMPLED_BATCHES = 4
@@ -91,7 +91,7 @@ def _exports(config: Config) -> list[dg.AssetKey]:
 
 
 def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
-    """Rows and empty cells of each table, from the footers of the snapshots."""
+    """Rows and empty cells of each table, from the records of the exports."""
     return lineage.records_of(
         {
             "table": table.name,
@@ -100,7 +100,7 @@ def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
             "columns": len(table.columns),
             "null rate": round(table.null_share, 4),
         }
-        for table in snapshots.held_in(store, sources=config.table_sources)
+        for table in exported.held_in(store, sources=config.table_sources)
     )
 
 

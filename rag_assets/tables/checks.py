@@ -11,8 +11,8 @@ from rag_assets.identity import Canonical
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import Store
-from rag_assets.tables import snapshots
-from rag_assets.tables.snapshots import Snapshot
+from rag_assets.tables import exported
+from rag_assets.tables.exported import SourceTable
 
 KEY = "row_id"
 
@@ -28,11 +28,11 @@ def subjects(config: Config) -> list[Subject]:
 
 
 def _table_rows(config: Config) -> Subject:
-    def held(store: Store) -> list[Snapshot]:
-        return snapshots.held_in(store, sources=config.table_sources)
+    def held(store: Store) -> list[SourceTable]:
+        return exported.held_in(store, sources=config.table_sources)
 
     def exports(store: Store) -> Canonical:
-        return {table.name: table.version for table in held(store)}
+        return {table.name: table.data_version for table in held(store)}
 
     return quality.of_step(
         config,
@@ -82,7 +82,7 @@ def _serialized_rows(config: Config) -> Subject:
     )
 
 
-def _measured_rows(store: Store, tables: list[Snapshot]) -> TableMeasures:
+def _measured_rows(store: Store, tables: list[SourceTable]) -> TableMeasures:
     tally = Tally("duplicate_ids", "largest_empty_share")
     profiler = Profiler(expected_rows=store.count(TABLE_ROWS_TABLE))
     for batch in store.batches(TABLE_ROWS_TABLE, columns=[KEY]):
@@ -107,7 +107,7 @@ def _measured_rows(store: Store, tables: list[Snapshot]) -> TableMeasures:
     return tally.measures(profile)
 
 
-def _by_table(store: Store, tables: list[Snapshot]) -> list[dict[str, str | int]]:
+def _by_table(store: Store, tables: list[SourceTable]) -> list[dict[str, str | int]]:
     """The tables whose rows are not as many as their export holds."""
     rows = store.read(TABLE_ROWS_TABLE, columns=["source", "table"])
     counts = rows.group_by(["source", "table"]).aggregate([([], "count_all")]).to_pylist()

@@ -6,44 +6,44 @@ updates the rows in place, a new value makes a new row. A row with a value that 
 text is a `Failure`; the others go on.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from rag_assets import schemas
 from rag_assets.change import steps, sync
+from rag_assets.change.changing_inputs import ChangingInputs
+from rag_assets.change.difference import INPUTS, InputChanges
 from rag_assets.change.sync import Batch, Failure, Report, Work
 from rag_assets.columns import composite_keys
 from rag_assets.columns.keys import ABSENT, KeyIndex
+from rag_assets.columns.sql import quoted
 from rag_assets.identity import canonical_json, fingerprint, row_ids
-from rag_assets.snapshot_patches import PATCH_FROM_ROWS
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
-from rag_assets.tables import inputs_files, snapshots
-from rag_assets.tables.snapshots import Snapshot, SnapshotError
+from rag_assets.tables import exported
+from rag_assets.tables.exported import Moves, SourceTable
 from rag_assets.tables.values import Values, canonical, corrected
 
 TARGET = steps.table_rows().target(schemas.TABLE_ROWS)
 RECIPE = "table_rows 1"
-"""Moves when the same snapshot would give other rows."""
+"""Moves when the same exported table would give other rows."""
 READING = f"{RECIPE}, keys 2"
 """Moves when some of the rows would be others: all are looked at, and those are written anew."""
 
 ROWS_PER_BATCH = 8_192
-KEPT = "inputs"
-"""Folder below the state with the inputs of large tables."""
+RECIPE_MARK = "*"
+"""Stands for the recipe where each table has a mark: no table is called so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """Some rows of a snapshot with their ids."""
+    """Some rows of a table with their ids."""
 
     ids: list[str]
     keys: list[str]
@@ -94,83 +94,124 @@ def refresh_rows(
     log: Callable[[str], None],
     retry: bool = False,
 ) -> Report:
-    """Bring `table_rows` up to the snapshots of `sources`; `retry` also tries what failed before.
+    """Bring `table_rows` up to the exported tables of `sources`.
 
-    Tables whose snapshot did not move since the last complete pass are not read.
+    `retry` also tries again what failed before.
+
+    Of tables that did not move since the last complete pass nothing is read; of the others, where
+    that can be told, only the rows that moved.
 
     Raises:
-        SnapshotError: A snapshot is damaged, or was replaced while it was read.
+        ExportRunsError: A table is written while it is to be read.
+        DamagedTablesError: The files of a table are damaged.
     """
-    still: set[str] = set()
 
     @cache
-    def tables() -> list[Snapshot]:
+    def inputs() -> TableInputs:
         """One look, under the lock: an export may run until then."""
-        return snapshots.held_in(store, sources=sources)
-
-    def made_from() -> str:
-        return fingerprint(READING, _versions(tables()))
-
-    def inputs() -> pa.Table:
-        finished = store.completion(TARGET.name)
-        if finished and finished.files == store.files(TARGET.name):
-            still.update(_unmoved(store, _versions(tables())))
-        moved = [table for table in tables() if table.name not in still]
-        rows = pa.concat_tables([_held_of(store, still), _inputs_of(store, moved)])
-        if _versions(snapshots.held_in(store, sources=sources)) != _versions(tables()):
-            raise SnapshotError("an export ran while its snapshot was read: refresh again")
-        kept = [_kept_inputs(store, table) for table in tables()]
-        inputs_files.keep_only(store.root / KEPT, kept)
-        return rows
-
-    def transform(changed: pa.Table, /) -> Iterator[Batch]:
-        moved_first = sorted(tables(), key=lambda table: table.name in still)
-        return _gathered(_rows(moved_first, changed["key"]))
+        return TableInputs(store, sources=sources)
 
     work = Work(
         store=store,
         target=TARGET,
-        made_from=lambda: {"exports": made_from()},
+        made_from=lambda: {"exports": fingerprint(READING, inputs().versions)},
         inputs=inputs,
-        transform=transform,
+        transform=lambda changed: inputs().transform(changed),
     )
-    report = sync.refresh(work, log=log, retry=retry)
-    versions = _versions(tables())
-    if not report.failed and _unmoved(store, versions) != versions.keys():
-        record = {"made_from": made_from(), "recipe": READING, "versions": versions}
-        write_atomically(_record(store), json.dumps(record))
-    return report
+    return sync.refresh(work, log=log, retry=retry)
 
 
-def _versions(tables: Iterable[Snapshot]) -> dict[str, str]:
-    return {table.name: table.version for table in tables}
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one table."""
+
+    table: SourceTable
+    moves: Moves | None
+    """Which rows moved; None: all of them count."""
+
+    def identified(self) -> "Iterator[Identified]":
+        """The rows that count, with their ids."""
+        if self.moves is None:
+            return identified(self.table)
+        came = self.table.batches_at(
+            self.moves.came, version=self.table.version, rows=ROWS_PER_BATCH
+        )
+        return _identified(self.table, came)
 
 
-def _unmoved(store: Store, versions: Mapping[str, str]) -> set[str]:
-    """Tables whose rows are all held as `versions` says, by the record of the last whole pass."""
-    completion = store.completion(TARGET.name)
-    if completion is None or completion.failed:
-        return set()
-    try:
-        record = json.loads(_record(store).read_text("utf-8"))
-        if record["made_from"] != completion.made_from or record["recipe"] != READING:
-            return set()
-        held = dict(record["versions"])
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return set()
-    return {name for name, version in versions.items() if held.get(name) == version}
+class TableInputs(ChangingInputs):
+    """The rows of all exported tables of some sources.
+
+    Of a table whose export did not end, the rows stay as `table_rows` holds them.
+    """
+
+    def __init__(self, store: Store, *, sources: Collection[str]) -> None:
+        """Those of the tables as they are now."""
+        self._store = store
+        self._tables = {each.name: each for each in exported.held_in(store, sources=sources)}
+        completion = store.ended(TARGET.name)
+        before = (completion.read_at if completion else None) or {}
+        self._has_failures = completion is not None and completion.failed > 0
+        self._unfinished = _unfinished(store, sources=sources, known=before)
+        """By name: source and table."""
+        self._marks = {name: before.get(name, "") for name in self._unfinished}
+        self._came: list[Part] = []
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """For each table a fingerprint of its rows and of what is said about it."""
+        now = {name: table.data_version for name, table in self._tables.items()}
+        return {**now, **{name: _version_in(mark) for name, mark in self._marks.items()}}
+
+    @override
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        self._came = [Part(table, moves=None) for table in self._tables.values()]
+        yield from _held_of(self._store, self._unfinished).to_batches()
+        for part in self._came:
+            yield from _as_inputs(part.table, part.identified())
+
+    @override
+    def read_at(self) -> dict[str, str]:
+        marks = {name: _mark(table) for name, table in self._tables.items()}
+        return {**marks, **self._marks, RECIPE_MARK: READING}
+
+    @override
+    def since(self, read_at: Mapping[str, str]) -> InputChanges | None:
+        if read_at.get(RECIPE_MARK) != READING:
+            return None
+        left = set(read_at) - {RECIPE_MARK, *self._tables, *self._unfinished}
+        self._came = [
+            Part(table, _moves(table, read_at.get(name, "")))
+            for name, table in self._tables.items()
+            if _version_in(read_at.get(name, "")) != table.data_version
+        ]
+        left |= {part.table.name for part in self._came if part.moves is None}
+        if left and self._has_failures:  # rows that failed are not held: which table is theirs?
+            return None
+        gone = [_held_of(self._store, _identities(left)), *map(_gone, self._came)]
+        came = [_as_table(part.table, part.identified()) for part in self._came]
+        count = sum(table.rows for table in self._tables.values())
+        return InputChanges(
+            deleted=pa.concat_tables(gone),
+            inserted=pa.concat_tables([INPUTS.empty_table(), *came]),
+            count=count + _held_of(self._store, self._unfinished).num_rows,
+        )
+
+    def transform(self, changed: pa.Table, /) -> Iterator[Batch]:
+        """The rows named by the keys of `changed`, looked for first among those that moved."""
+        read = {part.table.name for part in self._came if part.moves is None}
+        others = [
+            Part(table, moves=None) for name, table in self._tables.items() if name not in read
+        ]
+        return _gathered(_rows([*self._came, *others], KeyIndex(changed["key"]), len(changed)))
 
 
-def _record(store: Store) -> Path:
-    return store.root / "completed" / f"{TARGET.name}.snapshots.json"
-
-
-def identified(table: Snapshot) -> Iterator[Identified]:
+def identified(table: SourceTable) -> Iterator[Identified]:
     """The rows of `table` with their ids, in batches of bounded size."""
     return _identified(table, table.batches(rows=ROWS_PER_BATCH))
 
 
-def _identified(table: Snapshot, batches: Iterable[pa.RecordBatch]) -> Iterator[Identified]:
+def _identified(table: SourceTable, batches: Iterable[pa.RecordBatch]) -> Iterator[Identified]:
     seen = Unrepeated() if table.has_plain_key else Seen()
     key = [table.columns.index(name) for name in table.key]
     for batch in batches:
@@ -199,80 +240,97 @@ def _keys(columns: list[pa.Array], ids: Sequence[str]) -> list[str]:
     return [key or row for key, row in zip(keys, ids, strict=True)]
 
 
-def _inputs_of(store: Store, tables: Iterable[Snapshot]) -> pa.Table:
-    """The rows of `tables` as a table of schema `sync.INPUTS`."""
-    parts = chain.from_iterable(_parts_of(store, table) for table in tables)
-    return sync.concatenated(parts, sync.INPUTS)
-
-
-def _parts_of(store: Store, table: Snapshot) -> Iterator[pa.Table]:
-    """The inputs of one table in parts; of a large one those of its Parquet file are kept.
-
-    A patch then costs the rows that are in it.
-    """
-    kept = _kept_inputs(store, table)
-    made_of = fingerprint(READING, table.files.base_version, table.settings)
-    is_large = table.files.footer.num_rows >= PATCH_FROM_ROWS and table.has_plain_key
-    if is_large and inputs_files.made_of(kept) == made_of:
-        yield from inputs_files.read(kept, without=table.files.is_replaced())
-        patch = table.files.patch_batches(rows=ROWS_PER_BATCH)
-        yield from _as_inputs(table, _identified(table, patch))
-        return
-    parts = _as_inputs(table, identified(table))
-    is_kept = is_large and table.files.patch is None
-    yield from inputs_files.keeping(parts, kept, made_of=made_of) if is_kept else parts
-
-
-def _as_inputs(table: Snapshot, batches: Iterable[Identified]) -> Iterator[pa.Table]:
+def _as_inputs(table: SourceTable, batches: Iterable[Identified]) -> Iterator[pa.RecordBatch]:
     named = pa.schema([("row_id", pa.string()), ("content", pa.string())])
     for batch in batches:
         pairs = zip(batch.ids, batch.keys, strict=True)
         contents = [f"{row}:{key}:{table.settings}" for row, key in pairs]
         rows = pa.table([batch.ids, contents], schema=named)
-        yield sync.with_recipe(rows, key="row_id", content="content", recipe=RECIPE)
+        inputs = sync.with_recipe(rows, key="row_id", content="content", recipe=RECIPE)
+        yield from inputs.to_batches()
 
 
-def _kept_inputs(store: Store, table: Snapshot) -> Path:
-    """Where the inputs of the Parquet file of a large table are kept."""
-    return store.root / KEPT / table.path.relative_to(store.root / "exports")
+def _as_table(table: SourceTable, batches: Iterable[Identified]) -> pa.Table:
+    return pa.Table.from_batches(_as_inputs(table, batches), schema=INPUTS)
 
 
-def _held_of(store: Store, names: Iterable[str]) -> pa.Table:
-    """The rows that `table_rows` holds of the tables `names`, as a table of `sync.INPUTS`."""
-    wanted = pa.array(sorted(names), pa.string())
-    if not len(wanted):
-        return sync.INPUTS.empty_table()
-    columns = ["source", "table", TARGET.key, schemas.FINGERPRINT.name]
-    rows = store.read(TARGET.name, columns=columns)
-    name = pc.binary_join_element_wise(rows["source"], rows["table"], "/")
-    kept = rows.filter(pc.is_in(name, wanted)).select(columns[2:])
-    return kept.rename_columns(sync.INPUTS.names).cast(sync.INPUTS)
+def _gone(part: Part) -> pa.Table:
+    """The inputs that were rows of an earlier version and are none any more."""
+    if part.moves is None:
+        return INPUTS.empty_table()
+    table, moves = part.table, part.moves
+    gone = table.batches_at(moves.gone, version=moves.version, rows=ROWS_PER_BATCH)
+    return _as_table(table, _identified(table, gone))
 
 
-def _rows(tables: Iterable[Snapshot], keys: pa.ChunkedArray) -> Iterator[Batch]:
-    """The rows named by `keys`; tables are read in order until all are found."""
-    index = KeyIndex(keys)
-    is_missing = np.ones(len(keys), dtype=bool)
-    for table in tables:
+def _mark(table: SourceTable) -> str:
+    """What a table was when it was read: its version, what is said about it, and where it lay."""
+    return f"{table.data_version} {table.settings} {table.place}"
+
+
+def _version_in(mark: str) -> str:
+    return mark.partition(" ")[0]
+
+
+def _moves(table: SourceTable, mark: str) -> Moves | None:
+    """The rows of a table that moved since it had `mark`; None if all of them count."""
+    if not mark or not table.has_plain_key:
+        return None
+    _, settings, place = mark.split(" ")
+    return table.moved_since(place) if settings == table.settings else None
+
+
+def _unfinished(
+    store: Store, *, sources: Collection[str], known: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Tables whose export did not end, of those that a pass has `known` or `table_rows` holds."""
+    tables = _identities(set(known) - {RECIPE_MARK})
+    if not known and store.exists(TARGET.name):
+        rows = store.read(TARGET.name, columns=["source", "table"])
+        pairs = rows.group_by(["source", "table"]).aggregate([]).to_pylist()
+        tables = {f"{pair['source']}/{pair['table']}": tuple(pair.values()) for pair in pairs}
+    mine = {name: table for name, table in tables.items() if table[0] in sources}
+    found = exported.unfinished(store, list(mine.values()))
+    return {name: table for name, table in mine.items() if table in found}
+
+
+def _identities(names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Source and table by their common name: no source has a slash in its name."""
+    return {name: (name.partition("/")[0], name.partition("/")[2]) for name in names}
+
+
+def _held_of(store: Store, tables: Mapping[str, tuple[str, str]]) -> pa.Table:
+    """The rows that `table_rows` holds of `tables`, as a table of `INPUTS`."""
+    if not tables or not store.exists(TARGET.name):
+        return INPUTS.empty_table()
+    where = " OR ".join(
+        f"(source = {quoted(source)} AND `table` = {quoted(table)})"
+        for source, table in tables.values()
+    )
+    columns = [TARGET.key, schemas.FINGERPRINT.name]
+    kept = store.read(TARGET.name, columns=columns, where=where).select(columns)
+    return kept.rename_columns(INPUTS.names).cast(INPUTS)
+
+
+def _rows(parts: Iterable[Part], index: KeyIndex, count: int) -> Iterator[Batch]:
+    """The rows whose keys are in `index`; parts are read in order until all `count` are found."""
+    is_missing = np.ones(count, dtype=bool)
+    for part in parts:
         if not is_missing.any():
             return
-        for batch in identified(table):
+        for batch in part.identified():
             places = index.places(pa.array(batch.ids, pa.string()))
             found = np.flatnonzero(places != ABSENT)
             is_missing[places[found]] = False
             if len(found):
-                yield _output(table, batch, found.tolist())
+                yield _output(part.table, batch, found.tolist())
             if not is_missing.any():
                 return
     if is_missing.any():
-        gone = keys.filter(pa.array(is_missing))
-        raise SnapshotError(
-            f"{len(gone):,} rows are gone from the snapshots since this refresh began, such as "
-            f"{gone[0]}: an export ran at the same time; refresh again"
-        )
+        raise LookupError(f"{int(is_missing.sum()):,} rows are in none of the exported tables")
 
 
-def _output(table: Snapshot, batch: Identified, found: Sequence[int]) -> Batch:
+def _output(table: SourceTable, batch: Identified, found: Sequence[int]) -> Batch:
     problems = {
         index: (column, problem)
         for column, values in zip(table.columns, batch.values, strict=True)
@@ -293,7 +351,7 @@ def _output(table: Snapshot, batch: Identified, found: Sequence[int]) -> Batch:
     return Batch(rows, done=rows["row_id"].to_pylist(), failed=failed)
 
 
-def _table(table: Snapshot, batch: Identified, chosen: Sequence[int]) -> pa.Table:
+def _table(table: SourceTable, batch: Identified, chosen: Sequence[int]) -> pa.Table:
     """The `chosen` rows with the content columns of `table_rows`."""
     count = len(chosen)
     return pa.table(
@@ -308,7 +366,7 @@ def _table(table: Snapshot, batch: Identified, chosen: Sequence[int]) -> pa.Tabl
     )
 
 
-def _pairs(table: Snapshot, values: Sequence[Values], chosen: Sequence[int]) -> pa.Array:
+def _pairs(table: SourceTable, values: Sequence[Values], chosen: Sequence[int]) -> pa.Array:
     """For each of the `chosen` rows its list of `schemas.PAIR`, in column order."""
     count, width = len(chosen), len(table.columns)
     rows = pa.array(chosen, pa.int64())

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from rag_assets import schemas, snapshots
+from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.config import Config
-from rag_assets.store import Store
+from rag_assets.store import Store, exports
+from rag_assets_tests.exported import rows_of
 
 KEYS = {
     "document_files": "document_id",
@@ -46,19 +45,17 @@ def contents(
     store = state if isinstance(state, Store) else Store(state)
     held: dict[str, list[tuple[str, str]]] = {}
     for name in store.names() if tables is None else filter(store.exists, tables):
-        if name == sync.QUARANTINE:
+        if name == sync.QUARANTINE or name.startswith(exports.PREFIX):
             continue
         kind = name.partition("__")[0]
         table = store.read(name)
         shown = sorted(column for column in table.column_names if column not in without)
         rows = table.select(shown)
         held[name] = sorted((row[KEYS[kind]], repr(row)) for row in rows.to_pylist())
-    for source, table, file in store.exports():
-        rows = pq.read_table(file).to_pylist()
-        version = snapshots.data_version_of(file)
-        held[f"exports/{source}/{table}"] = [
-            ("data version", version),
-            *((str(place), repr(row)) for place, row in enumerate(rows)),
+    for each in exports.all_exported(store):
+        held[f"exports/{each.about.name}"] = [
+            ("data version", each.data_version),
+            *((str(place), repr(row)) for place, row in enumerate(rows_of(each))),
         ]
     return held
 

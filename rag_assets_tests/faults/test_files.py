@@ -5,7 +5,6 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from rag_assets.change.sync import Report
@@ -16,6 +15,7 @@ from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.sources.outcomes import Export
 from rag_assets.sources.tabular import delimited
 from rag_assets.store import Store
+from rag_assets_tests.exported import rows
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -56,7 +56,7 @@ def tells_the_truth(made: Project) -> bool:
 
 
 def snapshot(export: Export) -> str:
-    return repr(pq.read_table(export.file).to_pylist())
+    return repr(rows(export))
 
 
 def test_an_edit_of_equal_size_and_time_is_seen(made):

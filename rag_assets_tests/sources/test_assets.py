@@ -11,6 +11,7 @@ from rag_assets.config import Config
 from rag_assets.sources.assets import definitions
 from rag_assets.sources.observations import fingerprint_of_sources
 from rag_assets.store import Store
+from rag_assets_tests.exported import tables
 from rag_assets_tests.sources.conftest import settle
 
 
@@ -106,8 +107,7 @@ def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):
 def test_one_table_can_be_refreshed_by_itself(config, tmp_path):
     done = materialized(config, "exports/erp-export/parts")
     assert set(done) == {"exports/erp-export/parts"}
-    exported = tmp_path / "state" / "exports" / "erp-export"
-    assert [path.name for path in exported.glob("*.parquet")] == ["parts.parquet"]
+    assert tables(Store(tmp_path / "state")) == [("erp-export", "parts")]
 
 
 def test_a_look_at_the_sources_moves_only_with_what_it_looks_at(config, tmp_path):

@@ -6,21 +6,21 @@ import sqlite3
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag_assets import snapshots
 from rag_assets.change import sync
 from rag_assets.config import ConfigError, TableSource
-from rag_assets.sources import exports, landing
+from rag_assets.sources import exporting, exports, landing
 from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.headings import read_headings
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
-from rag_assets.tables.snapshots import SnapshotError, held_in
+from rag_assets.tables.rows import refresh_rows
+from rag_assets_tests import exported
+from rag_assets_tests.exported import rows, said, tables
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
 
@@ -36,10 +36,6 @@ def refresh(store: Store, source: TableSource, **settings) -> dict[str, Export]:
 def counts(item: Export) -> tuple[int, int, int, int, int]:
     report = item.report
     return (report.added, report.changed, report.removed, report.unchanged, report.failed)
-
-
-def rows(item: Export) -> list[dict]:
-    return pq.read_table(item.file).to_pylist()
 
 
 @pytest.fixture
@@ -176,7 +172,7 @@ def test_a_killed_run_loses_no_rows(store, sandbox, monkeypatch):
     def killed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(snapshots, "swap", killed)
+    monkeypatch.setattr(exporting, "export_table", killed)
     with pytest.raises(KeyboardInterrupt):
         refresh(store, source)
     monkeypatch.undo()
@@ -222,14 +218,14 @@ def test_types_comments_and_keys_come_from_the_database(store, sandbox):
         "single": 0.1,
     }
     assert {value for name, value in empty.items() if name not in "ab"} == {None}
-    said = snapshots.metadata_of(store.export_file("tables", "kinds"))
-    assert (said["title"], said["key"], said["hidden"]) == (
+    about = said(exported.table_in(store, "tables", "kinds"))
+    assert (about["title"], about["key"], about["hidden"]) == (
         "Kinds of values",
         ["b", "a"],
         ["b", "a"],
     )
-    assert said["headings"]["exact"] == "Exact price"
-    assert said["headings"]["free"] == "free"
+    assert about["headings"]["exact"] == "Exact price"
+    assert about["headings"]["free"] == "free"
 
 
 def test_the_config_has_the_last_word_on_headings(store, sandbox, tmp_path):
@@ -243,10 +239,10 @@ def test_the_config_has_the_last_word_on_headings(store, sandbox, tmp_path):
     table = {"name": "parts", "title": "Spare parts", "headings": {"id": "Number"}, "hidden": []}
     source = source_of(sandbox, tables=[table], headings_file=path)
     first = refresh(store, source)["parts"]
-    said = snapshots.metadata_of(first.file)
-    assert said["title"] == "Spare parts"
-    assert said["hidden"] == []
-    assert said["headings"] == {
+    about = said(first.held)
+    assert about["title"] == "Spare parts"
+    assert about["hidden"] == []
+    assert about["headings"] == {
         "id": "Number",
         "name": "Called",
         "mass": "Mass [kg]",
@@ -256,7 +252,7 @@ def test_the_config_has_the_last_word_on_headings(store, sandbox, tmp_path):
     second = refresh(store, source)["parts"]
     assert counts(second) == (0, 0, 0, 1, 0)
     assert second.report.data_version != first.report.data_version
-    assert snapshots.metadata_of(second.file)["headings"]["mass"] == "Weight [kg]"
+    assert said(second.held)["headings"]["mass"] == "Weight [kg]"
 
 
 def test_a_comment_in_the_database_is_taken_over_later(store, sandbox):
@@ -264,7 +260,7 @@ def test_a_comment_in_the_database_is_taken_over_later(store, sandbox):
     refresh(store, source_of(sandbox))
     sandbox.execute("COMMENT ON COLUMN parts.mass IS 'Mass (kg)'")
     item = refresh(store, source_of(sandbox))["parts"]
-    assert snapshots.metadata_of(item.file)["headings"]["mass"] == "Mass (kg)"
+    assert said(item.held)["headings"]["mass"] == "Mass (kg)"
 
 
 def test_names_with_signs_of_sql_in_them_are_only_names(store, sandbox):
@@ -278,7 +274,7 @@ def test_names_with_signs_of_sql_in_them_are_only_names(store, sandbox):
         item = refresh(store, source_of(sandbox, tables=[table]))[strange]
         assert item.report.failed == 0, item.report.failures
         assert rows(item) == [{strange: 1, "t": 2, "t2": 3}]
-    assert store.exports() == [("tables", strange, item.file)]
+    assert tables(store) == [("tables", strange)]
 
 
 @pytest.mark.parametrize(
@@ -342,7 +338,7 @@ def test_an_unreachable_database_keeps_all_and_shows_no_password(store, sandbox,
     assert failure.kind == "environment"
     assert "127.0.0.1" in failure.reason
     assert "secret" not in failure.reason
-    assert item.file.is_file()
+    assert rows(item)
     assert counts(refresh(store, source_of(sandbox))["parts"]) == (0, 0, 0, 1, 0)
 
 
@@ -422,20 +418,20 @@ def test_a_pattern_takes_new_tables_and_gives_up_those_that_are_gone(store, sand
     }
     sandbox.execute("DROP TABLE t1", "CREATE TABLE t9 (id int)")
     refresh(store, source)
-    assert [table for _, table, _ in store.exports()] == ["t0", "t2", "t3", "t9", "v"]
+    assert [table for _, table in tables(store)] == ["t0", "t2", "t3", "t9", "v"]
     sandbox.execute("DROP TABLE t2, t3")
     done = refresh(store, source)
     assert counts(done["t2"])[-1] == 1
-    assert store.export_file("tables", "t2").is_file()
+    assert exported.table_in(store, "tables", "t2")
     refresh(store, source, allow_shrink=True)
-    assert [table for _, table, _ in store.exports()] == ["t0", "t9", "v"]
+    assert [table for _, table in tables(store)] == ["t0", "t9", "v"]
 
 
 def test_a_table_that_left_the_config_leaves_the_exports(store, sandbox):
     sandbox.execute("CREATE TABLE a (id int)", "CREATE TABLE b (id int)")
     refresh(store, source_of(sandbox))
     refresh(store, source_of(sandbox, tables=["b"]))
-    assert [table for _, table, _ in store.exports()] == ["b"]
+    assert [table for _, table in tables(store)] == ["b"]
 
 
 def test_a_refresh_writes_nothing_but_its_own_log(store, sandbox, sqlite, capfd):
@@ -459,6 +455,15 @@ def test_sqlite_is_read_only_when_its_file_moved(store, sqlite, reads):
     assert len(reads) == 3
 
 
+def damage(store: Store, source: TableSource, *, length: float) -> str:
+    """Cut a file of the table `parts` short; what the table is called."""
+    held = exported.table_in(store, source.name, "parts")
+    [file] = (store.root / "lance" / f"{held.name}.lance" / "data").iterdir()
+    data = file.read_bytes()
+    file.write_bytes(data[: int(len(data) * length)])
+    return held.name
+
+
 @pytest.mark.parametrize("is_edited", [False, True])
 @pytest.mark.parametrize("length", [0.5, 0.01, 0])
 def test_a_damaged_snapshot_is_read_again_from_its_source(store, sqlite, length, is_edited):
@@ -467,15 +472,13 @@ def test_a_damaged_snapshot_is_read_again_from_its_source(store, sqlite, length,
     if is_edited:
         sqlite("INSERT INTO parts VALUES (4, 'washer', 1)")
         before.append({"id": 4, "name": "washer", "mass": 1.0})
-    file = store.export_file(source.name, "parts")
-    data = file.read_bytes()
-    file.write_bytes(data[: int(len(data) * length)])
+    damaged = damage(store, source, length=length)
     lines: list[str] = []
 
     done = refresh(store, source, log=lines.append)["parts"]
 
     assert rows(done) == before
-    assert any(f"{file} is damaged: the table is read again" in line for line in lines)
+    assert any(f"{damaged} is damaged: the table is read again" in line for line in lines)
     assert counts(refresh(store, source)["parts"])[3:] == (len(before), 0)
 
 
@@ -483,14 +486,13 @@ def test_a_damaged_snapshot_of_a_table_that_cannot_be_read_loses_no_row(store, s
     path = sqlite()
     source = TableSource(url=f"sqlite:///{path}")
     refresh(store, source)
-    file = store.export_file(source.name, "parts")
-    file.write_bytes(b"PAR1")
+    refresh_rows(store, sources=[source.name], log=print)
+    damage(store, source, length=0.5)
     path.write_bytes(b"no database")
     settle(path)
 
     assert refresh(store, source)["parts"].report.failed
-    with pytest.raises(SnapshotError, match="delete the file"):
-        held_in(store, sources={source.name})
+    assert refresh_rows(store, sources=[source.name], log=print).unchanged == 3
 
 
 def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store, sqlite):
@@ -570,17 +572,17 @@ def test_a_database_inside_a_package_is_read(store, url):
     pytest.importorskip("mendeleev")
     item = refresh(store, TableSource(url=url, tables=["elements"]))["elements"]
     assert counts(item) == (118, 0, 0, 0, 0)
-    assert snapshots.metadata_of(item.file)["key"] == ["atomic_number"]
+    assert said(item.held)["key"] == ["atomic_number"]
 
 
 def test_an_unknown_driver_or_package_is_named(store):
-    for url, said in (
+    for url, part in (
         ("mysql+nosuchdriver://localhost/db", "nosuchdriver"),
         ("package:no_such_package/data", "no_such_package"),
         ("/no/such/folder", "/no/such/folder"),
     ):
         [item] = refresh(store, TableSource(url=url)).values()
-        assert said in item.report.failures[0].reason
+        assert part in item.report.failures[0].reason
 
 
 def test_a_bad_headings_file_is_an_error_of_the_config(store, sqlite, tmp_path):

@@ -117,14 +117,6 @@ def test_asking_what_was_finished_does_not_import_lancedb(store):
     subprocess.run([sys.executable, "-c", code, str(store.root)], check=True)
 
 
-def test_table_names_survive_as_file_names(store):
-    path = store.export_file("lab", "public.tests / 2024")
-    path.parent.mkdir(parents=True)
-    path.touch()
-
-    assert store.exports() == [("lab", "public.tests / 2024", path)]
-
-
 def test_write_atomically_replaces_the_whole_file(tmp_path):
     path = tmp_path / "deep" / "file.json"
     write_atomically(path, "long old content")

@@ -4,7 +4,7 @@ import pytest
 from rag_assets.config import Config
 from rag_assets.store import Store
 from rag_assets.tables import assets
-from rag_assets_tests.tables.snapshot_files import STEEL, write_snapshot
+from rag_assets_tests.tables.exported_tables import STEEL, write_table
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_rows_depend_on_every_export(config):
 
 def test_a_run_shows_counts_previews_and_lengths_and_a_second_one_does_nothing(config):
     store = Store(config.state_dir)
-    write_snapshot(store, STEEL)
+    write_table(store, STEEL)
 
     rows, texts = _materialized(config)
 

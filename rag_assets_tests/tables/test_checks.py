@@ -6,7 +6,7 @@ from rag_assets.config.addresses import serialized_rows_table
 from rag_assets.store import Store
 from rag_assets.tables import checks, rows, serialize
 from rag_assets_tests.quality.judging import failures, judged, tamper
-from rag_assets_tests.tables.snapshot_files import STEEL, write_snapshot
+from rag_assets_tests.tables.exported_tables import STEEL, write_table
 
 TEXTS = serialized_rows_table(Config(), "full_semantic")
 
@@ -22,7 +22,7 @@ def store(config):
 
 
 def build(store, config, data, **options):
-    write_snapshot(store, data, **options)
+    write_table(store, data, **options)
     rows.refresh_rows(store, sources=config.table_sources, log=lambda _: None)
     serialize.refresh_serialized_rows(store, config, serializer="full_semantic", log=lambda _: None)
 
@@ -65,7 +65,7 @@ def test_a_row_without_a_text_is_named(store, config):
 
 def test_rows_that_another_run_has_brought_since_are_not_missing(store, config):
     build(store, config, STEEL)
-    write_snapshot(store, [*STEEL, {**STEEL[0], "id": 3}])
+    write_table(store, [*STEEL, {**STEEL[0], "id": 3}])
     assert failures(judge(store, config, "table_rows")) == {}
 
     rows.refresh_rows(store, sources=config.table_sources, log=lambda _: None)

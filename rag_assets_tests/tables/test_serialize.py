@@ -10,7 +10,7 @@ from rag_assets.store import Store
 from rag_assets.tables import serialize
 from rag_assets.tables.rows import refresh_rows
 from rag_assets.tables.serialize import refresh_serialized_rows
-from rag_assets_tests.tables.snapshot_files import STEEL, write_snapshot
+from rag_assets_tests.tables.exported_tables import STEEL, write_table
 from rag_assets_tests.tables.test_serializers import APPENDIX
 
 DROP = Config()
@@ -40,7 +40,7 @@ def counts(report):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_table_of_the_appendix_becomes_its_texts(store, name):
-    write_snapshot(store, STEEL)
+    write_table(store, STEEL)
 
     report = refresh(store, KEEP, serializer=name)
 
@@ -55,7 +55,7 @@ def test_the_target_is_the_table_that_variants_read():
 
 
 def test_empty_cells_are_dropped_unless_they_are_kept(store):
-    write_snapshot(store, [{**STEEL[1], "melting": None}, {**STEEL[1], "id": 3, "material": "  "}])
+    write_table(store, [{**STEEL[1], "melting": None}, {**STEEL[1], "id": 3, "material": "  "}])
 
     refresh(store)
     assert texts(store) == [
@@ -71,7 +71,7 @@ def test_empty_cells_are_dropped_unless_they_are_kept(store):
 
 
 def test_hidden_columns_stay_out_of_the_text(store):
-    write_snapshot(store, STEEL, hidden=["id", "material"])
+    write_table(store, STEEL, hidden=["id", "material"])
 
     refresh(store)
 
@@ -79,7 +79,7 @@ def test_hidden_columns_stay_out_of_the_text(store):
 
 
 def test_a_text_knows_its_row_and_its_hash(store):
-    write_snapshot(store, STEEL)
+    write_table(store, STEEL)
 
     refresh(store)
 
@@ -96,7 +96,7 @@ def test_a_text_knows_its_row_and_its_hash(store):
 @pytest.mark.parametrize("config", [DROP, KEEP])
 def test_a_row_with_nothing_to_write_waits_until_it_changes(store, config):
     empty = {"id": 3, "material": None, "melting": None, "yield_strength": ""}
-    write_snapshot(store, [*STEEL, empty])
+    write_table(store, [*STEEL, empty])
 
     report = refresh(store, config)
 
@@ -104,14 +104,14 @@ def test_a_row_with_nothing_to_write_waits_until_it_changes(store, config):
     assert report.failures[0].label == "db/metals row 3"
     assert report.failures[0].reason.startswith("no values to write")
     assert counts(refresh(store, config)) == (0, 0, 0, 2, 1)
-    write_snapshot(store, [*STEEL, {**empty, "melting": 7}])
+    write_table(store, [*STEEL, {**empty, "melting": 7}])
     assert counts(refresh(store, config)) == (1, 0, 0, 2, 0)
 
 
 def test_only_the_texts_of_changed_rows_are_written(store, monkeypatch):
-    write_snapshot(store, STEEL)
+    write_table(store, STEEL)
     refresh(store)
-    write_snapshot(store, [STEEL[0], {**STEEL[1], "melting": 1405}])
+    write_table(store, [STEEL[0], {**STEEL[1], "melting": 1405}])
     written = []
     serialized = serialize.serialized
     monkeypatch.setattr(
@@ -127,17 +127,17 @@ def test_only_the_texts_of_changed_rows_are_written(store, monkeypatch):
 
 
 def test_a_new_heading_changes_the_texts_in_place(store):
-    write_snapshot(store, STEEL)
+    write_table(store, STEEL)
     refresh(store)
 
-    write_snapshot(store, STEEL, headings={"melting": "melting point [°C]"}, hidden=["id"])
+    write_table(store, STEEL, headings={"melting": "melting point [°C]"}, hidden=["id"])
 
     assert counts(refresh(store)) == (0, 2, 0, 0, 0)
     assert "melting point is 1400 °C" in texts(store)[1]
 
 
 def test_ids_are_the_same_whatever_the_serializer(store):
-    write_snapshot(store, STEEL)
+    write_table(store, STEEL)
     refresh(store)
     refresh(store, serializer="json")
 
@@ -153,10 +153,10 @@ def test_many_changes_are_read_in_one_pass(store, monkeypatch):
     monkeypatch.setattr(serialize, "ROWS_PER_BATCH", 16)
     monkeypatch.setattr(serialize, "KEYS_PER_STATEMENT", 8)
     rows = [{"id": number, "material": f"Steel {number}"} for number in range(100)]
-    write_snapshot(store, pa.Table.from_pylist(rows))
+    write_table(store, pa.Table.from_pylist(rows))
     refresh(store)
 
-    write_snapshot(store, pa.Table.from_pylist([{**row, "material": "New"} for row in rows[:40]]))
+    write_table(store, pa.Table.from_pylist([{**row, "material": "New"} for row in rows[:40]]))
 
     assert counts(refresh(store)) == (40, 0, 100, 0, 0)
     assert texts(store) == ["Item in Metal properties where Material is New."] * 40

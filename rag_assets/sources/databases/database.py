@@ -21,14 +21,13 @@ from typing_extensions import override
 from rag_assets.columns.sql import quoted
 from rag_assets.config import TableSource
 from rag_assets.identity import fingerprint
-from rag_assets.snapshot_files import newest
-from rag_assets.snapshots import Landed
 from rag_assets.sources.cells import MisfitError
 from rag_assets.sources.databases import alchemy, mysql, postgres, postgres_reads, sqlite
 from rag_assets.sources.databases.connections import MYSQL, engine_of, patient
 from rag_assets.sources.databases.holders import holders_of
 from rag_assets.sources.databases.limits import Limits, Watch
 from rag_assets.sources.entries import spec_of
+from rag_assets.sources.landed import Landed
 from rag_assets.sources.landing import LandingError, first_line, root_cause
 from rag_assets.sources.origins import (
     OVERLAP,
@@ -274,7 +273,7 @@ class DatabaseTables(Origin):
         is_numbered = facts is not None and facts.is_numbered
         memory = "" if facts is None or is_numbered or increment is None else facts.memory
         if increment is not None and held is not None and not is_numbered:
-            after = newest(held.file, column=increment.cursor) if held.memory == memory else None
+            after = held.newest(increment.cursor) if held.memory == memory else None
         if increment is None or after is None:
             whole = read.resource(rows, kinds)
             return Reading([whole], lambda files: Landed(schema, files[rows], memory=memory))

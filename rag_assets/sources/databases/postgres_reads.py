@@ -25,12 +25,11 @@ import pyarrow as pa
 
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted, quoted_name
 from rag_assets.identity import fingerprint
-from rag_assets.snapshot_files import HASH, Snapshot, newest
-from rag_assets.snapshot_types import normalised, rows_by_position, spilling_to
 from rag_assets.sources.cells import MisfitError, as_array, converted
 from rag_assets.sources.databases.adbc import Stream, streaming
 from rag_assets.sources.databases.limits import Watch
 from rag_assets.sources.databases.postgres import ROW, SESSION, Cell, Facts
+from rag_assets.sources.kinds import HASH, as_json, normalised, rows_by_position, spilling_to
 from rag_assets.sources.origins import OVERLAP, Held, Increment, Request, Value
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class TableRead:
             bool(held.key)
             and all(name in self.cells and self.cells[name].type for name in held.key)
             and _recalled(held.memory).get("hashes") == server
-            and Snapshot(held.file).books is not None
+            and held.hashes is not None
         )
 
     def _land_keys(self, stream: Stream, key: Sequence[str], *, with_hash: bool) -> None:
@@ -171,6 +170,7 @@ class TableRead:
         False where all rows are to be read: many moved, or a key lacks a part, and `IN` finds none.
         """
         assert self.keys is not None
+        assert held.hashes is not None
         names = [f"c{n}" for n in range(len(held.key))]
         kinds = [self.cells[name].kind for name in held.key]
         schema = pa.schema([*zip(names, kinds, strict=True), HASH])
@@ -180,23 +180,19 @@ class TableRead:
         texts = ", ".join(
             f"{_key_text(name, kind)} AS {name}" for name, kind in zip(names, kinds, strict=True)
         )
-        same = " AND ".join(f"held.{name} IS NOT DISTINCT FROM here.{name}" for name in names)
-        placed = Snapshot(held.file).placed(held.key, with_marks=True)
-        connection.register("placed", placed)
-        connection.execute(f"CREATE TABLE held AS SELECT {', '.join(names)}, hash FROM placed")
         present = rows_by_position([self.keys], schema=schema, names=schema.names)
         connection.register("present", present)
         connection.execute(
             f"CREATE TABLE moved AS SELECT {texts} FROM "
-            f"(SELECT {cells}, c{len(names)} AS hash FROM present) AS here "
-            f"ANTI JOIN held ON {same} AND held.hash = here.hash"
+            f"(SELECT *, {as_json(names)} AS row_key FROM "
+            f"(SELECT {cells}, c{len(names)} AS hash FROM present)) "
+            f"ANTI JOIN read_parquet({quoted(str(held.hashes))}) USING (row_key, hash)"
         )
-        connection.execute("DROP TABLE held")
         is_whole = " AND ".join(f"{name} IS NOT NULL" for name in names)
         [(moved, asked_for)] = connection.execute(
             f"SELECT count(*), count(*) FILTER ({is_whole}) FROM moved"
         ).fetchall()
-        return moved == asked_for <= WHOLE_FROM_SHARE * Snapshot(held.file).rows
+        return moved == asked_for <= WHOLE_FROM_SHARE * held.rows
 
     def _from_cursor(
         self, stream: Stream, increment: Increment, held: Held | None
@@ -227,7 +223,7 @@ class TableRead:
     def _newer(self, stream: Stream, increment: Increment, held: Held) -> str | None:
         """SQL: the rows to read; None if that cannot be told."""
         cursor = f"{ROW}.{quoted_name(increment.cursor)}"
-        after = newest(held.file, column=increment.cursor)
+        after = held.newest(increment.cursor)
         ways = [f"{cursor} IS NULL"]
         if after is not None:
             ways.append(f"{cursor} >= {quoted(_literal(after))}")

@@ -18,8 +18,8 @@ import pyarrow as pa
 from rag_assets.change.sync import Failure
 from rag_assets.columns.sql import quoted_name
 from rag_assets.media.encodings import HEAD, utf16_of
-from rag_assets.snapshot_types import spilling_to
 from rag_assets.sources.cells import LARGEST_EXACT
+from rag_assets.sources.kinds import spilling_to
 
 if TYPE_CHECKING:
     import duckdb

@@ -2,7 +2,7 @@
 
 The table of a file is named by its stem; the sheets of a workbook are `stem.sheet` where there is
 more than one visible sheet; one that shows a chart is no table. Where two files share a stem, their
-tables are named by the whole file names. A name too long for the file of a snapshot is shortened.
+tables are named by the whole file names. A very long name is shortened.
 
 The first row of a CSV file or a sheet is its header. An empty cell is NULL. A date that no calendar
 can show makes its column text.
@@ -23,8 +23,6 @@ from typing_extensions import override
 from rag_assets.change.sync import Failure
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import fingerprint
-from rag_assets.snapshot_types import by_position, normal, normalised, rows_by_position, spilling_to
-from rag_assets.snapshots import Landed
 from rag_assets.sources.files.listing import (
     LISTED_ROOT,
     Entry,
@@ -33,6 +31,8 @@ from rag_assets.sources.files.listing import (
     look,
     look_of,
 )
+from rag_assets.sources.kinds import by_position, normal, normalised, rows_by_position, spilling_to
+from rag_assets.sources.landed import Landed
 from rag_assets.sources.origins import Increment, Origin, Reading, Request
 from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.sources.tabular import delimited, workbooks
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 50_000
 LONGEST_NAME = 200
-"""Bytes of a table's name in that of its snapshot, where a letter beyond ASCII takes up to 12."""
+"""Bytes of a table's name, percent-encoded: a letter beyond ASCII takes up to 12."""
 LETTERS_KEPT = 20
 _NO_SHEETS: Mapping[str | None, bool] = {None: True}
 """A file that is one table."""
@@ -178,7 +178,7 @@ class FileTables(Origin):
 
 
 def _shortened(name: str) -> str:
-    """`name` if a file can be named after it, else its beginning and what tells it from others."""
+    """`name` if it is not too long, else its beginning and what tells it from others."""
     if len(quote(name, safe="")) <= LONGEST_NAME:
         return name
     return f"{name[:LETTERS_KEPT]}… {fingerprint(name)[:8]}"
@@ -212,7 +212,7 @@ def _listing(source: TableSource, place: TabularFiles) -> Listing:
 
 
 def _parquet_rows(path: Path, *, folder: Path) -> Iterator[pa.Table]:
-    """The rows in the types of a snapshot: dlt does not take all that Parquet may hold."""
+    """The rows in the types of exported tables: dlt does not take all that Parquet may hold."""
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path).remove_metadata()

@@ -8,11 +8,9 @@ import threading
 import time
 from decimal import Decimal
 
-import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
-from rag_assets import snapshot_patches, snapshots
 from rag_assets.config import TableSource
 from rag_assets.sources import exports
 from rag_assets.sources.databases import database, postgres, postgres_reads
@@ -20,6 +18,7 @@ from rag_assets.sources.databases.adbc import streaming
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
+from rag_assets_tests.exported import rows
 from rag_assets_tests.sources.conftest import Sandbox, Stopped, settle
 
 PARTS = "CREATE TABLE parts (id bigint PRIMARY KEY, name text, moved timestamptz DEFAULT now())"
@@ -38,18 +37,6 @@ def refresh(store: Store, source: TableSource, **settings) -> dict[str, Export]:
 def counts(item: Export) -> tuple[int, int, int, int, int]:
     report = item.report
     return (report.added, report.changed, report.removed, report.unchanged, report.failed)
-
-
-def rows(item: Export) -> list[dict]:
-    return pq.read_table(item.file).to_pylist()
-
-
-def held(item: Export) -> list[dict]:
-    """The rows of a snapshot and its patch."""
-    batches = snapshots.Snapshot(item.file).batches()
-    return sorted(
-        (row for batch in batches for row in batch.to_pylist()), key=lambda row: row["id"]
-    )
 
 
 @pytest.fixture
@@ -141,7 +128,7 @@ def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatc
     monkeypatch.setattr(database, "find_spec", lambda _: None)
     plainly = refresh(Store(store.root / "plain"), source)["kinds"]
     assert by_arrow.report.failed == plainly.report.failed == 0
-    assert pq.read_schema(by_arrow.file) == pq.read_schema(plainly.file)
+    assert by_arrow.held.commented.equals(plainly.held.commented, check_metadata=True)
     assert rows(by_arrow) == rows(plainly)
     assert by_arrow.report.data_version == plainly.report.data_version
     [full, empty] = rows(by_arrow)
@@ -248,23 +235,15 @@ def test_rows_that_moved_are_asked_for_by_keys_of_any_kind(store, sandbox, arrow
     assert (item.rows_read, item.keys_read) == (len(values), 9 * len(values))
 
 
-@pytest.fixture(params=["patched", "written anew"])
-def however_kept(request, monkeypatch) -> None:
-    """Whether a change goes to a patch or to a new file."""
-    if request.param == "patched":
-        monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
-        monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", 0.9)
-
-
 def is_as_built_anew(store: Store, source: TableSource, table: str) -> bool:
-    """Refresh, and hold the snapshot against one that is built from scratch."""
+    """Refresh, and hold what is held against what is built from scratch."""
     item = refresh(store, source)[table]
     fresh = refresh(Store(store.root / "fresh"), source)[table]
-    told = [(held(each), each.report.data_version, each.report.failed) for each in (item, fresh)]
+    told = [(rows(each), each.report.data_version, each.report.failed) for each in (item, fresh)]
     return told[0] == told[1]
 
 
-@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.usefixtures("arrow")
 def test_a_row_whose_key_lacks_a_part_is_read_when_it_moved(store, sandbox):
     sandbox.execute(
         "CREATE TABLE parts (id int, side text, name text)",
@@ -276,7 +255,7 @@ def test_a_row_whose_key_lacks_a_part_is_read_when_it_moved(store, sandbox):
     assert is_as_built_anew(store, source, "parts")
 
 
-@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("cursor", [None, "moved"])
 def test_a_column_that_was_made_text_stays_text_when_other_rows_move(store, sandbox, cursor):
     sandbox.execute(PARTS, TEN, "ALTER TABLE parts ADD COLUMN until date DEFAULT 'infinity'")
@@ -287,7 +266,7 @@ def test_a_column_that_was_made_text_stays_text_when_other_rows_move(store, sand
     assert is_as_built_anew(store, source, "parts")
 
 
-@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("cursor", [None, "moved"])
 @pytest.mark.parametrize("key", [["id"], []])
 def test_new_rows_that_share_a_key_are_treated_as_in_a_build_from_scratch(
@@ -300,7 +279,7 @@ def test_new_rows_that_share_a_key_are_treated_as_in_a_build_from_scratch(
     assert is_as_built_anew(store, source, "parts")
 
 
-@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.usefixtures("arrow")
 def test_a_column_that_becomes_unique_becomes_the_key_as_in_a_build_from_scratch(store, sandbox):
     sandbox.execute(
         "CREATE TABLE parts (row_id int, id int, name text)",
@@ -520,7 +499,7 @@ def test_materialized_views_and_foreign_tables_are_read_where_they_are_named(sto
         "summed": (2, 0, 0, 0, 0),
         "far": (1, 0, 0, 0, 0),
     }
-    assert snapshots.metadata_of(done["summed"].file)["title"] == "Some parts"
+    assert done["summed"].held.about.title == "Some parts"
     sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 1", "REFRESH MATERIALIZED VIEW summed")
     assert counts(refresh(store, source)["summed"]) == (0, 1, 0, 1, 0)
     assert set(refresh(Store(store.root / "all"), source_of(sandbox))) == {"parts"}
@@ -567,7 +546,7 @@ def test_a_view_that_is_defined_anew_is_read_whole(store, sandbox, monkeypatch, 
     assert is_as_built_anew(store, source, "seen")
 
 
-@pytest.mark.usefixtures("arrow", "however_kept")
+@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("cursor", [None, "moved"])
 def test_rows_that_were_read_by_another_recipe_are_read_again(store, sandbox, monkeypatch, cursor):
     sandbox.execute(PARTS, TEN, "UPDATE parts SET moved = '2024-01-01'::date + id::int")
@@ -599,13 +578,10 @@ def test_numbers_too_far_back_say_nothing(store, sandbox, monkeypatch, arrow):
 
 
 @pytest.mark.parametrize("cursor", [None, "moved"])
-def test_a_large_table_is_patched_and_folded(store, sandbox, monkeypatch, arrow, cursor):
-    monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
-    monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", 0.5)
+def test_any_edits_one_after_the_other_end_as_a_fresh_build_does(store, sandbox, arrow, cursor):
     sandbox.execute(PARTS, TEN)
     source = source_of(sandbox, tables=[{"name": "parts", "cursor": cursor}])
     refresh(store, source)
-    patched = 0
     for edit in (
         "UPDATE parts SET name = 'x', moved = now() WHERE id = 3",
         "DELETE FROM parts WHERE id IN (3, 4)",
@@ -616,13 +592,10 @@ def test_a_large_table_is_patched_and_folded(store, sandbox, monkeypatch, arrow,
     ):
         sandbox.execute(edit)
         item = refresh(store, source)["parts"]
-        patched += snapshots.Snapshot(item.file).patch is not None
         fresh = refresh(Store(store.root / "fresh"), source)["parts"]
         assert item.report.data_version == fresh.report.data_version, edit
-        assert held(item) == held(fresh), edit
-        assert item.report.rows == len(held(fresh))
-    assert patched >= 4
-    assert snapshots.Snapshot(item.file).patch is None
+        assert rows(item) == rows(fresh), edit
+        assert item.report.rows == len(rows(fresh))
 
 
 def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
@@ -648,7 +621,7 @@ def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
     monkeypatch.setattr(database, "find_spec", lambda _: None)
     plainly = refresh(Store(store.root / "plain"), source)["parts"]
     assert rows(by_arrow) == rows(plainly)
-    assert pq.read_schema(by_arrow.file) == pq.read_schema(plainly.file)
+    assert by_arrow.held.commented.equals(plainly.held.commented, check_metadata=True)
     assert by_arrow.report.data_version == plainly.report.data_version
 
 

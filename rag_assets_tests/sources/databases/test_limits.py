@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
@@ -18,6 +17,7 @@ from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets_tests import mariadb
+from rag_assets_tests.exported import rows
 from rag_assets_tests.mariadb import MariaDB
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
@@ -45,7 +45,7 @@ def reason(item: Export) -> str:
 
 
 def ids(item: Export) -> list[int]:
-    return sorted(pq.read_table(item.file)["id"].to_pylist())
+    return [row["id"] for row in rows(item)]
 
 
 def made(insert: str = "INSERT INTO {} VALUES (1)") -> list[str]:

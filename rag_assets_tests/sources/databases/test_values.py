@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.store import Store
 from rag_assets_tests import mariadb
+from rag_assets_tests.exported import table_of
 from rag_assets_tests.mariadb import MariaDB
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
@@ -28,7 +28,7 @@ def held_of(source: TableSource, store: Store) -> dict[str, list]:
     """The columns of the only table, their values in the order of the keys."""
     [item] = refresh_exports(store, source, allow_shrink=True, log=lambda _: None)
     assert not item.report.failures
-    return pq.read_table(item.file).sort_by("id").to_pydict()
+    return table_of(item.held).sort_by("id").to_pydict()
 
 
 def is_said(held: object, text: str | None) -> bool:

@@ -46,7 +46,7 @@ def refreshed(store, folder: Path, *patterns: str):
     for source in tables:
         refresh_exports(store, source, allow_shrink=True, log=lambda _: None)
     held = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["uri"])["uri"].to_pylist()
-    return sorted(held), sorted(table for _, table, _ in store.exports()), report.failures
+    return sorted(held), [table for _, table in tables(store)], report.failures
 
 
 def test_a_workbook_that_a_table_source_takes_is_no_document(store, folder):

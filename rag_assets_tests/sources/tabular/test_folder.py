@@ -11,10 +11,10 @@ import pytest
 
 from rag_assets.change import sync
 from rag_assets.config import TableSource
-from rag_assets.snapshots import metadata_of
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
+from rag_assets_tests.exported import table_of, tables
 from rag_assets_tests.sources.conftest import settle
 
 
@@ -40,11 +40,11 @@ def refresh(store: Store, url: Path | str, **settings) -> dict[str, Export]:
 
 def columns(item: Export) -> dict[str, list]:
     assert item.report.failed == 0, item.report.failures
-    return pq.read_table(item.file).to_pydict()
+    return table_of(item.held).to_pydict()
 
 
 def kinds(item: Export) -> dict[str, str]:
-    return {field.name: str(field.type) for field in pq.read_schema(item.file)}
+    return {field.name: str(field.type) for field in item.held.columns}
 
 
 def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
@@ -81,7 +81,7 @@ def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
     assert held["day"] == [datetime.date(2024, 2, 29), datetime.date(2024, 3, 1), None]
     assert held["mixed"] == ["1", "x", "a,b"]
     assert held["gaps"] == [None, 2.5, None]
-    assert metadata_of(item.file)["key"] == ["id"]
+    assert item.held.about.key == ["id"]
 
 
 def test_a_type_is_decided_by_all_rows_and_not_by_the_first(store, folder):
@@ -122,7 +122,7 @@ def test_column_names_are_spelled_as_in_the_file(store, folder):
 def test_a_line_that_does_not_fit_is_named_and_the_rest_is_taken(store, folder):
     put(folder, "t.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n10,11,12\n")
     item = refresh(store, folder)["t"]
-    assert pq.read_table(item.file)["a"].to_pylist() == [1, 10]
+    assert table_of(item.held)["a"].to_pylist() == [1, 10]
     assert [failure.label for failure in item.report.failures] == [
         "tables/t.csv line 3",
         "tables/t.csv line 4",
@@ -154,7 +154,7 @@ def test_a_damaged_workbook_leaves_the_others_alone_and_keeps_its_sheets(store, 
     damaged = refresh(store, folder)
     assert columns(damaged["good"]) == {"a": [2]}
     assert "not a readable XLSX workbook" in damaged["book"].report.failures[0].reason
-    assert {table for _, table, _ in store.exports()} == {"good", *sheets}
+    assert {table for _, table in tables(store)} == {"good", *sheets}
 
     put(folder, "book.xlsx", whole)
     mended = refresh(store, folder)
@@ -323,7 +323,7 @@ def test_a_file_with_a_long_name_is_a_table_with_a_short_one(store, folder):
 
     assert sorted(columns(item)["name"] for item in done.values()) == sorted([n] for n in names)
     assert all(table.startswith("表" * 20) and len(table) < 40 for table in done)
-    assert [table for _, table, _ in store.exports()] == sorted(done)
+    assert [table for _, table in tables(store)] == sorted(done)
 
 
 def test_edits_of_a_file_are_found(store, folder):
@@ -338,7 +338,7 @@ def test_edits_of_a_file_are_found(store, folder):
     (folder / "t.csv").unlink()
     put(folder, "v.csv", "name\na\n")
     assert set(refresh(store, folder)) == {"t", "u", "v"}
-    assert [table for _, table, _ in store.exports()] == ["u", "v"]
+    assert [table for _, table in tables(store)] == ["u", "v"]
 
 
 def test_a_single_file_is_a_source_too(store, folder):
@@ -368,7 +368,7 @@ def test_an_empty_folder_is_a_failure_that_keeps_what_is_held(store, folder):
     (folder / "t.csv").unlink()
     [item] = refresh(store, folder).values()
     assert item.report.failed == 1
-    assert item.file.is_file()
+    assert item.held is not None
 
 
 def test_lines_that_end_in_two_ways_are_lines(store, folder):

@@ -1,4 +1,4 @@
-"""Writes snapshots as the exports do."""
+"""Writes tables as the exports do."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -6,8 +6,10 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rag_assets.snapshot_types import by_position
-from rag_assets.snapshots import About, Landed, swap
+from rag_assets.sources.exporting import Export, export_table
+from rag_assets.sources.kinds import by_position
+from rag_assets.sources.landed import Landed
+from rag_assets.store.exports import About
 
 STEEL = [
     {"id": 1, "material": "Steel A", "melting": 1340, "yield_strength": "240 MPa"},
@@ -17,7 +19,7 @@ HEADINGS = {"material": "Material", "melting": "Melting point", "yield_strength"
 """The example of the appendix: 'Metal properties' with two items."""
 
 
-def write_snapshot(
+def write_table(
     store,
     rows,
     *,
@@ -29,7 +31,7 @@ def write_snapshot(
     headings=HEADINGS,
     keys=None,
 ):
-    """Let the snapshot of `source`/`table` hold `rows`, a table or a list of rows.
+    """Let the exported table of `source`/`table` hold `rows`, a table or a list of rows.
 
     With `keys` of all rows, `rows` are only those that moved.
     """
@@ -42,14 +44,18 @@ def write_snapshot(
         pq.write_table(by_position(data), landed)
         every_key = Path(folder) / "keys.parquet"
         pq.write_table(by_position(pa.table({"id": keys or []})), every_key)
-        swap(
-            store.export_file(source, table),
-            landed=Landed(
-                schema=data.schema, files=[landed], keys=None if keys is None else [every_key]
-            ),
-            about=about,
-            key_candidates=(),
-            work=Path(folder) / "work",
-            allow_shrink=True,
-            log=lambda _: None,
+        export_table(
+            Export(
+                store,
+                landed=Landed(
+                    schema=data.schema, files=[landed], keys=None if keys is None else [every_key]
+                ),
+                about=about,
+                key_candidates=(),
+                look="",
+                recipe="",
+                work=Path(folder) / "work",
+                allow_shrink=True,
+                log=lambda _: None,
+            )
         )

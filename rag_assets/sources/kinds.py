@@ -1,4 +1,4 @@
-"""Column types of a snapshot: few enough that a row reads the same wherever it came from.
+"""Column types of exported tables: few enough that a row reads the same wherever it came from.
 
 Integers, booleans and decimals keep their type; other numbers are doubles without NaN, times are
 in microseconds, and whatever is left (lists, structs, intervals, enums) is text.
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BATCH_ROWS = 65_536
 READ_BYTES = 1 << 20
 MEMORY_LIMIT = "1GB"
+HASH = pa.field("hash", pa.int64())
+"""What a database computed of a whole row."""
 
 
 class ContentError(Exception):
@@ -54,7 +56,7 @@ def spilling_to(
 
 
 def normal(field: pa.Field) -> pa.Field:
-    """`field` as a snapshot holds it."""
+    """`field` as an exported table holds it."""
     kind = field.type
     if pa.types.is_floating(kind):
         kind = pa.float64()
@@ -72,7 +74,7 @@ def normal(field: pa.Field) -> pa.Field:
 
 
 def normalised(column: str, kind: pa.DataType) -> str:
-    """SQL: the value of `column`, which came as `kind`, as a snapshot holds it."""
+    """SQL: the value of `column`, which came as `kind`, as an exported table holds it."""
     if pa.types.is_float64(kind):
         return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
     if pa.types.is_floating(kind):
@@ -153,22 +155,22 @@ def load_rows(
 ) -> None:
     """Make the table `name` of landed Parquet `files` with the columns of `schema`.
 
-    Its columns are c0, c1, ... as a snapshot holds them; `hash`, what the database computed of the
-    whole row, NULL unless the files have it; and `content`, the MD5 of all values.
+    Its columns are c0, c1, ... as an exported table holds them; `hash`, what the database computed
+    of the whole row, NULL unless the files have it; and `fingerprint`, the SHA-256 of all values.
     """
     by_place = [f"c{place}" for place in range(len(schema))]
     if is_hashed:
-        schema = schema.append(pa.field("hash", pa.int64()))
-    names = [*by_place, *(["hash"] if is_hashed else [])]
+        schema = schema.append(HASH)
+    names = [*by_place, *([HASH.name] if is_hashed else [])]
     connection.register("landed", rows_by_position(files, schema=schema, names=names))
     cells = ", ".join(
         f"{normalised(f'c{place}', field.type)} AS {column}"
         for place, (column, field) in enumerate(zip(names, schema, strict=True))
     )
-    hashed = "hash" if is_hashed else "NULL::BIGINT AS hash"
+    hashed = HASH.name if is_hashed else f"NULL::BIGINT AS {HASH.name}"
     connection.execute(
         f"CREATE OR REPLACE TABLE {name} AS SELECT {', '.join([*by_place, hashed])}, "
-        f"md5({as_json(by_place)}) AS content FROM (SELECT {cells} FROM landed)"
+        f"sha256({as_json(by_place)}) AS fingerprint FROM (SELECT {cells} FROM landed)"
     )
     connection.unregister("landed")
 
@@ -179,16 +181,36 @@ def load_keys(
     files: Sequence[Path],
     *,
     schema: pa.Schema,
+    is_hashed: bool = False,
 ) -> None:
-    """Make the table `name` of landed Parquet `files` with the keys of `schema`: c0, c1, ..."""
+    """Make the table `name` of landed Parquet `files` with the keys of `schema`.
+
+    Its columns are `row_key`, the key as JSON text, and `hash`, NULL unless the files have it.
+    """
     by_place = [f"c{place}" for place in range(len(schema))]
-    connection.register("landed", rows_by_position(files, schema=schema, names=by_place))
-    cells = ", ".join(
+    cells = [
         f"{normalised(column, field.type)} AS {column}"
         for column, field in zip(by_place, schema, strict=True)
+    ]
+    hashed = f"NULL::BIGINT AS {HASH.name}"
+    names = list(by_place)
+    if is_hashed:
+        hashed = HASH.name
+        cells.append(f"c{len(schema)} AS {HASH.name}")
+        schema, names = schema.append(HASH), [*by_place, HASH.name]
+    connection.register("landed", rows_by_position(files, schema=schema, names=names))
+    connection.execute(
+        f"CREATE OR REPLACE TABLE {name} AS SELECT {as_json(by_place)} AS row_key, {hashed} "
+        f"FROM (SELECT {', '.join(cells)} FROM landed)"
     )
-    connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {cells} FROM landed")
     connection.unregister("landed")
+
+
+def rows_in(files: Iterable[Path]) -> int:
+    """Number of rows in landed Parquet files."""
+    import pyarrow.parquet as pq
+
+    return sum(pq.read_metadata(file).num_rows for file in files)
 
 
 def _readable(column: pa.Array) -> pa.Array:

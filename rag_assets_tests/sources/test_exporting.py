@@ -1,8 +1,7 @@
-"""A snapshot after any sequence of edits equals one made from scratch."""
+"""An exported table after any sequence of edits equals one made from scratch."""
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,20 +13,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag_assets import snapshot_passes, snapshot_patches, snapshots
+from rag_assets.change import sync
 from rag_assets.change.sync import ShrinkError
-from rag_assets.snapshot_types import by_position, rows_by_position
-from rag_assets.snapshots import About, Landed, Swap, swap
+from rag_assets.sources import exporting, landed_rows
+from rag_assets.sources.exporting import Done, Export, export_table
+from rag_assets.sources.kinds import by_position, rows_by_position
+from rag_assets.sources.landed import Landed, StaleKeysError
+from rag_assets.store import Store
+from rag_assets.store.exports import About, ExportedTable
+from rag_assets_tests.exported import rows_of, said, table_in
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("size", pa.float64())])
 
 
 class Bench:
-    """Swaps tables into one snapshot."""
+    """Exports tables into one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.file = folder / "exports" / "source" / "parts.parquet"
+        self.store = Store(folder / "state")
         self.passes = 0
         self.log: list[str] = []
 
@@ -37,7 +41,7 @@ class Bench:
         pq.write_table(by_position(table), path)
         return path
 
-    def swap(
+    def export(
         self,
         table: pa.Table,
         *,
@@ -45,26 +49,40 @@ class Bench:
         candidates: Sequence[str] = (),
         keys: pa.Table | None = None,
         allow_shrink: bool = True,
+        memory: str = "",
         **about,
-    ) -> Swap:
+    ) -> Done:
         landed = Landed(
             table.schema,
             [self.land(table)],
             keys=None if keys is None else [self.land(keys)],
+            memory=memory,
         )
-        said = {"title": "Parts", "hidden": None, "headings": {}} | about
-        return swap(
-            self.file,
-            landed=landed,
-            about=About(source="source", table="parts", key=key, **said),
-            key_candidates=candidates,
-            work=self.folder / f"work{self.passes}",
-            allow_shrink=allow_shrink,
-            log=self.log.append,
+        words = {"title": "Parts", "hidden": None, "headings": {}} | about
+        return export_table(
+            Export(
+                self.store,
+                landed=landed,
+                about=About(source="source", table="parts", key=key, **words),
+                key_candidates=candidates,
+                look="",
+                recipe="",
+                work=self.folder / f"work{self.passes}",
+                allow_shrink=allow_shrink,
+                log=self._heard,
+            )
         )
 
+    def _heard(self, line: str) -> None:
+        if "inputs done" not in line:
+            self.log.append(line)
+
+    @property
+    def held(self) -> ExportedTable | None:
+        return table_in(self.store, "source", "parts")
+
     def rows(self) -> list[dict]:
-        return pq.read_table(self.file).to_pylist()
+        return rows_of(self.held)
 
 
 @pytest.fixture
@@ -78,47 +96,47 @@ def parts(*rows: tuple[int | None, str | None, float | None]) -> pa.Table:
     )
 
 
-def counts(swapped: Swap) -> tuple[int, int, int, int]:
-    return (swapped.added, swapped.changed, swapped.removed, swapped.unchanged)
+def counts(done: Done) -> tuple[int, int, int, int]:
+    return (done.counts.added, done.counts.changed, done.counts.removed, done.counts.unchanged)
 
 
 def test_rows_are_counted_by_key(bench):
-    first = bench.swap(parts((1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)), key=["id"])
-    second = bench.swap(parts((4, "d", 4.0), (3, "c", 3.0), (2, "x", 2.0)), key=["id"])
+    first = bench.export(parts((1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)), key=["id"])
+    second = bench.export(parts((4, "d", 4.0), (3, "c", 3.0), (2, "x", 2.0)), key=["id"])
     assert counts(first) == (3, 0, 0, 0)
     assert counts(second) == (1, 1, 1, 1)
     assert [row["id"] for row in bench.rows()] == [2, 3, 4]
 
 
 def test_without_a_key_rows_are_counted_by_content_with_multiplicity(bench):
-    bench.swap(parts((1, "a", 1.0), (1, "a", 1.0), (2, "b", 2.0)))
-    swapped = bench.swap(parts((1, "a", 1.0), (2, "x", 2.0), (2, "x", 2.0), (2, "x", 2.0)))
+    bench.export(parts((1, "a", 1.0), (1, "a", 1.0), (2, "b", 2.0)))
+    swapped = bench.export(parts((1, "a", 1.0), (2, "x", 2.0), (2, "x", 2.0), (2, "x", 2.0)))
     assert counts(swapped) == (3, 0, 2, 1)
 
 
 def test_equal_rows_in_another_order_write_nothing(bench):
     rows = [(2, "b", 2.0), (1, None, None), (3, "", 0.1)]
-    first = bench.swap(parts(*rows), key=["id"])
-    written = bench.file.stat().st_mtime_ns
-    second = bench.swap(parts(*reversed(rows)), key=["id"])
+    first = bench.export(parts(*rows), key=["id"])
+    written = bench.store.version(first.table.name)
+    second = bench.export(parts(*reversed(rows)), key=["id"])
     assert counts(second) == (0, 0, 0, 3)
-    assert second.data_version == first.data_version
-    assert bench.file.stat().st_mtime_ns == written
+    assert second.table.data_version == first.table.data_version
+    assert bench.store.version(first.table.name) == written
 
 
 def test_an_even_number_of_equal_rows_is_not_overlooked(bench):
-    first = bench.swap(parts((1, "a", 1.0), (1, "a", 1.0)))
-    second = bench.swap(parts((2, "b", 1.0), (2, "b", 1.0)))
-    assert second.data_version != first.data_version
+    first = bench.export(parts((1, "a", 1.0), (1, "a", 1.0)))
+    second = bench.export(parts((2, "b", 1.0), (2, "b", 1.0)))
+    assert second.table.data_version != first.table.data_version
 
 
 def test_null_is_not_an_empty_text_and_nan_is_null(bench):
-    bench.swap(parts((1, "", float("nan")), (2, None, 1.0)), key=["id"])
+    bench.export(parts((1, "", float("nan")), (2, None, 1.0)), key=["id"])
     assert bench.rows() == [
         {"id": 1, "name": "", "size": None},
         {"id": 2, "name": None, "size": 1.0},
     ]
-    assert counts(bench.swap(parts((1, None, None), (2, None, 1.0)), key=["id"])) == (0, 1, 0, 1)
+    assert counts(bench.export(parts((1, None, None), (2, None, 1.0)), key=["id"])) == (0, 1, 0, 1)
 
 
 def test_types_are_kept_and_nested_values_become_json(bench):
@@ -140,7 +158,7 @@ def test_types_are_kept_and_nested_values_become_json(bench):
             "nothing": pa.nulls(1),
         }
     )
-    bench.swap(table)
+    bench.export(table)
     [row] = bench.rows()
     assert row == {
         "decimal": Decimal("1.50"),
@@ -156,64 +174,63 @@ def test_types_are_kept_and_nested_values_become_json(bench):
         "word": "x",
         "nothing": None,
     }
-    assert counts(bench.swap(table)) == (0, 0, 0, 1)
+    assert counts(bench.export(table)) == (0, 0, 0, 1)
 
 
 def test_columns_that_differ_only_in_case_are_both_kept(bench):
     table = pa.table([[1], [2], [3]], names=["N", "n", 'odd " name; --'])
-    bench.swap(table, key=["n"])
+    bench.export(table, key=["n"])
     assert bench.rows() == [{"N": 1, "n": 2, 'odd " name; --': 3}]
 
 
-def test_the_snapshot_says_what_it_is(bench):
-    swapped = bench.swap(
+def test_a_table_says_what_it_is(bench):
+    bench.export(
         parts((1, "a", 1.0)), key=["id"], title="Spare parts", headings={"size": "Size [mm]"}
     )
-    assert snapshots.metadata_of(bench.file) == {
+    assert said(bench.held) == {
         "source": "source",
         "table": "parts",
         "title": "Spare parts",
         "key": ["id"],
         "hidden": ["id"],
         "headings": {"size": "Size [mm]"},
-        "data_version": swapped.data_version,
     }
-    assert pq.read_schema(bench.file).field("size").metadata == {b"comment": b"Size [mm]"}
+    assert bench.held.commented.field("size").metadata == {b"comment": b"Size [mm]"}
 
 
 def test_other_headings_are_another_version_with_the_same_rows(bench):
-    first = bench.swap(parts((1, "a", 1.0)), key=["id"])
-    second = bench.swap(parts((1, "a", 1.0)), key=["id"], headings={"size": "Size [mm]"})
+    first = bench.export(parts((1, "a", 1.0)), key=["id"])
+    second = bench.export(parts((1, "a", 1.0)), key=["id"], headings={"size": "Size [mm]"})
     assert counts(second) == (0, 0, 0, 1)
-    assert second.data_version != first.data_version
-    assert snapshots.metadata_of(bench.file)["headings"] == {"size": "Size [mm]"}
+    assert second.table.data_version != first.table.data_version
+    assert said(bench.held)["headings"] == {"size": "Size [mm]"}
 
 
 def test_a_unique_candidate_becomes_the_key_only_while_it_is_unique(bench):
-    bench.swap(parts((1, "a", 1.0), (2, "a", 1.0)), candidates=["uuid", "name", "id"])
-    assert snapshots.metadata_of(bench.file)["key"] == ["id"]
-    assert snapshots.metadata_of(bench.file)["hidden"] == ["id"]
-    swapped = bench.swap(parts((1, "a", 1.0), (2, "a", 1.0), (2, "b", 1.0)), candidates=["id"])
-    assert snapshots.metadata_of(bench.file)["key"] == []
+    bench.export(parts((1, "a", 1.0), (2, "a", 1.0)), candidates=["uuid", "name", "id"])
+    assert said(bench.held)["key"] == ["id"]
+    assert said(bench.held)["hidden"] == ["id"]
+    swapped = bench.export(parts((1, "a", 1.0), (2, "a", 1.0), (2, "b", 1.0)), candidates=["id"])
+    assert said(bench.held)["key"] == []
     assert counts(swapped) == (1, 0, 0, 2)
 
 
 def test_rows_that_share_a_key_are_reported_and_one_is_kept(bench):
     rows = [(1, "b", 1.0), (1, "a", 1.0), (1, "c", 1.0), (2, "d", 1.0)]
-    swapped = bench.swap(parts(*rows), key=["id"])
-    assert swapped.rows == 2
+    swapped = bench.export(parts(*rows), key=["id"])
+    assert swapped.table.rows == 2
     [failure] = swapped.failures
     assert "3 rows" in failure.reason
     assert '["1"]' in failure.reason
     kept = bench.rows()
-    bench.swap(parts(*reversed(rows)), key=["id"])
+    bench.export(parts(*reversed(rows)), key=["id"])
     assert bench.rows() == kept
 
 
 def test_a_key_that_is_no_key_gives_few_failures(bench):
     rows = [(number // 2, str(number), 1.0) for number in range(1_000)]
-    failures = bench.swap(parts(*rows), key=["id"]).failures
-    assert len(failures) == snapshots.DUPLICATES_SHOWN + 1
+    failures = bench.export(parts(*rows), key=["id"]).failures
+    assert len(failures) == landed_rows.DUPLICATES_SHOWN + 1
     assert "400 more rows" in failures[-1].reason
 
 
@@ -237,25 +254,25 @@ def test_a_key_that_is_no_key_gives_few_failures(bench):
     ],
 )
 def test_a_changed_schema_is_taken_over_and_reported(bench, table, said):
-    bench.swap(parts((1, "a", 1.0)), key=["id"])
-    swapped = bench.swap(table, key=["id"])
+    bench.export(parts((1, "a", 1.0)), key=["id"])
+    swapped = bench.export(table, key=["id"])
     assert list(swapped.schema_changes) == said
     assert bench.log == [f"source/parts: {change}" for change in said]
-    assert pq.read_table(bench.file).to_pylist() == table.to_pylist()
+    assert bench.rows() == table.to_pylist()
 
 
 def test_losing_most_rows_needs_confirmation(bench):
     rows = [(number, "a", 1.0) for number in range(10)]
-    bench.swap(parts(*rows), key=["id"])
+    bench.export(parts(*rows), key=["id"])
     with pytest.raises(ShrinkError, match="8 of 10"):
-        bench.swap(parts(*rows[:2]), key=["id"], allow_shrink=False)
+        bench.export(parts(*rows[:2]), key=["id"], allow_shrink=False)
     assert len(bench.rows()) == 10
-    assert counts(bench.swap(parts(*rows[:5]), key=["id"], allow_shrink=False)) == (0, 0, 5, 5)
+    assert counts(bench.export(parts(*rows[:5]), key=["id"], allow_shrink=False)) == (0, 0, 5, 5)
 
 
 def test_replacing_all_rows_is_not_a_loss(bench):
-    bench.swap(parts((1, "a", 1.0), (2, "b", 1.0)))
-    assert counts(bench.swap(parts((3, "c", 1.0), (4, "d", 1.0)), allow_shrink=False)) == (
+    bench.export(parts((1, "a", 1.0), (2, "b", 1.0)))
+    assert counts(bench.export(parts((3, "c", 1.0), (4, "d", 1.0)), allow_shrink=False)) == (
         2,
         0,
         2,
@@ -264,62 +281,74 @@ def test_replacing_all_rows_is_not_a_loss(bench):
 
 
 def test_newest_rows_and_all_keys_make_the_whole_table(bench):
-    bench.swap(parts((1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)), key=["id"])
+    bench.export(parts((1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)), key=["id"])
     keys = pa.table({"id": [1, 3, 4]})
-    swapped = bench.swap(parts((3, "x", 3.0), (4, "d", 4.0)), key=["id"], keys=keys)
+    swapped = bench.export(parts((3, "x", 3.0), (4, "d", 4.0)), key=["id"], keys=keys)
     assert counts(swapped) == (1, 1, 1, 1)
     assert [row["name"] for row in bench.rows()] == ["a", "x", "d"]
 
 
 def test_a_key_without_a_row_asks_for_the_whole_table(bench):
-    bench.swap(parts((1, "a", 1.0)), key=["id"])
+    bench.export(parts((1, "a", 1.0)), key=["id"])
     before = bench.rows()
-    with pytest.raises(snapshots.StaleKeysError):
-        bench.swap(parts((3, "c", 3.0)), key=["id"], keys=pa.table({"id": [1, 2, 3]}))
+    with pytest.raises(StaleKeysError):
+        bench.export(parts((3, "c", 3.0)), key=["id"], keys=pa.table({"id": [1, 2, 3]}))
     assert bench.rows() == before
 
 
 def test_newest_is_the_greatest_number_or_time_and_never_a_text(bench):
-    bench.swap(parts((1, "b", 1.5), (7, "a", None)), key=["id"])
-    assert snapshots.newest(bench.file, column="id") == 7
-    assert snapshots.newest(bench.file, column="size") == 1.5
-    assert snapshots.newest(bench.file, column="name") is None
-    assert snapshots.newest(bench.file, column="other") is None
+    bench.export(parts((1, "b", 1.5), (7, "a", None)), key=["id"])
+    assert exporting.newest(bench.held, column="id") == 7
+    assert exporting.newest(bench.held, column="size") == 1.5
+    assert exporting.newest(bench.held, column="name") is None
+    assert exporting.newest(bench.held, column="other") is None
 
 
-def test_a_pass_is_remembered_with_its_snapshot_only(bench):
-    done = snapshot_passes.Pass("look", "version", rows=1, failed=0, memory="told")
-    bench.swap(parts((1, "a", 1.0)))
-    snapshot_passes.record_pass(bench.file, done)
-    assert snapshot_passes.last_pass(bench.file) == done
-    snapshot_passes.reopen_pass(bench.file)
-    assert snapshot_passes.last_pass(bench.file) == replace(done, observed="")
-    bench.file.unlink()
-    assert snapshot_passes.last_pass(bench.file) is None
+def test_what_the_source_wants_to_be_told_is_remembered_with_a_complete_pass_only(bench):
+    done = bench.export(parts((1, "a", 1.0)), memory="told")
+    assert done.table.completion.read_at["memory"] == "told"
+    bench.store.reopen(done.table.name)
+    assert bench.held is None
 
 
 def test_rows_too_large_for_little_memory_get_more(bench, monkeypatch):
-    monkeypatch.setattr(snapshots, "MEMORY", ("16MB", "1GB"))
+    monkeypatch.setattr(exporting, "MEMORY", ("16MB", "1GB"))
     rows = [(number, "x" * 2_000_000, 1.0) for number in range(8)]
-    assert counts(bench.swap(parts(*rows), key=["id"])) == (8, 0, 0, 0)
+    assert counts(bench.export(parts(*rows), key=["id"])) == (8, 0, 0, 0)
     assert bench.log == ["source/parts: 16MB of memory do not hold its largest rows, taking more"]
 
 
-def test_what_belongs_to_another_file_does_not_count(bench, monkeypatch):
-    monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
-    monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", 1)
-    ids = [(number, "a", 1.0) for number in range(4)]
-    bench.swap(parts(*ids), key=["id"])
-    bench.swap(parts((1, "b", 1.0)), key=["id"], keys=pa.table({"id": [0, 1, 2, 3]}))
-    snapshot = snapshots.Snapshot(bench.file)
-    patch, marks = snapshot.patch_file.read_bytes(), snapshot.marks_file.read_bytes()
-    assert snapshot.patch is not None
-    bench.swap(parts(*ids, (9, "c", 1.0)), key=["id"])
-    assert not snapshot.patch_file.exists()
-    snapshot.patch_file.write_bytes(patch)
-    snapshot.marks_file.write_bytes(marks)
-    after = snapshots.Snapshot(bench.file)
-    assert (after.patch, after.books, after.rows) == (None, None, 5)
+def test_a_pass_that_is_killed_leaves_a_table_that_nobody_reads_and_the_next_one_completes(
+    bench, monkeypatch
+):
+    monkeypatch.setattr(landed_rows, "ROWS_A_COMMIT", 1)
+    monkeypatch.setattr(landed_rows, "BATCH_ROWS", 1)
+    bench.export(parts((1, "a", 1.0), (2, "b", 1.0)), key=["id"])
+    commit, commits = sync._commit, []
+
+    def killed(*arguments, **named):
+        commits.append(1)
+        if len(commits) > 1:
+            raise KeyboardInterrupt
+        commit(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sync, "_commit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            bench.export(parts((1, "x", 1.0), (2, "y", 1.0)), key=["id"])
+    assert bench.held is None
+    with pytest.raises(StaleKeysError):
+        bench.export(parts((2, "y", 1.0)), key=["id"], keys=pa.table({"id": [1, 2]}))
+    done = bench.export(parts((1, "x", 1.0), (2, "y", 1.0)), key=["id"])
+    assert counts(done) == (0, 1, 0, 1)
+    assert [row["name"] for row in bench.rows()] == ["x", "y"]
+
+
+def test_cells_that_are_empty_are_counted(bench):
+    bench.export(parts((1, None, 1.0), (2, None, None)), key=["id"])
+    assert bench.held.nulls == [0, 2, 1]
+    bench.export(parts((2, "b", None)), key=["id"], keys=pa.table({"id": [1, 2]}))
+    assert bench.held.nulls == [0, 1, 1]
 
 
 ROWS = st.lists(
@@ -340,12 +369,12 @@ def test_any_sequence_of_tables_ends_where_the_last_one_starts(tables, keyed):
         walked, fresh = Bench(Path(one)), Bench(Path(other))
         held = 0
         for table in tables:
-            swapped = walked.swap(parts(*table), key=key)
-            assert held == swapped.changed + swapped.removed + swapped.unchanged
-            assert swapped.rows == swapped.added + swapped.changed + swapped.unchanged
-            held = swapped.rows
-        again = fresh.swap(parts(*tables[-1]), key=key)
-        assert swapped.data_version == again.data_version
+            swapped = walked.export(parts(*table), key=key)
+            assert held == sum(counts(swapped)[1:])
+            assert swapped.table.rows == sum(counts(swapped)) - swapped.counts.removed
+            held = swapped.table.rows
+        again = fresh.export(parts(*tables[-1]), key=key)
+        assert swapped.table.data_version == again.table.data_version
         assert walked.rows() == fresh.rows()
 
 
@@ -357,11 +386,9 @@ TABLES = st.lists(
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(tables=TABLES, share=st.sampled_from([0.3, 1, 10]))
-def test_any_sequence_of_patches_ends_where_the_last_table_starts(monkeypatch, tables, share):
+@given(tables=TABLES)
+def test_any_sequence_of_differences_ends_where_the_last_table_starts(tables):
     """Only what moved lands, with some rows that did not and the keys of all."""
-    monkeypatch.setattr(snapshot_patches, "PATCH_FROM_ROWS", 1)
-    monkeypatch.setattr(snapshot_patches, "PATCH_SHARE", share)
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
         walked, fresh = Bench(Path(one)), Bench(Path(other))
         held: dict[int, str] = {}
@@ -369,19 +396,17 @@ def test_any_sequence_of_patches_ends_where_the_last_table_starts(monkeypatch, t
             moved = [key for key in table if held.get(key) != table[key] or key == 3]
             rows = parts(*((key, table[key], 1.0) for key in moved))
             keys = pa.table({"id": pa.array(table, pa.int64())}) if held else None
-            swapped = walked.swap(rows, key=["id"], keys=keys)
+            swapped = walked.export(rows, key=["id"], keys=keys)
             added, gone = table.keys() - held.keys(), held.keys() - table.keys()
             changed = [key for key in table.keys() & held.keys() if table[key] != held[key]]
             assert counts(swapped)[:3] == (len(added), len(changed), len(gone))
             held = dict(table)
         rows = [(key, text, 1.0) for key, text in sorted(tables[-1].items())]
-        again = fresh.swap(parts(*rows), key=["id"])
-        assert swapped.data_version == again.data_version
-        assert swapped.rows == again.rows == snapshots.rows_of(walked.file)
-        batches = snapshots.Snapshot(walked.file).batches()
-        merged = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
-        assert sorted(merged) == rows
-        assert snapshots.newest(walked.file, column="id") == rows[-1][0]
+        again = fresh.export(parts(*rows), key=["id"])
+        assert swapped.table.data_version == again.table.data_version
+        assert [tuple(row.values()) for row in walked.rows()] == rows
+        assert swapped.table.rows == again.table.rows == len(rows)
+        assert exporting.newest(walked.held, column="id") == rows[-1][0]
 
 
 def test_a_file_of_rows_is_read_in_memory_that_does_not_grow_with_it(tmp_path):

@@ -1,0 +1,318 @@
+"""One exported table is brought up to the rows that landed, by the rule of change.
+
+`change.sync.refresh` writes the rows: by key, or by content where a table has no key. What only a
+table of a source needs is here: which column is its key, what became of its columns, and the
+question whether so many rows may go. A table with other columns or another key is begun anew, as
+the next generation. A killed run leaves a table without a record: nobody reads it, and the next run
+completes it.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.change import sync
+from rag_assets.change.sync import Failure, Target, Work, guard_shrink
+from rag_assets.sources.kinds import RoomError, as_json, schema_changes, spilling_to
+from rag_assets.sources.landed import Landed, StaleKeysError
+from rag_assets.sources.landed_rows import BATCH_ROWS, LandedRows
+from rag_assets.sources.origins import Value
+from rag_assets.store import Store, exports
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.exports import KEY, About, ExportedTable, cells
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY = ("160MB", "1GB", "4GB")
+"""What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
+HASHES = "hashes"
+"""Folder below the state with the hashes that databases computed of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows of a table by what became of them."""
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one pass did to an exported table."""
+
+    table: ExportedTable
+    counts: Counts
+    failures: Sequence[Failure] = ()
+    """Rows that were left out, with the reason."""
+    schema_changes: Sequence[str] = ()
+    """Columns that were added, removed, renamed or changed their type, one sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A request to bring a table up to what landed."""
+
+    store: Store
+    landed: Landed
+    """The rows, all of them or those that may have moved with the keys of all."""
+    about: About
+    """What the table is to say of itself. Without a key, the first of `key_candidates` that is
+    unique in the rows becomes the key, and hidden."""
+    key_candidates: Sequence[str]
+    look: str
+    """What the table looked like before it was read; empty if only reading tells."""
+    recipe: str
+    """How it was read."""
+    work: Path
+    """Folder for temporary files; the caller removes it."""
+    allow_shrink: bool
+    """Accept that the table lost more than half of its rows."""
+    log: Callable[[str], None]
+    """Receives changes of the columns, one line at a time."""
+
+    @property
+    def name(self) -> str:
+        """What the table is called in the store."""
+        return exports.table_name(self.about.source, self.about.table)
+
+    @property
+    def target(self) -> str:
+        """What its failures are noted under."""
+        return f"exports/{self.about.name}"
+
+
+def export_table(request: Export) -> Done:
+    """Bring a table up to what landed.
+
+    Raises:
+        ShrinkError: More than half of the rows are gone and that is not accepted.
+        StaleKeysError: Not all rows landed, and those that did do not explain all the keys.
+        ContentError: DuckDB cannot take the rows.
+    """
+    for memory in MEMORY[:-1]:
+        try:
+            return _with(request, memory=memory)
+        except RoomError:
+            request.log(
+                f"{request.about.name}: {memory} of memory do not hold its largest rows, "
+                "taking more"
+            )
+    return _with(request, memory=MEMORY[-1])
+
+
+def hashes_of(table: ExportedTable) -> Path | None:
+    """The file with key and hash of each row, if there is one of the last complete pass."""
+    remembered = (table.completion.read_at or {}).get("remembered", "")
+    file = _hashes_file(table.store, table.name, remembered)
+    return file if remembered and file.is_file() else None
+
+
+def newest(table: ExportedTable, *, column: str) -> Value:
+    """The greatest value of `column`; None if there is none.
+
+    Only numbers, dates and times count: how texts are ordered is up to each database.
+    """
+    if column not in table.columns.names:
+        return None
+    kind = table.columns.field(column).type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return None
+    batches = table.batches([column], rows=BATCH_ROWS)
+    greatest = [pc.max(batch.column(0)).as_py() for batch in batches]
+    return pc.max(pa.array(greatest, kind)).as_py()
+
+
+def forget_hashes(store: Store, name: str, *, but: str = "") -> None:
+    """Remove the hashes of the table called `name`, but for those of one pass."""
+    for file in (store.root / HASHES).glob(f"{name}.*"):
+        if file != _hashes_file(store, name, but):
+            file.unlink(missing_ok=True)
+
+
+def _hashes_file(store: Store, name: str, remembered: str) -> Path:
+    return store.root / HASHES / f"{name}.{remembered}.parquet"
+
+
+def _with(request: Export, *, memory: str) -> Done:
+    folder = request.work / memory
+    folder.mkdir(parents=True, exist_ok=True)
+    _remove_damaged(request)
+    with spilling_to(folder, memory=memory) as connection:
+        rows = LandedRows(connection, request.landed, remembered=uuid.uuid4().hex)
+        return _Pass(request, connection, rows).run()
+
+
+def _remove_damaged(request: Export) -> None:
+    """Begin a table anew whose files are damaged: all that it held is read again."""
+    store, name = request.store, request.name
+    if not store.exists(name):
+        return
+    try:
+        store.check(name)
+    except DamagedTablesError:
+        if not request.landed.keys:
+            damaged = store.generation(name)
+            store.retire(name)
+            store.forget(damaged)
+            return
+        raise StaleKeysError from None
+
+
+class _Pass:
+    """One pass over one table."""
+
+    def __init__(
+        self, request: Export, connection: "duckdb.DuckDBPyConnection", rows: LandedRows
+    ) -> None:
+        self.request = request
+        self.store = request.store
+        self.connection = connection
+        self.rows = rows
+        self.held = exports.exported(self.store, request.name)
+        """What the last complete pass left."""
+        self.fixed = exports.fixed_parts(self.store, request.name)
+        """Columns and key of what is there, complete or not."""
+
+    def run(self) -> Done:
+        request, rows = self.request, self.rows
+        about = request.about.with_key(self._key())
+        failures = [*request.landed.rejected, *rows.use_key(about)]
+        if not rows.is_whole:
+            if not rows.is_unique(about.key):
+                raise StaleKeysError
+            rows.use_held(self.store, request.name, key=about.key)
+        changes = self._schema_changes()
+        for change in changes:
+            request.log(f"{about.name}: {change}")
+        held = self.store.count(request.name)
+        removed = max(0, held - rows.rows)
+        guard_shrink(about.name, held=held, removed=removed, allow_shrink=request.allow_shrink)
+        recounted = None
+        if self.fixed is not None and self.fixed != (rows.columns, list(about.key)):
+            recounted = self._counts(about)
+            self.store.retire(request.name)
+        report = self._refresh(about, failures)
+        table = self._record(about, report)
+        counts = Counts(report.added, report.changed, report.removed, report.unchanged)
+        return Done(table, recounted or counts, failures, changes)
+
+    def _key(self) -> list[str]:
+        """The columns of the key: those that are declared, held, or unique."""
+        if self.rows.is_whole:
+            return list(self.request.about.key) or self.rows.first_key(self.request.key_candidates)
+        if self.held is None or not self.held.about.key:
+            raise StaleKeysError
+        if not self.held.columns.equals(self.rows.columns):
+            raise StaleKeysError
+        return list(self.held.about.key)
+
+    def _refresh(self, about: About, failures: Sequence[Failure]) -> sync.Report:
+        """Write what changed; hashes for the next pass first, failures before it is complete."""
+        request, rows = self.request, self.rows
+        if request.landed.is_hashed and about.key and not failures:
+            remembered = rows.read_at()["remembered"]
+            rows.write_hashes(_hashes_file(self.store, request.name, remembered))
+        name = request.name
+        schema = exports.schema_of(about, rows.columns)
+        pass_ = uuid.uuid4().hex
+        work = Work(
+            store=self.store,
+            target=Target(name, schema=schema, key=KEY, group=KEY),
+            made_from=lambda: {"pass": pass_},
+            inputs=lambda: rows,
+            transform=rows.transform,
+            settle=lambda: sync.record(self.store, target=request.target, failures=failures),
+        )
+        return sync.refresh(work, log=request.log)
+
+    def _record(self, about: About, report: sync.Report) -> ExportedTable:
+        """Write down what the table says of itself: from now on it is complete."""
+        name = self.request.name
+        completion = self.store.ended(name)
+        assert completion is not None, "a refresh that returns has gone through all its inputs"
+        is_same = self.held is not None and not report.touched and self.fixed is not None
+        nulls = self.held.nulls if self.held and is_same else self._nulls()
+        completion = replace(
+            completion,
+            made_from=self.request.look,
+            read_at={**(completion.read_at or {}), "recipe": self.request.recipe},
+            about=exports.described(about, self.rows.columns, nulls),
+        )
+        self.store.complete(name, completion)
+        forget_hashes(self.store, name, but=self.rows.read_at()["remembered"])
+        return ExportedTable(
+            self.store, name, about, self.rows.columns, nulls, completion=completion
+        )
+
+    def _nulls(self) -> list[int]:
+        if self.rows.is_whole:
+            return self.rows.nulls()
+        count = len(self.rows.columns)
+        nulls = [0] * count
+        columns = [f"c{place}" for place in range(count)]
+        for batch in self.store.batches(self.request.name, columns=columns, rows=BATCH_ROWS):
+            nulls = [
+                before + batch[name].null_count for before, name in zip(nulls, columns, strict=True)
+            ]
+        return nulls
+
+    def _schema_changes(self) -> list[str]:
+        if self.fixed is None or self.fixed[0].equals(self.rows.columns):
+            return []
+        self._load_held()
+        return schema_changes(self.fixed[0], self.rows.columns, is_renamed=self._is_renamed)
+
+    def _is_renamed(self, old: str, new: str) -> bool:
+        """Whether a column that went and one that came hold the same values."""
+        assert self.fixed is not None
+        totals = "SELECT count({0}), sum(hash({0}::VARCHAR)) FROM {1}"
+        [before], [after] = cells(self.fixed[0], [old]), cells(self.rows.columns, [new])
+        values = self.connection.execute(totals.format(before, "old")).fetchall()[0]
+        now = self.connection.execute(totals.format(after, "fresh")).fetchall()[0]
+        return values[0] > 0 and values == now
+
+    def _counts(self, about: About) -> Counts:
+        """What became of the held rows: by the key of now if they have it, else by content."""
+        assert self.fixed is not None
+        columns = self.fixed[0]
+        self._load_held()
+        is_keyed = bool(about.key) and set(about.key) <= set(columns.names)
+        new, old = "fingerprint", "fingerprint"
+        if is_keyed:
+            new = as_json(cells(self.rows.columns, about.key))
+            old = as_json(cells(columns, about.key))
+        side = (
+            "SELECT {0} AS key, fingerprint, row_number() OVER (PARTITION BY {0}) AS copy FROM {1}"
+        )
+        counted = self.connection.execute(
+            "SELECT count(*) FILTER (old.fingerprint IS NULL), "
+            "count(*) FILTER (new.fingerprint <> old.fingerprint), "
+            "count(*) FILTER (new.fingerprint IS NULL), "
+            "count(*) FILTER (new.fingerprint = old.fingerprint) "
+            f"FROM ({side.format(new, 'fresh')}) AS new "
+            f"FULL JOIN ({side.format(old, 'old')}) AS old "
+            "ON new.key = old.key AND new.copy = old.copy"
+        ).fetchall()[0]
+        return Counts(*counted)
+
+    def _load_held(self) -> None:
+        """Make the table `old` of the rows that are held, by position."""
+        assert self.fixed is not None
+        names = [f"c{place}" for place in range(len(self.fixed[0]))]
+        schema = exports.schema_of(self.request.about, self.fixed[0]).remove_metadata()
+        kept = self.store.batches(
+            self.request.name, columns=[*names, "fingerprint"], rows=BATCH_ROWS
+        )
+        fields = pa.schema([schema.field(name) for name in (*names, "fingerprint")])
+        self.connection.register("kept", pa.RecordBatchReader.from_batches(fields, kept))
+        self.connection.execute("CREATE OR REPLACE TABLE old AS FROM kept")
+        self.connection.unregister("kept")
