@@ -46,8 +46,8 @@ from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.sql import quoted
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
-from rag_assets.process.memory import let_go
-from rag_assets.process.overlap import behind
+from rag_assets.process.memory import release_memory
+from rag_assets.process.overlap import write_behind
 from rag_assets.store import Completion, Store
 
 __all__ = [
@@ -184,7 +184,7 @@ def refresh(
         )
         with _few_collections():
             report = _pass(request, finished, asked=asked, started=started)
-        let_go(rows=report.rows)
+        release_memory(rows=report.rows)
         return report
 
 
@@ -241,7 +241,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     pending = Pending(changed)
     batches = request.transform(changed) if len(pending) else ()
     del changed  # keys and fingerprints as text are now the transform's alone, to hold or to drop
-    let_go(rows=count)
+    release_memory(rows=count)
 
     added = 0
     redone: set[str] = set()
@@ -250,7 +250,7 @@ def _pass(request: _Request, finished: Completion | None, *, asked: str, started
     def commit(batch: Batch) -> None:
         _commit(store, target, batch, pending=pending, known=known)
 
-    for batch in behind(batches, commit):
+    for batch in write_behind(batches, commit):
         replaced = known.intersection(batch.done)
         redone |= replaced
         added += len(batch.done) - len(replaced)

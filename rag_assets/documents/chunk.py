@@ -30,7 +30,7 @@ from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import fingerprint, occurrences, text_hash
-from rag_assets.process.overlap import ahead
+from rag_assets.process.overlap import read_ahead
 from rag_assets.store import ROW_ID, Store
 
 REVISION = 10
@@ -232,7 +232,7 @@ class _Pass:
             for part in _batches(ends - firsts, self._files["size"].to_numpy()[wanted])
         )
         has_chunks = self._store.count(self._target) > 0
-        for part in ahead(parts):
+        for part in read_ahead(parts):
             batch = self._cut(part, counter)
             if has_chunks:
                 self._count(batch.rows, documents=batch.done)

@@ -34,7 +34,7 @@ from rag_assets.models.windows import (
     pooled,
     unit,
 )
-from rag_assets.workers import go_on
+from rag_assets.workers import raise_if_abandoned
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is loaded
 """Threads that wait for each other sleep instead of spinning: on a machine with other work, a token
@@ -208,7 +208,7 @@ class ModelEncoder:
 
         Raises:
             EncoderError: The model fails on any text.
-            AbandonedError: The task is not wanted any more: see `workers.go_on`.
+            AbandonedError: The task is not wanted any more: see `workers.raise_if_abandoned`.
         """
         with self._computing:
             return self._embedded(tokenized)
@@ -220,7 +220,7 @@ class ModelEncoder:
         for batch, result in self._run(
             batches_of(tokenized.windows, batch_tokens=self._batch_tokens)
         ):
-            go_on()
+            raise_if_abandoned()
             if isinstance(result, Exception):
                 failed[batch[0].text] = f"the model rejects the text: {result}"
                 continue

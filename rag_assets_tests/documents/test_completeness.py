@@ -153,7 +153,7 @@ def test_a_parser_gets_no_network(chained):
     chained.list_files()
     (failure,) = chained.parse().failures
     assert failure.kind == "input"
-    assert "it wanted to look up 'localhost' in the network" in failure.reason
+    assert "it tried to look up 'localhost' in the network" in failure.reason
 
 
 def test_one_that_calls_a_server_of_the_config_does(chained, monkeypatch):

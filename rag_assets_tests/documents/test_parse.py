@@ -494,13 +494,13 @@ def test_another_parser_version_parses_again(project, submitted, monkeypatch):
 
 def test_one_document_starts_one_worker(project, monkeypatch):
     started = []
-    begin = pool._Worker.__init__
+    begin = pool._WorkerProcess.__init__
 
     def spy(self, **options):
         started.append(self)
         begin(self, **options)
 
-    monkeypatch.setattr(pool._Worker, "__init__", spy)
+    monkeypatch.setattr(pool._WorkerProcess, "__init__", spy)
     pdf(project.folder / "a.pdf", ["<p>one</p>"])
     project.list_files()
     project.parse()
