@@ -30,7 +30,7 @@ from rag_assets.config.experiments import (
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.nodes import asset_path
-from rag_assets.config.parsers import Docling, Marker, MarkerModel, Parser
+from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
 from rag_assets.config.places import resolve_package_path
 from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
 from rag_assets.config.retrieval import (
@@ -40,7 +40,7 @@ from rag_assets.config.retrieval import (
     Fusion,
     FusionMode,
     QueryFusion,
-    Reranker,
+    RerankerSettings,
     Retrieval,
     Retriever,
     RetrieverName,
@@ -55,7 +55,7 @@ from rag_assets.config.sections import (
     EmbeddingModel,
     Evaluation,
     Execution,
-    Index,
+    IndexSettings,
     QuestionSet,
     Schedule,
     Serving,
@@ -97,17 +97,17 @@ __all__ = [
     "FusionModeExperiment",
     "HeaderExperiment",
     "HeaderRules",
-    "Index",
+    "IndexSettings",
     "IndexSizeExperiment",
     "Marker",
     "MarkerModel",
     "Method",
-    "Parser",
     "ParserComparisonExperiment",
+    "ParserSettings",
     "QueryFusion",
     "QueryFusionExperiment",
     "QuestionSet",
-    "Reranker",
+    "RerankerSettings",
     "Retrieval",
     "RetrievalMethodExperiment",
     "Retriever",

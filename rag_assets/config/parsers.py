@@ -76,7 +76,7 @@ class Marker(Section):
         return self
 
 
-class Parser(Section):
+class ParserSettings(Section):
     """How documents become elements."""
 
     engine: Engine = Field(

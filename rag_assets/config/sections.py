@@ -20,7 +20,7 @@ from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
 from rag_assets.config.figures import Figures
-from rag_assets.config.parsers import Parser
+from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.recipes import Variant
 from rag_assets.config.retrieval import Retrieval, RetrieverName
 from rag_assets.schemas import VariantTables
@@ -248,7 +248,7 @@ class Schedule(Section):
         return value
 
 
-Place: TypeAlias = Literal["in_process", "processes", "ray"]
+ExecutionPlace: TypeAlias = Literal["in_process", "processes", "ray"]
 
 
 LONGEST_RUN = 86_400
@@ -258,12 +258,12 @@ LONGEST_RUN = 86_400
 class Execution(Section):
     """Where documents are parsed and texts embedded; the result is the same everywhere."""
 
-    parsing: Place = Field(
+    parsing: ExecutionPlace = Field(
         "processes",
         description="worker processes, with limits of time and memory, here or on a Ray cluster; "
         "in_process has no limits",
     )
-    embedding: Place = Field(
+    embedding: ExecutionPlace = Field(
         "in_process", description="this process uses all cores and GPUs; the others are for more"
     )
     workers: int | None = Field(
@@ -311,7 +311,7 @@ class CleanUp(Section):
     cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
 
 
-class Index(Section):
+class IndexSettings(Section):
     """When search indexes are built and maintained."""
 
     ann_from_rows: int | None = Field(
@@ -330,10 +330,10 @@ class Index(Section):
 
 
 DEFAULT_PARSERS = {
-    "pymupdf": Parser(),
-    "pdfium": Parser(engine="pdfium"),
-    "docling": Parser(engine="docling"),
-    "marker": Parser(engine="marker"),
+    "pymupdf": ParserSettings(),
+    "pdfium": ParserSettings(engine="pdfium"),
+    "docling": ParserSettings(engine="docling"),
+    "marker": ParserSettings(engine="marker"),
 }
 DEFAULT_CHUNKINGS = {
     "fixed_256": Chunking(),
@@ -359,7 +359,7 @@ class Config(Section):
         "team:data", description="shown in Dagster: team:NAME or an e-mail address"
     )
     sources: Sources = Sources()
-    parsers: dict[Slug, Parser] = Field({}, validate_default=True)
+    parsers: dict[Slug, ParserSettings] = Field({}, validate_default=True)
     figures: Figures = Figures()
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
     documents: Documents = Documents()
@@ -370,7 +370,7 @@ class Config(Section):
     variants: dict[Slug, Variant] = Field(
         {"default": Variant()}, min_length=1, validate_default=True
     )
-    index: Index = Index()
+    index: IndexSettings = IndexSettings()
     execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
     evaluation: Evaluation = Evaluation()

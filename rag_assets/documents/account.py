@@ -43,7 +43,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measures:
+class Completeness:
     """How complete the elements of a document are."""
 
     empty: Sequence[int]
@@ -66,7 +66,7 @@ class Measures:
     """Figures of which the picture or the words are kept."""
 
 
-def measured(account: Account, elements: Sequence[Element]) -> Measures:
+def measured(account: Account, elements: Sequence[Element]) -> Completeness:
     """Hold the `elements` of a document against the account of its pages."""
     by_page: Counter[int] = Counter()
     shown, figures, tables = set(), [], []
@@ -83,7 +83,7 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
     whole = "\n".join([element.text for element in elements])
     read = account.engines.keys() or (range(1, account.pages + 1) if elements else ())
     scanned = set(account.scanned)
-    return Measures(
+    return Completeness(
         empty=[page for page in sorted(read) if page not in shown],
         layer_letters=account.layer_letters,
         lost_letters=sum(

@@ -23,7 +23,7 @@ from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DocumentAccount:
     """What is known of one document after it was parsed."""
 
     document_id: str
@@ -35,7 +35,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class AccountCopy:
     """A document whose elements are those of another one, or its own under another fingerprint."""
 
     document_id: str
@@ -52,7 +52,7 @@ class Accounts:
         self._store = store
         self.table = table
 
-    def keep(self, entries: Sequence[Entry]) -> None:
+    def keep(self, entries: Sequence[DocumentAccount]) -> None:
         """Let these be the accounts of their documents."""
         if entries:
             self._put(pa.Table.from_pylist(list(map(_row, entries)), schema=schemas.ACCOUNTS))
@@ -66,7 +66,7 @@ class Accounts:
         """Those of `fingerprints` of which `version` holds an account."""
         return set(self._made_from(list(fingerprints), version=version))
 
-    def copy(self, copies: Sequence[Copy], *, of: "Accounts", version: int | None) -> None:
+    def copy(self, copies: Sequence[AccountCopy], *, of: "Accounts", version: int | None) -> None:
         """Take over accounts `of` these or another parser, as they stood at `version`.
 
         What counts is what they were made from, not whose they were: a killed pass may have given
@@ -144,7 +144,7 @@ class Accounts:
         return self._store.lock(self.table, log=lambda _: None)
 
 
-def _row(entry: Entry) -> dict:
+def _row(entry: DocumentAccount) -> dict:
     account = entry.account
     found = measured(account, entry.elements)
     parsed = len(account.engines) or (account.pages if entry.elements else 0)

@@ -103,7 +103,7 @@ def refresh_chunks(
     rules = config.documents.header_fields
     target = chunks_target(config, parser, chunking)
     has_words = config.figures.vision_model is not None
-    work = _Pass(
+    work = _ChunkingPass(
         store,
         elements=addresses.elements_table(config, parser),
         target=target.name,
@@ -159,7 +159,7 @@ class _Documents(NamedTuple):
     texts: Sequence[CountedText]
 
 
-class _Pass:
+class _ChunkingPass:
     """One pass over the documents that have elements."""
 
     def __init__(

@@ -35,7 +35,7 @@ Row: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ShareMeasure:
     """A measure: so much of `part` in `whole`."""
 
     check: str
@@ -48,7 +48,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged(Share):
+class DamageMeasure(ShareMeasure):
     """How many of the documents lack more than a part of what they hold."""
 
     bearable: float
@@ -56,7 +56,7 @@ class Damaged(Share):
 
 
 DAMAGED = (
-    Damaged(
+    DamageMeasure(
         "few_pages_lost",
         "documents_without_pages_share",
         "lost_pages",
@@ -66,7 +66,7 @@ DAMAGED = (
         PAGES,
         bearable=0.2,
     ),
-    Damaged(
+    DamageMeasure(
         "few_letters_lost",
         "documents_without_letters_share",
         "lost_letters",
@@ -76,7 +76,7 @@ DAMAGED = (
         LETTERS,
         bearable=0.2,
     ),
-    Damaged(
+    DamageMeasure(
         "few_letters_garbled",
         "documents_garbled_share",
         "garbled",
@@ -90,7 +90,7 @@ DAMAGED = (
 """What must hold of all documents taken together: a parser that reads hardly any is broken."""
 
 CORPUS = (
-    Share(
+    ShareMeasure(
         "few_pages_empty",
         "empty_pages_share",
         "empty_pages",
@@ -99,7 +99,7 @@ CORPUS = (
         0.2,
         PAGES,
     ),
-    Share(
+    ShareMeasure(
         "few_tables_doubtful",
         "doubtful_tables_share",
         "doubtful_tables",
@@ -108,7 +108,7 @@ CORPUS = (
         0.5,
         LAYOUT,
     ),
-    Share(
+    ShareMeasure(
         "few_figures_lost",
         "lost_figures_share",
         "lost_figures",
@@ -117,7 +117,7 @@ CORPUS = (
         0.5,
         LAYOUT,
     ),
-    Share(
+    ShareMeasure(
         "few_documents_of_unknown_language",
         "unknown_language_share",
         "of_unknown_language",
@@ -130,7 +130,7 @@ CORPUS = (
 """What should hold of all documents taken together."""
 
 DOCUMENTS = (
-    Share(
+    ShareMeasure(
         "pages_of_each_document",
         "most_pages_lost",
         "lost_pages",
@@ -139,7 +139,7 @@ DOCUMENTS = (
         0,
         PAGES,
     ),
-    Share(
+    ShareMeasure(
         "letters_of_each_document",
         "most_letters_lost",
         "lost_letters",
@@ -148,7 +148,7 @@ DOCUMENTS = (
         0.1,
         LETTERS,
     ),
-    Share(
+    ShareMeasure(
         "decoding_of_each_document",
         "most_letters_garbled",
         "garbled",
@@ -191,7 +191,7 @@ def measure(accounts: Iterable[Row], *, into: Tally, names: Mapping[str, str]) -
         into.put(share.total, most, examples=_examples(worst, share))
 
 
-def _put_damaged(damaged: Damaged, rows: Sequence[Row], *, into: Tally) -> None:
+def _put_damaged(damaged: DamageMeasure, rows: Sequence[Row], *, into: Tally) -> None:
     held = [row for row in rows if _number(row[damaged.whole])]
     found = [row for row in held if _ratio(row, share=damaged) > damaged.bearable]
     share = len(found) / len(held) if len(held) >= FEWEST_DOCUMENTS else 0.0
@@ -213,12 +213,12 @@ def _with_counts(row: Row, names: Mapping[str, str]) -> Row:
     }
 
 
-def _worst(rows: Sequence[Row], share: Share, *, by: Callable[[Row], float]) -> list[Row]:
+def _worst(rows: Sequence[Row], share: ShareMeasure, *, by: Callable[[Row], float]) -> list[Row]:
     found = [row for row in rows if _number(row[share.part])]
     return sorted(found, key=lambda row: (-by(row), str(row["document"])))[: quality.EXAMPLES_SHOWN]
 
 
-def _examples(rows: Sequence[Row], share: Share) -> Iterator[Example]:
+def _examples(rows: Sequence[Row], share: ShareMeasure) -> Iterator[Example]:
     for row in rows:
         example = {
             "document": str(row["document"]),
@@ -239,11 +239,11 @@ def _why(row: Row) -> str:
     return "; ".join(f"pages {part['pages']}: {part['reason']}" for part in parts)
 
 
-def _part(row: Row, *, share: Share) -> float:
+def _part(row: Row, *, share: ShareMeasure) -> float:
     return _number(row[share.part])
 
 
-def _ratio(row: Row, *, share: Share) -> float:
+def _ratio(row: Row, *, share: ShareMeasure) -> float:
     whole = _number(row[share.whole])
     return _number(row[share.part]) / whole if whole else 0.0
 

@@ -19,7 +19,7 @@ MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Bookmark:
     """A bookmark."""
 
     title: str
@@ -37,10 +37,10 @@ def read(path: str) -> Json:
         return [asdict(entry) for entry in _entries(document)]
 
 
-def _entries(document: "PdfDocument") -> Iterator[Entry]:
+def _entries(document: "PdfDocument") -> Iterator[Bookmark]:
     for bookmark in islice(document.get_toc(max_depth=DEEPEST), MOST):
         destination = bookmark.get_dest()
         page = destination.get_index() if destination else None
         title = " ".join(bookmark.get_title().split())
         if page is not None and title:
-            yield Entry(title, page + 1, bookmark.level + 1)
+            yield Bookmark(title, page + 1, bookmark.level + 1)

@@ -25,7 +25,7 @@ from rag_assets.columns.keys import KeyIndex
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents import linked_pictures
-from rag_assets.documents.account_rows import Accounts, Copy, Entry
+from rag_assets.documents.account_rows import AccountCopy, Accounts, DocumentAccount
 from rag_assets.documents.element_rows import CONTENT, pictures, renamed, to_arrow
 from rag_assets.documents.element_stock import ElementStock, others, pass_over
 from rag_assets.documents.elements import Element
@@ -34,7 +34,7 @@ from rag_assets.documents.languages import language_of_documents, with_languages
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.chain import Chain, chain_of
 from rag_assets.documents.parsers.description import Parser
-from rag_assets.documents.parsing import Content, Parsed, Parsing
+from rag_assets.documents.parsing import FileContent, ParsedContent, Parsing
 from rag_assets.documents.problems import blame
 from rag_assets.identity import fingerprint, fingerprints
 from rag_assets.media.media_types import HTML, MARKDOWN, PDF
@@ -106,7 +106,7 @@ def refresh_elements(
     sources = {source.name: source for source in config.sources.documents}
     scratch = store.root / "scratch" / store.known_as(target.name)
     chain = chain_of(settings, name=parser)
-    work = _Pass(
+    work = _ParsingPass(
         store,
         target,
         accounts=accounts_table(config, parser),
@@ -150,7 +150,7 @@ def refresh_elements(
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
 
 
-class _Pass:
+class _ParsingPass:
     """One pass over the documents: which are refused, which copied, which parsed."""
 
     def __init__(
@@ -356,7 +356,7 @@ class _Pass:
             part = copies[start : start + DOCUMENTS_A_BATCH]
             rows = stock.rows({each.origin for each in part})
             self._accounts.copy(
-                [Copy(each.file.document_id, each.content, each.before) for each in part],
+                [AccountCopy(each.file.document_id, each.content, each.before) for each in part],
                 of=stock.accounts,
                 version=stock.of_accounts,
             )
@@ -382,7 +382,7 @@ class _Pass:
     ) -> Iterator[sync.Batch]:
         by_size = sorted(by_content.items(), key=lambda item: item[1][0].size)
         contents = (
-            Content(key, files[0], self._parsers[str(files[0].media_type)])
+            FileContent(key, files[0], self._parsers[str(files[0].media_type)])
             for key, files in by_size  # what is finished is kept, whatever stops a large file
         )
         started = time.monotonic()
@@ -397,7 +397,7 @@ class _Pass:
             yield self._batch(parsed, by_content)
 
     def _batch(
-        self, parsed: Iterable[Parsed], by_content: Mapping[str, Sequence[SourceFile]]
+        self, parsed: Iterable[ParsedContent], by_content: Mapping[str, Sequence[SourceFile]]
     ) -> sync.Batch:
         rows = _Rows()
         kept = [(item, file) for item in parsed for file in by_content[item.content.key]]
@@ -410,7 +410,7 @@ class _Pass:
         languages = language_of_documents(table)
         self._accounts.keep(
             [
-                Entry(
+                DocumentAccount(
                     document_id=file.document_id,
                     fingerprint=item.content.key,
                     content=self._content_alone(file),
@@ -450,7 +450,7 @@ class _Rows:
     elements: dict[str, list[Element]] = field(default_factory=dict)
     failed: list[sync.Failure] = field(default_factory=list)
 
-    def add(self, parsed: Parsed, file: SourceFile) -> None:
+    def add(self, parsed: ParsedContent, file: SourceFile) -> None:
         """Add what was parsed as the content of `file`."""
         if parsed.elements:
             self.elements[file.document_id] = parsed.elements
@@ -463,9 +463,9 @@ class _Rows:
             )
 
 
-def _in_batches(parsed: Iterable[Parsed]) -> Iterator[list[Parsed]]:
+def _in_batches(parsed: Iterable[ParsedContent]) -> Iterator[list[ParsedContent]]:
     """Groups that are committed together: so many documents, or what came in a few seconds."""
-    batch: list[Parsed] = []
+    batch: list[ParsedContent] = []
     due = time.monotonic() + SECONDS_A_BATCH
     for item in parsed:
         batch.append(item)

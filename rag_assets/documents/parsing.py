@@ -37,7 +37,7 @@ SECONDS_A_PICTURE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileContent:
     """Bytes to parse once, whichever documents hold them."""
 
     key: str
@@ -47,10 +47,10 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedContent:
     """What came of a content."""
 
-    content: Content
+    content: FileContent
     elements: list[Element]
     """In reading order; none if nothing could be had."""
     pages: int
@@ -71,7 +71,7 @@ class Parsed:
 class _Open:
     """A content that is being parsed."""
 
-    content: Content
+    content: FileContent
     path: Path
     is_copied: bool = False
     """Whether there is anything at `path`."""
@@ -147,7 +147,7 @@ class Parsing:
 
     def __init__(
         self,
-        settings: config.Parser,
+        settings: config.ParserSettings,
         *,
         name: str,
         chain: Chain,
@@ -177,7 +177,7 @@ class Parsing:
         self._waiting: deque[_Range | _Picture] = deque()
         self._tasks: dict[str, _Range | _Picture | _Open] = {}
 
-    def run(self, contents: Iterable[Content]) -> Iterator[Parsed]:
+    def run(self, contents: Iterable[FileContent]) -> Iterator[ParsedContent]:
         """Parse `contents` and yield each as it is finished.
 
         Few files are open at a time, however many there are; none starts no process.
@@ -200,7 +200,7 @@ class Parsing:
                 yield self._finish(opened)
             yield from self._draw(waiting)
 
-    def _draw(self, waiting: Iterator[Content]) -> Iterator[Parsed]:
+    def _draw(self, waiting: Iterator[FileContent]) -> Iterator[ParsedContent]:
         """Keep the workers busy: with what is planned, then with further files.
 
         Files that cannot be read, or of which nothing is left to be tried, are finished.
@@ -213,7 +213,7 @@ class Parsing:
             else:
                 return
 
-    def _open(self, content: Content) -> Iterator[Parsed]:
+    def _open(self, content: FileContent) -> Iterator[ParsedContent]:
         media_type = str(content.file.media_type)
         opened = _Open(content, self._scratch / f"{content.key}{SUFFIXES[media_type]}")
         try:
@@ -237,7 +237,7 @@ class Parsing:
         opened.tasks = 1
         self._submit(task, opened)
 
-    def _begin(self, part: "_Range | _Picture") -> Iterator[Parsed]:
+    def _begin(self, part: "_Range | _Picture") -> Iterator[ParsedContent]:
         """Hand out a picture that is at hand, or a range whose parser is given more of the file."""
         if isinstance(part, _Picture):
             is_begun = self._begin_picture(part)
@@ -450,7 +450,7 @@ class Parsing:
             part.opened.failed[page] = joined(problems)
             part.opened.parts[page] = list(part.figures)
 
-    def _finish(self, opened: _Open) -> Parsed:
+    def _finish(self, opened: _Open) -> ParsedContent:
         if opened.is_copied:
             opened.path.unlink(missing_ok=True)
         found = [element for page in sorted(opened.parts) for element in opened.parts[page]]
@@ -465,11 +465,11 @@ class Parsing:
         pages = len(account.engines or {element.page for element in elements} - {None})
         problems = [*opened.problems, *by_page]
         if any(element.text for element in elements):
-            return Parsed(content, elements, pages, problems, account)
+            return ParsedContent(content, elements, pages, problems, account)
         reasons = problems or [Problem(self._why_empty(content), "input")]
-        return Parsed(content, [], pages, reasons, account)
+        return ParsedContent(content, [], pages, reasons, account)
 
-    def _why_empty(self, content: Content) -> str:
+    def _why_empty(self, content: FileContent) -> str:
         if content.file.media_type != PDF:
             return "holds no text: restore it or leave it out with sources.documents.exclude"
         if self._chain.ocr:

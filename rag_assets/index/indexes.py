@@ -93,7 +93,7 @@ def maintain(
     store: Store,
     table: str,
     *,
-    settings: config.Index,
+    settings: config.IndexSettings,
     data_version: str,
     log: Callable[[str], None],
 ) -> IndexReport:
@@ -182,7 +182,12 @@ class _Maintenance:
     """One look at the indexes of a table, under its lock."""
 
     def __init__(
-        self, store: Store, table: str, *, settings: config.Index, log: Callable[[str], None]
+        self,
+        store: Store,
+        table: str,
+        *,
+        settings: config.IndexSettings,
+        log: Callable[[str], None],
     ) -> None:
         self._store = store
         self._table = store.open(table)

@@ -15,8 +15,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from rag_assets.config import EmbeddingModel
-from rag_assets.config import Reranker as Settings
+from rag_assets.config import EmbeddingModel, RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.models.late_interaction import load_late_interaction
 from rag_assets.models.paths import has_bf16
@@ -48,7 +47,7 @@ class Reranker(Protocol):
         ...
 
 
-def load_reranker(settings: Settings, *, name: str, home: Path) -> Reranker:
+def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reranker:
     """The reranker called `name` in the config; one that is loaded already is given again.
 
     Args:
@@ -66,7 +65,7 @@ def load_reranker(settings: Settings, *, name: str, home: Path) -> Reranker:
         raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
 
 
-def local_weights(rerankers: Mapping[str, Settings], *, home: Path) -> dict[str, str]:
+def local_weights(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dict[str, str]:
     """Identity of the weights of those `rerankers` that lie in a folder of one's own, by name.
 
     There other weights may take their place under the same settings. Nothing is loaded.
@@ -80,7 +79,7 @@ def local_weights(rerankers: Mapping[str, Settings], *, home: Path) -> dict[str,
 
 
 @lru_cache(maxsize=2)
-def _loaded(settings: Settings, weights: Weights | None, name: str, home: Path) -> Reranker:
+def _loaded(settings: RerankerSettings, weights: Weights | None, name: str, home: Path) -> Reranker:
     if weights is None:
         return FlashRank(settings, name=name, home=home)
     if settings.backend == "late_interaction":
@@ -91,11 +90,11 @@ def _loaded(settings: Settings, weights: Weights | None, name: str, home: Path) 
     return load(settings, weights=weights)
 
 
-def _weights(settings: Settings, *, home: Path) -> Weights:
+def _weights(settings: RerankerSettings, *, home: Path) -> Weights:
     return weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
 
 
-def _as_model(settings: Settings) -> EmbeddingModel:
+def _as_model(settings: RerankerSettings) -> EmbeddingModel:
     return EmbeddingModel(
         path=settings.path,
         revision=settings.revision,
@@ -107,7 +106,7 @@ def _as_model(settings: Settings) -> EmbeddingModel:
 class SentenceTransformersReranker:
     """A cross-encoder in sentence-transformers."""
 
-    def __init__(self, settings: Settings, *, weights: Weights) -> None:
+    def __init__(self, settings: RerankerSettings, *, weights: Weights) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -144,7 +143,7 @@ class SentenceTransformersReranker:
 class FlagEmbeddingReranker:
     """A cross-encoder in FlagEmbedding, such as bge-reranker-v2-m3."""
 
-    def __init__(self, settings: Settings, *, weights: Weights) -> None:
+    def __init__(self, settings: RerankerSettings, *, weights: Weights) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -178,7 +177,7 @@ class FlagEmbeddingReranker:
 class FlashRank:
     """A small cross-encoder in ONNX, by the package of that name."""
 
-    def __init__(self, settings: Settings, *, name: str, home: Path) -> None:
+    def __init__(self, settings: RerankerSettings, *, name: str, home: Path) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -215,7 +214,7 @@ class FlashRank:
         return _checked(scores)
 
 
-def _precision(settings: Settings) -> str:
+def _precision(settings: RerankerSettings) -> str:
     import torch
 
     if settings.precision != "auto":
@@ -225,13 +224,13 @@ def _precision(settings: Settings) -> str:
     return "bf16" if has_bf16() else "fp32"
 
 
-def _identity(settings: Settings, *, weights: Weights, precision: str) -> str:
+def _identity(settings: RerankerSettings, *, weights: Weights, precision: str) -> str:
     parts = (settings.backend, [weights.model_id], settings.max_tokens, precision)
     return fingerprint(*parts)[:ID_LENGTH]
 
 
 @contextmanager
-def _loading(settings: Settings) -> Generator[None]:
+def _loading(settings: RerankerSettings) -> Generator[None]:
     """Name the reranker that cannot be loaded, and what to do about it."""
     from safetensors import SafetensorError
 

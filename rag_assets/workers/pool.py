@@ -219,7 +219,7 @@ class _WorkerProcess:
 
     @property
     def died_idle(self) -> bool:
-        """Whether it ended before its task began, having served others: the task is not at fault."""
+        """Whether it ended before its task began, after others: this task is not the cause."""
         return self.is_gone and not self.has_begun and self.served > 1
 
     def give(self, task: Task) -> None:

@@ -100,7 +100,7 @@ def test_a_second_pass_reads_nothing_and_has_the_same_version(project, submitted
     project.write("a.md", "One.")
     project.list_files()
     first = project.parse()
-    monkeypatch.setattr(parse._Pass, "inputs", lambda _: pytest.fail("read its inputs"))
+    monkeypatch.setattr(parse._ParsingPass, "inputs", lambda _: pytest.fail("read its inputs"))
     second = project.parse()
     assert (second.unchanged, second.contents) == (1, 0)
     assert second.data_version == first.data_version

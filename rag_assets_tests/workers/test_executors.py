@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from rag_assets.config import Config, Execution, Parser, Variant
+from rag_assets.config import Config, Execution, ParserSettings, Variant
 from rag_assets.documents.chunk import refresh_chunks
 from rag_assets.documents.parse import refresh_elements
 from rag_assets.index.embed import refresh_documents, refresh_units
@@ -73,7 +73,7 @@ def prepared(documents, state, place):
     config = Config(
         state_dir=project.store.root,
         sources={"documents": str(documents)},
-        parsers={"plain": Parser(**project.settings)},
+        parsers={"plain": ParserSettings(**project.settings)},
         variants={"default": Variant(parser="plain")},
         models=PLAIN_MODELS,
         execution=Execution(parsing=place, embedding=place, workers=2),

@@ -46,7 +46,7 @@ _OTHERS = {
 }
 
 
-def parsers_of(settings: "config.Parser", *, name: str) -> dict[str, Parser]:
+def parsers_of(settings: "config.ParserSettings", *, name: str) -> dict[str, Parser]:
     """The parser of each media type, with the settings of one parser of the config.
 
     Args:
@@ -63,7 +63,7 @@ def parsers_of(settings: "config.Parser", *, name: str) -> dict[str, Parser]:
     return parsers
 
 
-def pdf_parser(settings: "config.Parser") -> Parser:
+def pdf_parser(settings: "config.ParserSettings") -> Parser:
     """What reads PDFs with these settings, installed or not."""
     parser = replace(PDF_ENGINES[settings.engine], python=settings.python)
     if settings.engine == "docling":
@@ -77,7 +77,7 @@ def pdf_parser(settings: "config.Parser") -> Parser:
     return parser
 
 
-def unavailable(settings: "config.Parser", *, name: str) -> str | None:
+def unavailable(settings: "config.ParserSettings", *, name: str) -> str | None:
     """Why nothing can be parsed with these settings, and what to do about it; else None."""
     try:
         parsers_of(settings, name=name)

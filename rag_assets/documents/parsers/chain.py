@@ -25,7 +25,7 @@ class Chain:
     """Names all of them; part of the fingerprint of documents that need them."""
 
 
-def chain_of(settings: "config.Parser", *, name: str) -> Chain:
+def chain_of(settings: "config.ParserSettings", *, name: str) -> Chain:
     """The helpers of the parser that the config calls `name`; absent ones are left out.
 
     The interpreter of the config is that of its engine: those that follow it run in this one.
@@ -48,7 +48,7 @@ def chain_of(settings: "config.Parser", *, name: str) -> Chain:
     return Chain(fallback, ocr, no_ocr, ", ".join(versions))
 
 
-def _ocr_of(settings: "config.Parser") -> Parser | None:
+def _ocr_of(settings: "config.ParserSettings") -> Parser | None:
     if settings.ocr == "rapidocr":
         return rapidocr.PARSER
     if settings.ocr == "tesseract":

@@ -81,14 +81,14 @@ LABELS = {
 """What Marker calls the kinds of blocks of the bundled model."""
 
 
-class Block(Protocol):
+class MarkerBlock(Protocol):
     """A block of Marker's tree as its JSON renderer gives it."""
 
     id: str
     block_type: str
     html: str
     bbox: Sequence[float]
-    children: "Sequence[Block] | None"
+    children: "Sequence[MarkerBlock] | None"
 
 
 def options(settings: "config.Marker", heading_levels: Mapping[int, int]) -> dict[str, Json]:
@@ -159,7 +159,7 @@ def parse(
 
 
 def elements(
-    blocks: Sequence[Block], view: PageView, heading_levels: Mapping[str, int]
+    blocks: Sequence[MarkerBlock], view: PageView, heading_levels: Mapping[str, int]
 ) -> Iterator[Element]:
     """Elements of the blocks, in Marker's reading order."""
     for block in blocks:
@@ -169,7 +169,7 @@ def elements(
             yield found
 
 
-def _blocks(converter: "PdfConverter", path: str) -> Sequence[Block]:
+def _blocks(converter: "PdfConverter", path: str) -> Sequence[MarkerBlock]:
     from marker.renderers.json import JSONRenderer
     from pypdfium2 import PdfiumError
 
@@ -182,7 +182,7 @@ def _blocks(converter: "PdfConverter", path: str) -> Sequence[Block]:
     return converter.resolve_dependencies(JSONRenderer)(document).children
 
 
-def _read(block: Block, view: PageView, heading_levels: Mapping[str, int]) -> Element | None:
+def _read(block: MarkerBlock, view: PageView, heading_levels: Mapping[str, int]) -> Element | None:
     from bs4 import BeautifulSoup
 
     kind = TYPES.get(block.block_type, "text")
@@ -212,7 +212,7 @@ def _read(block: Block, view: PageView, heading_levels: Mapping[str, int]) -> El
     )
 
 
-def _html_of(block: Block) -> str:
+def _html_of(block: MarkerBlock) -> str:
     """The block's HTML with that of its children, which Marker only refers to."""
     if block.children:
         return "".join(map(_html_of, block.children))

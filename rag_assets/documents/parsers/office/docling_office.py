@@ -137,15 +137,19 @@ def _converter() -> "DocumentConverter":
         WordFormatOption,
     )
 
-    from rag_assets.documents.parsers.office.docling_scripts import Docx, Html, Pptx
+    from rag_assets.documents.parsers.office.docling_scripts import (
+        DocxBackend,
+        HtmlBackend,
+        PptxBackend,
+    )
 
     logging.getLogger("docling").setLevel(logging.ERROR)
     html = HTMLFormatOption(
-        backend=Html,
+        backend=HtmlBackend,
         backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=False),
     )
     word = WordFormatOption(
-        backend=Docx,
+        backend=DocxBackend,
         backend_options=MsWordBackendOptions(
             max_total_bytes=LARGEST_UNPACKED,
             max_file_bytes=LARGEST_UNPACKED,
@@ -156,7 +160,7 @@ def _converter() -> "DocumentConverter":
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
         format_options={
             InputFormat.DOCX: word,
-            InputFormat.PPTX: PowerpointFormatOption(backend=Pptx),
+            InputFormat.PPTX: PowerpointFormatOption(backend=PptxBackend),
             InputFormat.HTML: html,
         },
     )

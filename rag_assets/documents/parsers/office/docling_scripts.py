@@ -43,7 +43,7 @@ UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or 
 _HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
 
 
-class Html(HTMLDocumentBackend):
+class HtmlBackend(HTMLDocumentBackend):
     """Keeps exponents and indices of headings, alternative texts, and where pictures lie."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -67,7 +67,7 @@ class Html(HTMLDocumentBackend):
         return reference
 
 
-class Docx(MsWordDocumentBackend):
+class DocxBackend(MsWordDocumentBackend):
     """Keeps exponents of headings, and the figures whose pictures cannot be read."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -110,7 +110,7 @@ class Docx(MsWordDocumentBackend):
         return reference
 
 
-class Pptx(MsPowerpointDocumentBackend):
+class PptxBackend(MsPowerpointDocumentBackend):
     """Keeps exponents, and the figures whose pictures cannot be read."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
