@@ -9,6 +9,7 @@ the way to keep a password out of the file. Relative paths start at the file's o
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
+from rag_assets.config.evaluation import Evaluation, QuestionSet
 from rag_assets.config.experiments import (
     AnyExperiment,
     ArmsExperiment,
@@ -29,10 +30,11 @@ from rag_assets.config.experiments import (
 )
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
+from rag_assets.config.models import EmbeddingModel
 from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
-from rag_assets.config.places import resolve_package_path
-from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
+from rag_assets.config.paths import resolve_package_path
+from rag_assets.config.recipes import SERIALIZERS, SerializerName, Tables, Variant
 from rag_assets.config.retrieval import (
     Collapse,
     DomainFusion,
@@ -46,21 +48,19 @@ from rag_assets.config.retrieval import (
     RetrieverName,
     Signal,
 )
-from rag_assets.config.sections import (
+from rag_assets.config.root import Config
+from rag_assets.config.running import (
     LONGEST_RUN,
-    LONGEST_TABLE_NAME,
     CleanUp,
-    Config,
-    DocumentSource,
-    EmbeddingModel,
-    Evaluation,
     Execution,
     IndexSettings,
-    QuestionSet,
     Schedule,
     Serving,
+)
+from rag_assets.config.sources import (
+    LONGEST_TABLE_NAME,
+    DocumentSource,
     Sources,
-    Tables,
     TableSource,
     TableSpec,
 )

@@ -12,6 +12,9 @@ SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 LONGEST_SLUG = 60
 """The folder of a table has four of them in its name, and a file system takes 255 bytes."""
 
+MOST_SECONDS = 2_147_483
+"""Longest time limit: 24 days, as servers and clocks count milliseconds in 32 bits."""
+
 
 def _slug(name: str) -> str:
     if not SLUG.fullmatch(name):
@@ -40,7 +43,7 @@ def _owner(name: str) -> str:
 Owner: TypeAlias = Annotated[str, AfterValidator(_owner)]
 
 
-def named_twice(names: Iterable[str]) -> list[str]:
+def duplicates(names: Iterable[str]) -> list[str]:
     """Those of `names` that are there more than once, sorted."""
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
@@ -51,7 +54,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-def over_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:
+def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:
     """Named entries of the file over those that are there without being written down.
 
     An entry with the name of a default changes what it names of it, key by key and at any depth.

@@ -9,8 +9,8 @@ from typing import get_args
 from pydantic import BaseModel, ValidationError
 
 from rag_assets.config.errors import ConfigError, redacted
-from rag_assets.config.places import anchored
-from rag_assets.config.sections import Config
+from rag_assets.config.paths import with_absolute_paths
+from rag_assets.config.root import Config
 from rag_assets.media.encodings import is_unicode
 
 ENVIRONMENT_PREFIX = "RAG_ASSETS__"
@@ -56,7 +56,7 @@ def load(path: Path | None = None) -> Config:
         config = Config.model_validate(given)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(error, path=path))) from error
-    return anchored(config, root=path.parent)
+    return with_absolute_paths(config, root=path.parent)
 
 
 def _with_experiments(raw: dict[str, object], *, folder: Path) -> dict[str, object]:

@@ -106,3 +106,11 @@ class ParserSettings(Section):
         ["en"], min_length=1, description="what tesseract expects; rapidocr needs not be told"
     )
     tesseract: str = Field("tesseract", description="the program, or its path")
+
+
+DEFAULT_PARSERS = {
+    "pymupdf": ParserSettings(),
+    "pdfium": ParserSettings(engine="pdfium"),
+    "docling": ParserSettings(engine="docling"),
+    "marker": ParserSettings(engine="marker"),
+}

@@ -2,6 +2,8 @@
 
 from typing import Literal, TypeAlias, get_args
 
+from pydantic import Field
+
 from rag_assets.config.base import Section, Slug
 
 SerializerName: TypeAlias = Literal[
@@ -25,3 +27,9 @@ class Variant(Section):
     chunking: Slug = "fixed_256"
     serializer: SerializerName = "full_semantic"
     model: Slug = "minilm"
+
+
+class Tables(Section):
+    """How rows become text."""
+
+    empty_cells: Literal["drop", "keep"] = Field("drop", description="leave empty cells out or not")

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section, Slug, over_defaults
+from rag_assets.config.base import Section, Slug, merged_with_defaults
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
@@ -199,7 +199,7 @@ class Retrieval(Section):
         if not isinstance(value, dict):
             return value
         return value | {
-            name: over_defaults(value.get(name) or {}, defaults=defaults)
+            name: merged_with_defaults(value.get(name) or {}, defaults=defaults)
             for name, defaults in (
                 ("retrievers", DEFAULT_RETRIEVERS),
                 ("rerankers", DEFAULT_RERANKERS),

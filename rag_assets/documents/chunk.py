@@ -24,7 +24,7 @@ from rag_assets.columns.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Chunking, Config, HeaderRules, addresses
-from rag_assets.config.sections import DEFAULT_CHUNKINGS
+from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.documents.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk

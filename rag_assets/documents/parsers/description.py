@@ -48,20 +48,20 @@ class Parser:
     """The package that does the work; None where there is no need of one."""
     install: str
     """How to get it."""
-    instead: str = ""
+    alternative: str = ""
     """The setting that does without it, if there is one."""
-    lowest: int = 0
+    minimum_major: int = 0
     """Lowest major version that will do."""
     harmless_bytes: int = 0
     """Files up to this size are parsed in the process of the refresh, unless they hold what is left
     to a worker: nothing native touches them and the time they take grows with their size alone."""
-    beside: tuple[str, ...] = ()
+    other_packages: tuple[str, ...] = ()
     """Further packages that it needs and that decide what it gives."""
     options: Mapping[str, Json] = field(default_factory=dict)
     """What its function takes beside path and pages; part of the version."""
     python: Path | None = None
     """The interpreter that it is installed in, if not this one."""
-    lacks: Callable[[Mapping[str, Json]], str | None] | None = None
+    missing_weights: Callable[[Mapping[str, Json]], str | None] | None = None
     """Says which weights are not where the options say, without loading anything."""
     calls_servers: bool = False
     """Whether the config names servers that it calls; all others parse without a network."""
@@ -83,7 +83,7 @@ class Parser:
     @property
     def packages(self) -> tuple[str, ...]:
         """All packages that decide what it gives."""
-        return (self.distribution, *self.beside) if self.distribution else ()
+        return (self.distribution, *self.other_packages) if self.distribution else ()
 
     @cached_property
     def version(self) -> str:
@@ -105,11 +105,12 @@ class Parser:
             if name not in found:
                 return f"the package {name} is not installed{where}"
         library = found[self.distribution]
-        if int(library.split(".")[0]) < self.lowest:
+        if int(library.split(".")[0]) < self.minimum_major:
             return (
-                f"{self.distribution} {library} is too old: {self.lowest} is the lowest that works"
+                f"{self.distribution} {library} is too old: {self.minimum_major} is the lowest "
+                "version that works"
             )
-        return self.lacks(self.options) if self.lacks else None
+        return self.missing_weights(self.options) if self.missing_weights else None
 
 
 def installed(packages: tuple[str, ...], *, python: Path | None = None) -> Mapping[str, str]:
@@ -154,4 +155,4 @@ class ParserUnavailableError(Exception):
 def remedy_of(parser: Parser, *, setting: str) -> str:
     """What to do about a missing parser; `setting` is the key of the config that chose it."""
     remedy = f"run `{parser.install}`"
-    return f"{remedy}, or set {setting}: {parser.instead}" if parser.instead else remedy
+    return f"{remedy}, or set {setting}: {parser.alternative}" if parser.alternative else remedy

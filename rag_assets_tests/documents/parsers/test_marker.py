@@ -177,8 +177,10 @@ def test_what_is_missing_is_said_at_once_with_the_remedy(tmp_path, monkeypatch):
     nowhere = config.ParserSettings(engine="marker", python=tmp_path / "python")
     assert "make parsers" in unavailable(nowhere, name="marker")
     assert "there is no interpreter" in unavailable(nowhere, name="marker")
-    assert "holds no models--datalab-to" in marker.lacks({"settings": {"local_models": True}})
-    assert marker.lacks({"settings": {}}) is None
+    assert "holds no models--datalab-to" in marker.missing_weights(
+        {"settings": {"local_models": True}}
+    )
+    assert marker.missing_weights({"settings": {}}) is None
     assert time.monotonic() - started < 5
 
 

@@ -103,7 +103,7 @@ def calls_servers(settings: "config.Marker") -> bool:
     return settings.local_models or settings.llm is not None or any(urls)
 
 
-def lacks(options: Mapping[str, Json]) -> str | None:
+def missing_weights(options: Mapping[str, Json]) -> str | None:
     """Which weights of the servers to start are not on this machine."""
     settings = cast("Mapping[str, Json]", options.get("settings") or {})
     if not settings.get("local_models"):
@@ -126,11 +126,11 @@ PARSER = Parser(
     revision=3,
     distribution="marker-pdf",
     install="make parsers",
-    instead="pdfium",
-    lowest=2,
-    beside=("surya-ocr", LAYOUT_PACKAGE, "pypdfium2"),
+    alternative="pdfium",
+    minimum_major=2,
+    other_packages=("surya-ocr", LAYOUT_PACKAGE, "pypdfium2"),
     options={"settings": {}, "heading_levels": {}},
-    lacks=lacks,
+    missing_weights=missing_weights,
 )
 
 

@@ -27,9 +27,9 @@ PARSER = Parser(
     revision=4,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
-    instead="pdfium",
-    lowest=2,
-    beside=("pypdfium2",),
+    alternative="pdfium",
+    minimum_major=2,
+    other_packages=("pypdfium2",),
 )
 
 TYPES = {

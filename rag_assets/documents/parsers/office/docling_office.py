@@ -22,6 +22,7 @@ from rag_assets.documents.parsers.office.archives import (
     MOST_MEMBERS,
     without_oversize_pictures,
 )
+from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
@@ -45,12 +46,8 @@ PARSER = Parser(
     revision=8,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
-    lowest=2,
+    minimum_major=2,
 )
-
-ALT, LINK, PROBLEM = "rag_assets__alt", "rag_assets__link", "rag_assets__problem"
-"""Name the alternative text of a picture of a web page, its link, and why there is no picture in
-an Office file, in docling's document."""
 
 EMU_A_POINT = 12_700
 """Slides are measured in English metric units."""
@@ -137,7 +134,7 @@ def _converter() -> "DocumentConverter":
         WordFormatOption,
     )
 
-    from rag_assets.documents.parsers.office.docling_scripts import (
+    from rag_assets.documents.parsers.office.docling_backends import (
         DocxBackend,
         HtmlBackend,
         PptxBackend,

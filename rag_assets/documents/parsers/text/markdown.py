@@ -34,7 +34,7 @@ PARSER = Parser(
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
-    beside=("docling-slim",),
+    other_packages=("docling-slim",),
 )
 
 _FRONT_MATTER = re.compile(

@@ -34,7 +34,7 @@ from pptx.shapes.picture import Picture
 
 from rag_assets.documents.elements import EXPONENT
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.office.docling_office import ALT, LINK, PROBLEM
+from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import bearable, link_of
 
 UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"

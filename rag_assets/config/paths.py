@@ -13,10 +13,11 @@ from rag_assets.config.experiments import (
 )
 from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
-from rag_assets.config.sections import Config, Sources
+from rag_assets.config.root import Config
+from rag_assets.config.sources import Sources
 
 
-def anchored(config: Config, *, root: Path) -> Config:
+def with_absolute_paths(config: Config, *, root: Path) -> Config:
     """`config` with every relative path made absolute from `root`."""
     sources = Sources(
         documents=[
@@ -74,8 +75,8 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
     for name, retriever in retrievers.items():
         fusion = retriever.query_fusion
         if fusion and fusion.path:
-            anchored = fusion.model_copy(update={"path": _from(root, fusion.path)})
-            retrievers[name] = retriever.model_copy(update={"query_fusion": anchored})
+            with_absolute_paths = fusion.model_copy(update={"path": _from(root, fusion.path)})
+            retrievers[name] = retriever.model_copy(update={"query_fusion": with_absolute_paths})
     rerankers = {
         name: reranker.model_copy(update={"path": _anchored_model(reranker.path, root=root)})
         for name, reranker in retrieval.rerankers.items()
