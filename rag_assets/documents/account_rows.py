@@ -62,7 +62,7 @@ class Accounts:
         """The newest version of the table; None where there is none yet."""
         return self._store.version(self.table) if self._store.exists(self.table) else None
 
-    def known(self, fingerprints: Iterable[str], *, version: int | None) -> set[str]:
+    def with_account(self, fingerprints: Iterable[str], *, version: int | None) -> set[str]:
         """Those of `fingerprints` of which `version` holds an account."""
         return set(self._made_from(list(fingerprints), version=version))
 
@@ -80,7 +80,7 @@ class Accounts:
         if rows:
             self._put(pa.Table.from_pylist(rows, schema=schemas.ACCOUNTS))
 
-    def plain(self, contents: Mapping[str, str]) -> dict[str, str]:
+    def read_without_help(self, contents: Mapping[str, str]) -> dict[str, str]:
         """Documents that held the same content before and were read without help.
 
         Args:
@@ -100,7 +100,7 @@ class Accounts:
         with self._writing():
             self._store.delete(self.table, column="document_id", keys=documents)
 
-    def forget(self, documents: pa.ChunkedArray) -> None:
+    def drop_all_but(self, documents: pa.ChunkedArray) -> None:
         """Drop the accounts of all but these documents."""
         if not self._store.exists(self.table):
             return

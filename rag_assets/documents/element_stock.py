@@ -30,7 +30,7 @@ class ElementStock:
     """The generation."""
     version: int
     accounts: Accounts
-    of_accounts: int | None
+    accounts_version: int | None
     """Version of the accounts; None where there are none."""
     is_own: bool
     """Whether it is the table of the pass itself."""
@@ -41,22 +41,22 @@ class ElementStock:
         held = store.generation(elements)
         return cls(store, held, store.version(held), accounts, accounts.version, is_own)
 
-    def holding(self, contents: Collection[str]) -> dict[str, str]:
+    def documents_with(self, contents: Collection[str]) -> dict[str, str]:
         """For each content that some document holds here, with its account, one document."""
         if not self.store.count(self.elements):
             return {}
-        accounted = self.accounts.known(contents, version=self.of_accounts)
+        accounted = self.accounts.with_account(contents, version=self.accounts_version)
         return {
             content: document
             for document, content in self._stored("fingerprint", sorted(accounted))
         }
 
-    def holding_in_part(self, contents: Collection[str]) -> dict[str, str]:
+    def incomplete_with(self, contents: Collection[str]) -> dict[str, str]:
         """For each content of which some document lacks a part, for good, that document."""
         failed = entries(self.store, name_of(self.elements)).to_pylist()
         waiting = {each["key"]: each["fingerprint"] for each in failed if each["kind"] == "input"}
-        accounted = self.accounts.known(
-            set(waiting.values()).intersection(contents), version=self.of_accounts
+        accounted = self.accounts.with_account(
+            set(waiting.values()).intersection(contents), version=self.accounts_version
         )
         lacking = {document: mark for document, mark in waiting.items() if mark in accounted}
         return {
@@ -65,7 +65,7 @@ class ElementStock:
             if sync.is_partial(mark, of=lacking[document])
         }
 
-    def plain(self, contents: Mapping[str, str]) -> dict[str, str]:
+    def read_without_help(self, contents: Mapping[str, str]) -> dict[str, str]:
         """Documents that were read without help, and hold the same content still.
 
         Args:
@@ -74,7 +74,7 @@ class ElementStock:
         Returns:
             For each of them what its elements were made from.
         """
-        plain = self.accounts.plain(contents)
+        plain = self.accounts.read_without_help(contents)
         stored = dict(self._stored("document_id", list(plain)))
         return {document: mark for document, mark in plain.items() if stored.get(document) == mark}
 
@@ -103,7 +103,7 @@ class ElementStock:
         return self.store.read(self.elements, columns=columns, where=where, version=self.version)
 
 
-def others(store: Store, *, own: str, log: Callable[[str], None]) -> Iterator[ElementStock]:
+def other_stocks(store: Store, *, own: str, log: Callable[[str], None]) -> Iterator[ElementStock]:
     """Elements under other settings than those of the table `own`: the damaged ones are named."""
     mine = store.generation(own)
     for held in store.stock(schemas.ELEMENTS_PREFIX, log=log):
@@ -113,11 +113,11 @@ def others(store: Store, *, own: str, log: Callable[[str], None]) -> Iterator[El
             try:
                 stock = ElementStock.of(store, held, accounts, is_own=False)
             except DamagedTablesError as error:
-                pass_over(error, log=log)
+                log_damaged(error, log=log)
             else:
                 yield stock
 
 
-def pass_over(error: DamagedTablesError, *, log: Callable[[str], None]) -> None:
+def log_damaged(error: DamagedTablesError, *, log: Callable[[str], None]) -> None:
     """Say that a table which nobody may need is damaged."""
     log(f"nothing is taken from a damaged table: {error}")

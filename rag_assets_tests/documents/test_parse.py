@@ -12,7 +12,7 @@ import pytest
 from PIL import Image as Picture
 
 from rag_assets.change import sync
-from rag_assets.documents import parse, parsers
+from rag_assets.documents import element_reuse, parse, parsers
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.documents.problems import joined, problem_of
@@ -141,6 +141,7 @@ def test_a_rename_takes_over_the_elements(project, submitted):
 
 
 def test_files_that_swap_their_contents_swap_their_elements(project, submitted, monkeypatch):
+    monkeypatch.setattr(element_reuse, "DOCUMENTS_A_BATCH", 1)
     monkeypatch.setattr(parse, "DOCUMENTS_A_BATCH", 1)
     project.write("a.md", "Text of a.")
     project.write("b.md", "Text of b.")
