@@ -1,9 +1,13 @@
 """`rag_assets.yaml`: what is indexed, how, and where the state lies.
 
+Read in this order: `root` (the whole file; each section has a module of its name), `recipes` (what
+a variant is made of), `addresses` (from recipes to names of tables), `loading` (from the file to a
+`Config`) and `paths` (relative paths and `package:NAME`).
+
 The file is validated on load; an error names the file, the key, the value and what is allowed.
 Any value is overridden by `RAG_ASSETS__SECTION__KEY` (upper or lower case, `__` between levels;
 the value is read as YAML). `${NAME}` inside a string is replaced by that environment variable:
-the way to keep a password out of the file. Relative paths start at the file's own folder.
+use it to keep passwords out of the file. Relative paths start at the file's own folder.
 """
 
 from rag_assets.config.checks import Checks

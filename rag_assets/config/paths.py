@@ -1,4 +1,4 @@
-"""Where the paths of a config lead: relative ones start at the file's own folder."""
+"""Paths in the config: relative ones start at the file's folder, `package:NAME` at a package."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -118,7 +118,7 @@ def _anchored_model(path: str, *, root: Path) -> str:
 
 
 def _from(root: Path, path: Path) -> Path:
-    """`path` from `root` on; `~` alone is the home, `~x` may be the name of a folder."""
+    """`path` below `root`; `~` as its first part is the home folder, `~x` is a name like others."""
     return root / (path.expanduser() if path.parts[:1] == ("~",) else path)
 
 

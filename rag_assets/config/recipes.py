@@ -1,4 +1,4 @@
-"""Recipes: what a variant is made by."""
+"""Recipes: the choices that make a variant."""
 
 from typing import Literal, TypeAlias, get_args
 

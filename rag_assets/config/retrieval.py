@@ -1,9 +1,9 @@
 """The section `retrieval`: retrievers, rerankers and the defaults of a search.
 
-A retriever is made of stages, each of which may be left out: signals searched in one joint index or
-in an index for each domain, fusion of the signals, fusion of the domains, fusion over reformulated
-queries, reranking, collapse of duplicates. Those in `DEFAULT_RETRIEVERS` are there without being
-written down.
+A retriever consists of stages, each of which may be left out: signals, which are searched in one
+joint index or in an index for each domain; fusion of the signals; fusion of the domains; fusion
+over reformulated queries; reranking; collapse of duplicates. The retrievers in
+`DEFAULT_RETRIEVERS` exist in every config.
 """
 
 from pathlib import Path
@@ -41,10 +41,11 @@ class Fusion(Section):
         return self
 
     def check_arms(self, arms: list[str]) -> None:
-        """Refuse a weight of what is no arm, and weights by domain where arms are no domains.
+        """Check that the settings fit `arms`.
 
         Raises:
-            ValueError: `weights` names something that is not in `arms`.
+            ValueError: `weights` names an arm that is not in `arms`, or the mode is `weighted` and
+                the arms are not the domains.
         """
         if self.mode == "weighted" and arms != [*DOMAINS]:
             raise ValueError(f"mode: weighted fuses domains, not {arms}")
@@ -224,7 +225,7 @@ class Retrieval(Section):
             raise ValueError(f"{key}: no retriever is named {name!r}; there are {known}")
 
     def check_rerankers(self, retriever: Retriever, *, key: str) -> None:
-        """Refuse a retriever that names a reranker that is not there.
+        """Refuse a retriever whose rerankers are not all in the config.
 
         Raises:
             ValueError: There is none of that name; `key` is where the retriever was given.

@@ -75,13 +75,26 @@ class Config(Section):
     def _with_compared_variants(
         cls, value: dict[str, Variant], info: ValidationInfo
     ) -> dict[str, Variant]:
-        """What experiments compare is there without being written down."""
+        """Add the variants that experiments compare."""
         for experiment in info.data.get("experiments", {}).values():
             value = value | experiment.derived(value)
         return value
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:
+        self._check_variants()
+        self._check_parsers()
+        for name in self.evaluation.retrievers:
+            self.retrieval.check_retriever(name, key="evaluation.retrievers")
+        self._check_experiments()
+        if self.serving.variant is not None and self.serving.variant not in self.variants:
+            raise ValueError(
+                f"serving.variant: no variant is named {self.serving.variant!r}; "
+                f"there are {', '.join(self.variants)}"
+            )
+        return self
+
+    def _check_variants(self) -> None:
         for name, variant in self.variants.items():
             for part, known in (
                 ("parser", self.parsers),
@@ -94,14 +107,16 @@ class Config(Section):
                         f"variants.{name}.{part}: no {part} is named {wanted!r}; "
                         f"there are {', '.join(sorted(known))}"
                     )
+
+    def _check_parsers(self) -> None:
         for name, parser in self.parsers.items():
             if parser.python is not None and self.execution.parsing == "in_process":
                 raise ValueError(
                     f"parsers.{name}.python: another interpreter is another process; set "
                     "execution.parsing: processes"
                 )
-        for name in self.evaluation.retrievers:
-            self.retrieval.check_retriever(name, key="evaluation.retrievers")
+
+    def _check_experiments(self) -> None:
         for name, experiment in self.experiments.items():
             if experiment.reranker and experiment.reranker not in self.retrieval.rerankers:
                 raise ValueError(
@@ -109,12 +124,6 @@ class Config(Section):
                     f"there are {', '.join(self.retrieval.rerankers)}"
                 )
             self._check_arms(experiment, key=f"experiments.{name}")
-        if self.serving.variant is not None and self.serving.variant not in self.variants:
-            raise ValueError(
-                f"serving.variant: no variant is named {self.serving.variant!r}; "
-                f"there are {', '.join(self.variants)}"
-            )
-        return self
 
     def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
         for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
@@ -150,7 +159,7 @@ class Config(Section):
 
     @property
     def serving_variant(self) -> str:
-        """The variant that answers queries while no pointer has been set."""
+        """The variant that answers queries until a serving pointer is set."""
         return self.serving.variant or next(iter(self.variants))
 
     def variant(self, name: str) -> Variant:

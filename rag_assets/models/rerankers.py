@@ -1,8 +1,8 @@
 """Rerankers: models that score how well a text answers a query.
 
-All scores lie in [0, 1] and keep the order of the model: the logits of a cross-encoder pass through
-a sigmoid, cosines move from [-1, 1]. So scores of one reranker may be weighted and compared across
-queries; scores of two rerankers may not.
+All scores lie in [0, 1] and keep the model's order: the logits of a cross-encoder pass through a
+sigmoid, cosines are mapped from [-1, 1]. So the scores of one reranker may be weighted and compared
+across queries; scores of different rerankers may not.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -48,12 +48,12 @@ class Reranker(Protocol):
 
 
 def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reranker:
-    """The reranker called `name` in the config; one that is loaded already is given again.
+    """Load the reranker called `name` in the config, unless this process has loaded it already.
 
     Args:
         settings: Its section of the config.
         name: Its key there.
-        home: Folder that keeps what is derived from weights (`Store.encoders`).
+        home: Folder for files derived from weights (`Store.encoders`).
 
     Raises:
         RerankerError: Weights or a package are missing, or it cannot compute here.
@@ -66,14 +66,14 @@ def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reran
 
 
 def local_weights(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dict[str, str]:
-    """Identity of the weights of those `rerankers` that lie in a folder of one's own, by name.
+    """By name, the identity of the weights of those `rerankers` that lie in a local folder.
 
-    There other weights may take their place under the same settings. Nothing is loaded.
+    Such weights can be replaced while the settings stay the same. Nothing is loaded.
     """
     found = {}
     for name, settings in rerankers.items():
         if settings.backend != "flashrank" and Path(settings.path).expanduser().is_dir():
-            with suppress(WeightsError):  # said by whoever loads them
+            with suppress(WeightsError):  # reported when they are loaded
                 found[name] = _weights(settings, home=home).model_id
     return found
 
@@ -231,7 +231,7 @@ def _identity(settings: RerankerSettings, *, weights: Weights, precision: str) -
 
 @contextmanager
 def _loading(settings: RerankerSettings) -> Generator[None]:
-    """Name the reranker that cannot be loaded, and what to do about it."""
+    """Turn the errors of loading into one that names the reranker and says what to do."""
     from safetensors import SafetensorError
 
     try:
