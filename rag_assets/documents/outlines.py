@@ -1,4 +1,4 @@
-"""Outlines: the headings that a PDF names itself, as its bookmarks; none is taken from its text."""
+"""The outline of a PDF: its bookmarks, which name headings without any analysis of the text."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FUNCTION = f"{__name__}:read"
 SECONDS = 30.0
 DEEPEST = 20
-"""Levels that are read: bookmarks of a broken file may be nested without end."""
+"""Levels that are read: the bookmarks of a broken file may be nested endlessly."""
 MOST = 20_000
 """Bookmarks that are read."""
 

