@@ -22,9 +22,10 @@ from bounds import at_least, dataset, equal, finish
 
 from rag_assets.config import DocumentSource
 from rag_assets.documents.files import SourceFile
+from rag_assets.documents.open_files import FileContent
 from rag_assets.documents.parsers import PDF_ENGINES
 from rag_assets.documents.parsers.chain import chain_of
-from rag_assets.documents.parsing import Content, Parsing
+from rag_assets.documents.parsing import Parsing
 from rag_assets.workers import Done, Pool, Task
 from rag_assets_tests.documents.making import Project
 
@@ -44,11 +45,11 @@ def write_parts(project: Project, guide: Path, *, pages: int) -> None:
     project.list_files()
 
 
-def contents(project: Project, *, engine: str, salt: str) -> list[Content]:
+def contents(project: Project, *, engine: str, salt: str) -> list[FileContent]:
     rows = project.store.read("document_files").sort_by("uri").to_pylist()
     names = SourceFile.__slots__
     return [
-        Content(f"{salt}{place}", SourceFile(**{name: row[name] for name in names}), parser)
+        FileContent(f"{salt}{place}", SourceFile(**{name: row[name] for name in names}), parser)
         for place, row in enumerate(rows)
         for parser in [PDF_ENGINES[engine]]
     ]

@@ -38,8 +38,8 @@ from rag_assets.change.quarantine import (
 )
 from rag_assets.change.shrinking import ShrinkError, guard_shrink
 from rag_assets.change.work import Batch, Inputs, Target, Transform, Work, with_recipe
-from rag_assets.process.memory import let_go
-from rag_assets.process.overlap import behind
+from rag_assets.process.memory import release_memory
+from rag_assets.process.overlap import write_behind
 from rag_assets.store import Completion, Store
 
 __all__ = [
@@ -130,7 +130,7 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
             )
         with _few_collections():
             report = _carried_out(plan, work, log=log, started=started)
-        let_go(rows=report.rows)
+        release_memory(rows=report.rows)
         return report
 
 
@@ -196,12 +196,12 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
     pending = Pending(changed)
     batches = work.transform(changed) if len(pending) else ()
     del changed  # keys and fingerprints as text are now the transform's alone, to hold or to drop
-    let_go(rows=plan.inputs)
+    release_memory(rows=plan.inputs)
 
     def write(batch: Batch) -> None:
         commit(store, target, batch, pending=pending, held=plan.held)
 
-    for batch in behind(batches, write):
+    for batch in write_behind(batches, write):
         replaced = plan.held.intersection(batch.done)
         tally.replaced |= replaced
         tally.added += len(batch.done) - len(replaced)

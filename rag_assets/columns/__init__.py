@@ -1,5 +1,6 @@
 """Many keys and hashes as columns, at some tens of bytes each; nothing of the domain.
 
-`keys` tells where each of many keys stands, `id_columns` computes ids and fingerprints column by
-column, `arrow_sql` runs SQL over Arrow tables, and `sql` writes pieces of it.
+`keys` finds the positions of many keys, `id_columns` computes ids of whole columns,
+`composite_keys` writes keys of several columns as one text, `gathered` merges small batches,
+`arrow_sql` runs SQL over Arrow tables, and `sql` writes pieces of SQL.
 """

@@ -1,8 +1,8 @@
-r"""How the key of a row is written where it has several columns.
+r"""A key of several columns as one text.
 
-The parts stand side by side with `|` between them. A `|` of a part is written `\|` and a backslash
-`\\`; a NULL is nothing and an empty text `\e`: no two keys of a table are written alike, and one
-without these marks is written as it is. A key of one column is its value.
+The parts are joined by `|`. Inside a part, `|` is written `\|` and a backslash `\\`; a NULL is
+written as nothing and an empty text as `\e`. So different keys of a table have different texts. A
+key of one column is its value, unchanged.
 """
 
 import re
@@ -26,7 +26,7 @@ def written(parts: list[pa.Array]) -> pa.Array:
 
 
 def former(key: str) -> str:
-    """`key` as releases wrote it that escaped nothing; questions may still name it so."""
+    """`key` as earlier releases wrote it, without escapes: questions may still name it so."""
     return re.sub(r"\\(.)", lambda mark: mark[1].replace("e", ""), key, flags=re.DOTALL)
 
 

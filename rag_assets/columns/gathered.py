@@ -1,4 +1,4 @@
-"""Few large tables of many small batches."""
+"""Small batches merged into larger tables."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,12 +8,12 @@ ROWS_AT_ONCE = 131_072
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The same rows in few tables: small commits leave small batches."""
-    held: list[pa.RecordBatch] = []
+    """The rows of `batches`, in few tables: a table with many small commits has small batches."""
+    waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        held.append(batch)
-        if sum(map(len, held)) >= ROWS_AT_ONCE:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)

@@ -1,6 +1,6 @@
-"""Ids and fingerprints of many things at once, as columns: those that `identity` gives one by one.
+"""Ids and fingerprints of many things at once, as columns; `identity` computes them one by one.
 
-A table of elements or chunks has tens of thousands: their digests are spelled out together.
+A table of elements or chunks has tens of thousands of ids: they are formatted together, in numpy.
 """
 
 import hashlib
@@ -13,10 +13,10 @@ import pyarrow as pa
 from rag_assets.identity import NAMESPACE, canonical_json
 
 OCTETS = 32
-"""Of SHA-256: half of what its hexadecimal digits take."""
+"""Bytes of a SHA-256."""
 _HYPHEN = ord("-")
 _GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
-"""What of its 32 digits stands between the hyphens of a UUID."""
+"""Start and end of the groups of digits between the hyphens of a UUID."""
 
 
 def element_ids(documents: Sequence[str], parser: str, *, counts: Sequence[int]) -> pa.StringArray:
@@ -38,7 +38,14 @@ def element_ids(documents: Sequence[str], parser: str, *, counts: Sequence[int])
 def chunk_ids(
     documents: Iterable[str], chunking: str, hashes: Iterable[str], repeats: Iterable[int]
 ) -> pa.StringArray:
-    """`chunk_id` of many chunks, each by its document, the `text_hash` of its text and repeat."""
+    """`identity.chunk_id` of many chunks.
+
+    Args:
+        documents: The document of each chunk.
+        chunking: The seed of their chunking (`addresses.seed_of`).
+        hashes: The `text_hash` of each chunk.
+        repeats: For each chunk how many earlier chunks of its document have the same text.
+    """
     tail = canonical_json(chunking)
     heads: dict[str, str] = {}
 
@@ -53,10 +60,10 @@ def chunk_ids(
 
 
 def octets(fingerprints: pa.ChunkedArray) -> np.ndarray:
-    """What the hexadecimal digits of fingerprints stand for: (n, `OCTETS`), uint8.
+    """The bytes that the hexadecimal digits of fingerprints stand for: (n, `OCTETS`), uint8.
 
     Raises:
-        ValueError: It would not give the digits back: they are others, or in upper case.
+        ValueError: There are other digits, or digits in upper case, which bytes do not give back.
     """
     return np.concatenate(
         [np.empty((0, OCTETS), np.uint8), *map(_unhexlified, fingerprints.chunks)]

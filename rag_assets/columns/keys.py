@@ -1,8 +1,7 @@
-"""Many keys in little memory: where each stands, at some tens of bytes a key.
+"""Positions of many keys, in some tens of bytes for each key.
 
-Where there are many, a text is told from others by two hashes of 64 bits: a column of a million
-keys is not turned into a million Python objects. The hashes mean nothing to another process: they
-are not stored.
+Many keys are compared by two hashes of 64 bits, so that a column of a million keys is not turned
+into a million Python objects. Other processes would compute other hashes, so they are not stored.
 """
 
 from collections.abc import Sequence
@@ -20,11 +19,11 @@ Digests: TypeAlias = tuple[np.ndarray, np.ndarray]
 ABSENT = -1
 _HIGH, _LOW = "hash(texts)", "hash(texts || chr(1))"
 FEW = 65_536
-"""So many keys are held as they are: to look for them needs no digests."""
+"""Up to so many keys are kept as texts and looked up without digests."""
 
 
 class KeyIndex:
-    """The places of keys in a column: a few are held as they are, many by their digests."""
+    """Finds the positions of keys in a column; few keys are kept as texts, many as digests."""
 
     def __init__(self, keys: Texts) -> None:
         """Index a column."""
@@ -32,7 +31,7 @@ class KeyIndex:
         self._keys = _in_one(keys) if is_few else DigestIndex(digests(keys))
 
     def places(self, keys: Texts) -> np.ndarray:
-        """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
+        """For each of `keys` its position in the column (int64), `ABSENT` if it is not there."""
         if isinstance(self._keys, DigestIndex):
             return self._keys.places_of(keys)
         found = pc.fill_null(pc.index_in(keys, self._keys), ABSENT)
@@ -40,7 +39,7 @@ class KeyIndex:
 
 
 class DigestIndex:
-    """The places of keys in a column that is not held, at twenty bytes a key."""
+    """Finds the positions of keys in a column by digests alone: twenty bytes for each key."""
 
     def __init__(self, keys: Digests) -> None:
         """Index the `digests` of a column."""
@@ -53,10 +52,10 @@ class DigestIndex:
         self._order = order.astype(np.uint32) if len(order) < 1 << 32 else order
         twins = (self._high[1:] == self._high[:-1]) & (self._low[1:] == self._low[:-1])
         self.has_repeats = bool(twins.any())
-        """Whether a key occurs more than once; its place is the first."""
+        """Whether a key occurs more than once; its position is then the first one."""
 
     def places_of(self, keys: Texts) -> np.ndarray:
-        """The same as `places` of their digests, of which most keys need but one."""
+        """The same as `places` of their digests; most absent keys need only one of the two."""
         high = digest(keys)
         at = self._first(high)
         is_near = at < len(self._high)
@@ -66,7 +65,7 @@ class DigestIndex:
         return found
 
     def places(self, keys: Digests) -> np.ndarray:
-        """For each of `keys` its place in the column (int64), `ABSENT` if it is not there."""
+        """For each of `keys` its position in the column (int64), `ABSENT` if it is not there."""
         high, low = keys
         at = self._first(high)
         found = np.full(len(high), ABSENT, np.int64)
@@ -82,7 +81,7 @@ class DigestIndex:
             at[open_] += 1
 
     def _first(self, high: np.ndarray) -> np.ndarray:
-        """Where each of `high` would stand; looked up in order, which memory likes better."""
+        """Where each of `high` would be inserted; looked up in order, which suits the cache."""
         order = np.argsort(high)
         at = np.empty(len(high), np.int64)
         at[order] = np.searchsorted(self._high, high[order])
@@ -102,19 +101,19 @@ def begins_run(*columns: Texts) -> np.ndarray:
 
 
 def digests(texts: Texts) -> Digests:
-    """What tells each text from all others, as long as the process lives."""
+    """Two hashes for each text: equal texts have equal ones, others do not, in this process."""
     high, low = _hashed(texts=texts, expressions=(_HIGH, _LOW))
     return high, low
 
 
 def digest(texts: Texts) -> np.ndarray:
-    """One number (uint64) for each text: enough to tell whether what has the same key is equal."""
+    """One hash (uint64) for each text: enough to compare two texts of the same key."""
     (high,) = _hashed(texts=texts, expressions=(_HIGH,))
     return high
 
 
 def digests_with(texts: Texts, contents: Texts) -> tuple[Digests, np.ndarray]:
-    """The `digests` of `texts` and the `digest` of the content of each, in one go."""
+    """The `digests` of `texts` and the `digest` of the content of each, in one query."""
     high, low, content = _hashed(
         texts=texts, contents=contents, expressions=(_HIGH, _LOW, "hash(contents)")
     )

@@ -1,14 +1,19 @@
 """`rag_assets.yaml`: what is indexed, how, and where the state lies.
 
+Read in this order: `root` (the whole file; each section has a module of its name), `recipes` (what
+a variant is made of), `addresses` (from recipes to names of tables), `loading` (from the file to a
+`Config`) and `paths` (relative paths and `package:NAME`).
+
 The file is validated on load; an error names the file, the key, the value and what is allowed.
 Any value is overridden by `RAG_ASSETS__SECTION__KEY` (upper or lower case, `__` between levels;
 the value is read as YAML). `${NAME}` inside a string is replaced by that environment variable:
-the way to keep a password out of the file. Relative paths start at the file's own folder.
+use it to keep passwords out of the file. Relative paths start at the file's own folder.
 """
 
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
+from rag_assets.config.evaluation import Evaluation, QuestionSet
 from rag_assets.config.experiments import (
     AnyExperiment,
     ArmsExperiment,
@@ -29,10 +34,11 @@ from rag_assets.config.experiments import (
 )
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
+from rag_assets.config.models import EmbeddingModel
 from rag_assets.config.nodes import asset_path
-from rag_assets.config.parsers import Docling, Marker, MarkerModel, Parser
-from rag_assets.config.places import resolve_package_path
-from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
+from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
+from rag_assets.config.paths import resolve_package_path
+from rag_assets.config.recipes import SERIALIZERS, SerializerName, Tables, Variant
 from rag_assets.config.retrieval import (
     Collapse,
     DomainFusion,
@@ -40,27 +46,25 @@ from rag_assets.config.retrieval import (
     Fusion,
     FusionMode,
     QueryFusion,
-    Reranker,
+    RerankerSettings,
     Retrieval,
     Retriever,
     RetrieverName,
     Signal,
 )
-from rag_assets.config.sections import (
+from rag_assets.config.root import Config
+from rag_assets.config.running import (
     LONGEST_RUN,
-    LONGEST_TABLE_NAME,
     CleanUp,
-    Config,
-    DocumentSource,
-    EmbeddingModel,
-    Evaluation,
     Execution,
-    Index,
-    QuestionSet,
+    IndexSettings,
     Schedule,
     Serving,
+)
+from rag_assets.config.sources import (
+    LONGEST_TABLE_NAME,
+    DocumentSource,
     Sources,
-    Tables,
     TableSource,
     TableSpec,
 )
@@ -97,17 +101,17 @@ __all__ = [
     "FusionModeExperiment",
     "HeaderExperiment",
     "HeaderRules",
-    "Index",
+    "IndexSettings",
     "IndexSizeExperiment",
     "Marker",
     "MarkerModel",
     "Method",
-    "Parser",
     "ParserComparisonExperiment",
+    "ParserSettings",
     "QueryFusion",
     "QueryFusionExperiment",
     "QuestionSet",
-    "Reranker",
+    "RerankerSettings",
     "Retrieval",
     "RetrievalMethodExperiment",
     "Retriever",

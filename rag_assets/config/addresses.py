@@ -1,29 +1,63 @@
-"""Where what a variant is made of lies: tables are addressed by the settings that make them.
+"""The names of the tables of a variant: a table is addressed by the settings that make it.
 
-The name of a table is what it holds, the names of its recipe, for people, and a hash of the
-settings that its rows depend on: `chunks__pymupdf__fixed_256-5d0b7c1e2f3a`. What it holds and the
-hash are its address (see `catalog`). So an edit of a recipe begins other tables and leaves those
-that serve alone, and a recipe under a new name finds the tables that it has.
+The name of a table says what it holds, then (for people) the names of its recipes, and ends with a
+hash of the settings that its rows depend on: `chunks__pymupdf__fixed_256-5d0b7c1e2f3a`. Its address
+is what it holds and the hash (see `store.catalog`). So an edited recipe begins new tables and
+leaves alone those that serve, and a renamed recipe finds the tables that it had.
 """
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from rag_assets.config.documents import Chunking
+from rag_assets.config.documents import Chunking, Documents
+from rag_assets.config.figures import Figures
+from rag_assets.config.models import EmbeddingModel
+from rag_assets.config.parsers import ParserSettings
+from rag_assets.config.recipes import SerializerName, Tables, Variant
 from rag_assets.identity import Canonical, fingerprint
 from rag_assets.schemas import VariantTables
 
-if TYPE_CHECKING:
-    from rag_assets.config.recipes import SerializerName, Variant
-    from rag_assets.config.sections import Config
-
 DIGITS = 12
-"""Of the hash: two recipes of one project never share them."""
+"""Length of the hash in a name: enough that no two recipes of a project share it."""
 
 
-def tables_of(config: "Config", recipe: "Variant") -> VariantTables:
-    """The tables of a variant with this `recipe`, be it in the config or not."""
+class Recipes(Protocol):
+    """The sections of the config that decide what tables hold; a `Config` has them all."""
+
+    @property
+    def parsers(self) -> Mapping[str, ParserSettings]:
+        """By name."""
+        ...
+
+    @property
+    def chunkings(self) -> Mapping[str, Chunking]:
+        """By name."""
+        ...
+
+    @property
+    def models(self) -> Mapping[str, EmbeddingModel]:
+        """By name."""
+        ...
+
+    @property
+    def documents(self) -> Documents:
+        """Rules for all documents."""
+        ...
+
+    @property
+    def figures(self) -> Figures:
+        """Who describes figures."""
+        ...
+
+    @property
+    def tables(self) -> Tables:
+        """How rows become text."""
+        ...
+
+
+def tables_of(config: Recipes, recipe: Variant) -> VariantTables:
+    """The tables of a variant with this `recipe`, whether or not the config has such a variant."""
     parser, chunking, serializer = recipe.parser, recipe.chunking, recipe.serializer
     chunks = _chunks(config, parser, chunking)
     rows = serialization_settings(config, serializer)
@@ -42,42 +76,42 @@ def tables_of(config: "Config", recipe: "Variant") -> VariantTables:
     )
 
 
-def elements_table(config: "Config", parser: str) -> str:
+def elements_table(config: Recipes, parser: str) -> str:
     """The table of elements that `parser` (its name in the config) finds."""
     return _name("elements", parser, of=parsing_settings(config, parser))
 
 
-def accounts_table(config: "Config", parser: str) -> str:
+def accounts_table(config: Recipes, parser: str) -> str:
     """The table that tells what became of each document under `parser`."""
     return _name("accounts", parser, of=parsing_settings(config, parser))
 
 
-def descriptions_table(config: "Config", parser: str) -> str:
+def descriptions_table(config: Recipes, parser: str) -> str:
     """The table of descriptions of the figures that `parser` finds."""
     return _name(
         "descriptions", parser, of=[parsing_settings(config, parser), figure_settings(config)]
     )
 
 
-def chunks_table(config: "Config", parser: str, chunking: str) -> str:
+def chunks_table(config: Recipes, parser: str, chunking: str) -> str:
     """The table of chunks that `chunking` cuts from the elements of `parser`."""
     return _name("chunks", parser, chunking, of=_chunks(config, parser, chunking))
 
 
-def serialized_rows_table(config: "Config", serializer: "SerializerName") -> str:
+def serialized_rows_table(config: Recipes, serializer: SerializerName) -> str:
     """The table of rows as `serializer` writes them."""
     return _name("serialized_rows", serializer, of=serialization_settings(config, serializer))
 
 
 def seed_of(chunking: Chunking, *, tokenizer: str, shipped: Mapping[str, Chunking]) -> str:
-    """What the ids of chunks follow beside their document and text: no name that a user may change.
+    """What stands for a chunking in the ids of its chunks: no name, since a user may change it.
 
-    Settings that ship have the name under which they do; any others have a hash.
+    Settings that come with this package are named as they are here; all others by a hash.
 
     Args:
         chunking: How the elements are cut.
-        tokenizer: Hash of its tokenizer's file, which is the same wherever that lies.
-        shipped: Chunkings by their names.
+        tokenizer: Hash of its tokenizer's file, the same wherever that file lies.
+        shipped: The chunkings that come with this package, by name.
     """
     for name, known in shipped.items():
         if chunking == known:
@@ -86,11 +120,11 @@ def seed_of(chunking: Chunking, *, tokenizer: str, shipped: Mapping[str, Chunkin
     return fingerprint(settings, tokenizer)[:DIGITS]
 
 
-def parsing_settings(config: "Config", parser: str) -> Canonical:
-    """What the elements depend on, limits aside: a file that meets one is in quarantine.
+def parsing_settings(config: Recipes, parser: str) -> Canonical:
+    """The settings that elements depend on. Limits are not: a file that exceeds one gives none.
 
-    Programs are told apart by where they lie: two may be of different versions, and would take
-    turns at building one table.
+    Interpreters and programs are named by their paths: two may be of different versions, and would
+    otherwise build one table in turns.
     """
     settings = config.parsers[parser]
     engines = dict.fromkeys([settings.engine, *settings.fallback])
@@ -107,15 +141,15 @@ def parsing_settings(config: "Config", parser: str) -> Canonical:
     return reading
 
 
-def figure_settings(config: "Config") -> Canonical:
-    """What the words of a vision model depend on; wherever it runs, it says the same."""
+def figure_settings(config: Recipes) -> Canonical:
+    """The settings that descriptions of figures depend on; the endpoint's address is not one."""
     model = config.figures.vision_model
     if model is None:
         return None
     return [model.model, model.prompt, model.max_tokens, config.figures.min_pixels]
 
 
-def _chunks(config: "Config", parser: str, chunking: str) -> Canonical:
+def _chunks(config: Recipes, parser: str, chunking: str) -> Canonical:
     return [
         parsing_settings(config, parser),
         figure_settings(config),
@@ -123,27 +157,27 @@ def _chunks(config: "Config", parser: str, chunking: str) -> Canonical:
     ]
 
 
-def chunking_settings(config: "Config", chunking: str) -> list[Canonical]:
+def chunking_settings(config: Recipes, chunking: str) -> list[Canonical]:
     """How elements are cut, and which fields of documents become columns."""
     return [config.chunkings[chunking].model_dump(mode="json"), _header_fields(config)]
 
 
-def _header_fields(config: "Config") -> Canonical:
+def _header_fields(config: Recipes) -> Canonical:
     rules = config.documents.header_fields
     has_rules = bool(rules.fields or rules.presets)
     return rules.model_dump(mode="json") if has_rules else None
 
 
-def serialization_settings(config: "Config", serializer: "SerializerName") -> Canonical:
+def serialization_settings(config: Recipes, serializer: SerializerName) -> Canonical:
     """How rows are written."""
     return [serializer, config.tables.empty_cells]
 
 
-def embedding_settings(config: "Config", model: str) -> Canonical:
-    """What vectors depend on, or those of the queries that they are compared with."""
+def embedding_settings(config: Recipes, model: str) -> Canonical:
+    """The settings that vectors depend on, those of texts and those of queries."""
     return config.models[model].model_dump(mode="json", exclude={"batch_tokens"})
 
 
 def _name(kind: str, *recipe: str, of: Canonical) -> str:
-    told = "__".join(re.sub(r"[^\w-]", "_", name, flags=re.ASCII) for name in recipe)
-    return f"{kind}__{told}-{fingerprint(of)[:DIGITS]}"
+    names = "__".join(re.sub(r"[^\w-]", "_", name, flags=re.ASCII) for name in recipe)
+    return f"{kind}__{names}-{fingerprint(of)[:DIGITS]}"

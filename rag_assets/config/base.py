@@ -1,4 +1,4 @@
-"""What all sections of the file have in common."""
+"""What all sections of the file share: names, owners, unknown keys, defaults that are merged."""
 
 import re
 from collections import Counter
@@ -8,9 +8,13 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
-"""Never two underscores: `__` parts the names inside a table's name, and a variable's levels."""
+"""Never two underscores in a row: `__` separates names in the name of a table, and the levels in
+the name of an environment variable."""
 LONGEST_SLUG = 60
-"""The folder of a table has four of them in its name, and a file system takes 255 bytes."""
+"""The folder of a table has four such names in its own, and a file system allows 255 bytes."""
+
+MOST_SECONDS = 2_147_483
+"""Longest time limit: 24 days, as servers and clocks count milliseconds in 32 bits."""
 
 
 def _slug(name: str) -> str:
@@ -25,10 +29,10 @@ def _slug(name: str) -> str:
 
 
 Slug: TypeAlias = Annotated[str, AfterValidator(_slug)]
-"""A name that the file gives to something; it stands in names of tables, files and assets."""
+"""A name that the config file gives to something: names of tables, files and assets contain it."""
 
 OWNER = re.compile(r"team:\S.*|\w[\w.%+-]*@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}", re.ASCII)
-"""What Dagster takes for an owner."""
+"""What Dagster accepts as an owner."""
 
 
 def _owner(name: str) -> str:
@@ -40,8 +44,8 @@ def _owner(name: str) -> str:
 Owner: TypeAlias = Annotated[str, AfterValidator(_owner)]
 
 
-def named_twice(names: Iterable[str]) -> list[str]:
-    """Those of `names` that are there more than once, sorted."""
+def duplicates(names: Iterable[str]) -> list[str]:
+    """Those of `names` that occur more than once, sorted."""
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
@@ -51,15 +55,16 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
-def over_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:
-    """Named entries of the file over those that are there without being written down.
+def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:
+    """The named entries of a section: the defaults, changed and extended by those of the file.
 
-    An entry with the name of a default changes what it names of it, key by key and at any depth.
+    An entry of the file with the name of a default changes only the keys that it names, at any
+    depth.
     """
     if not isinstance(given, dict):
         return given
     changed = {
-        name: _over(defaults[name].model_dump(exclude_unset=True), entry)
+        name: _merged(defaults[name].model_dump(exclude_unset=True), entry)
         if name in defaults and isinstance(entry, dict)
         else entry
         for name, entry in given.items()
@@ -67,7 +72,7 @@ def over_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:
     return {**defaults, **changed}
 
 
-def _over(held: object, given: object) -> object:
-    if not isinstance(held, dict) or not isinstance(given, dict):
+def _merged(default: object, given: object) -> object:
+    if not isinstance(default, dict) or not isinstance(given, dict):
         return given
-    return held | {key: _over(held.get(key), value) for key, value in given.items()}
+    return default | {key: _merged(default.get(key), value) for key, value in given.items()}

@@ -1,8 +1,8 @@
-"""The section `checks`: what must hold of each stage's tables, how badly, and within which bounds.
+"""The section `checks`: what must hold of each stage's tables, with bounds and severity.
 
-The defaults stand here; a file overrides what it names and keeps the rest. `name: warning` is
-short for `name: {severity: warning}`, and `off` leaves a check out. Users add expectations of their
-own by the name of their Great Expectations class; names and columns are checked on load, without
+These are the defaults; the config file overrides what it names and keeps the rest. `name: warning`
+is short for `name: {severity: warning}`, and `off` leaves a check out. Users add expectations of
+their own by the name of a Great Expectations class; names and columns are checked on load, without
 importing Great Expectations.
 """
 
@@ -34,7 +34,7 @@ RANKING_COLUMNS = (
     "char_end",
     "text_hash",
 )
-"""Columns of the rankings that an evaluation leaves behind."""
+"""Columns of the rankings that an evaluation stores."""
 
 
 def _severity(value: object) -> object:
@@ -66,7 +66,7 @@ class Bound(Check):
 
 
 class Drift(Check):
-    """How far a table may be from that of the last accepted run; null does not look."""
+    """How far a table may differ from that of the last accepted run; null: not compared."""
 
     severity: Severity = "warning"
     rows: float | None = Field(0.3, ge=0, description="relative change of the number of rows")
@@ -138,7 +138,7 @@ class StageChecks(Section):
     """The checks of one stage."""
 
     COLUMNS: ClassVar[tuple[str, ...]] = ()
-    """What the expectations of a user may look at."""
+    """The columns that expectations of a user may name."""
 
     ids_unique: Check = Check()
     expectations: list[Declared] = Field([], description="expectations of your own")
@@ -146,7 +146,7 @@ class StageChecks(Section):
     @model_validator(mode="before")
     @classmethod
     def _with_defaults(cls, value: object) -> object:
-        """What a check is not told keeps the default of that check."""
+        """Settings of a check that the file does not name keep that check's own defaults."""
         if not isinstance(value, dict):
             return value
         merged = dict(value)
@@ -161,7 +161,7 @@ class StageChecks(Section):
 
     @model_validator(mode="after")
     def _expectations_fit(self) -> Self:
-        taken = set(type(self).model_fields)
+        names = set(type(self).model_fields)
         for place, declared in enumerate(self.expectations):
             unknown = [name for name in declared.columns if name not in self.COLUMNS]
             if unknown:
@@ -169,12 +169,12 @@ class StageChecks(Section):
                     f"expectations.{place}.column: there is no column {unknown[0]!r} in this "
                     f"stage; there are {', '.join(self.COLUMNS)}"
                 )
-            if declared.label in taken:
+            if declared.label in names:
                 raise ValueError(
                     f"expectations.{place}: another check of this stage is named "
                     f"{declared.label}: give this one a `name` of its own"
                 )
-            taken.add(declared.label)
+            names.add(declared.label)
         return self
 
 

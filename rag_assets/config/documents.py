@@ -78,3 +78,12 @@ class Chunking(Section):
         if self.overlap * 2 > self.size:
             raise ValueError(f"overlap {self.overlap} must be at most half of size {self.size}")
         return self
+
+
+DEFAULT_CHUNKINGS = {
+    "fixed_256": Chunking(),
+    "fixed_256_header": Chunking(header="section"),
+    "fixed_512": Chunking(size=512),
+    "headers_800": Chunking(strategy="headers", size=800, overlap=100),
+    "content_256": Chunking(strategy="content"),
+}

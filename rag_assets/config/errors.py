@@ -1,4 +1,4 @@
-"""What goes wrong with a config, and texts that may be shown."""
+"""Errors of the config, and how passwords are hidden in messages."""
 
 import re
 
@@ -9,14 +9,14 @@ _PARAMETER = re.compile(
 
 
 class ConfigError(Exception):
-    """The config cannot be used; the message says which key of which file, and the remedy."""
+    """The config cannot be used; the message names file and key, and says what to do."""
 
 
 def redacted(text: str) -> str:
     """`text` with the password of every URL in it replaced by `***`.
 
-    Passwords may also stand among the parameters, spelled as drivers do (`pwd`, `passwd`), or in
-    a whole connection string that is one of them (`odbc_connect`), its marks percent-encoded.
+    So are passwords among the parameters of a URL (`password`, `passwd`, `pwd`), also inside a
+    percent-encoded connection string (`odbc_connect`).
     """
     text = re.sub(r"(://[^:/@\s]*):\S*@", r"\1:***@", text)
     return _PARAMETER.sub(r"\1***", text)

@@ -1,8 +1,8 @@
 """The section `experiments`: what is compared with what, under one protocol.
 
-Each experiment names a design and may change its settings; what is not given is as in the paper
-that the design comes from (P0 to P2: see docs/experiments.md). The variants that an experiment
-compares need not be written down: those that the config lacks are added to it.
+Each experiment names a design and may change its settings; all other settings are those of the
+paper that the design comes from (P0 to P2: see docs/experiments.md). The variants that it compares
+need not be in the config file: missing ones are added.
 """
 
 from pathlib import Path
@@ -60,10 +60,10 @@ class Experiment(Section):
         base = variants[name]
         lacking = [recipe for recipe in self.recipes(base) if recipe not in variants.values()]
         named = {_name_of(recipe, base=base, prefix=name): recipe for recipe in lacking}
-        taken = sorted(named.keys() & variants.keys())
-        if taken:
+        clashing = sorted(named.keys() & variants.keys())
+        if clashing:
             raise ValueError(
-                f"an experiment adds a variant {taken[0]!r}, and the config has another one of "
+                f"an experiment adds a variant {clashing[0]!r}, and the config has another one of "
                 "that name: rename it"
             )
         return named

@@ -12,9 +12,9 @@ PROMPT = (
 
 
 class VisionModel(Section):
-    """A model behind an OpenAI-compatible endpoint that is shown figures.
+    """A vision model behind an OpenAI-compatible endpoint.
 
-    Its key, if it wants one, is the environment variable RAG_ASSETS_VISION_KEY.
+    Its key, if it needs one, is read from the environment variable RAG_ASSETS_VISION_KEY.
     """
 
     url: HttpUrl = Field(description="base of the endpoint, such as http://localhost:8000/v1")
@@ -26,7 +26,7 @@ class VisionModel(Section):
 
 
 class Figures(Section):
-    """What is known of figures beside their caption and their own words."""
+    """Descriptions of figures, in addition to their captions and the words in them."""
 
     vision_model: VisionModel | None = Field(
         None, description="describes figures; without one, caption and own words stand for them"

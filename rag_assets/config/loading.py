@@ -9,8 +9,8 @@ from typing import get_args
 from pydantic import BaseModel, ValidationError
 
 from rag_assets.config.errors import ConfigError, redacted
-from rag_assets.config.places import anchored
-from rag_assets.config.sections import Config
+from rag_assets.config.paths import with_absolute_paths
+from rag_assets.config.root import Config
 from rag_assets.media.encodings import is_unicode
 
 ENVIRONMENT_PREFIX = "RAG_ASSETS__"
@@ -19,7 +19,7 @@ DEFAULT_FILE = "rag_assets.yaml"
 EXPERIMENTS = "experiments"
 """Folder beside the config file; each YAML file in it is an experiment."""
 KEY = "[key]"
-"""What pydantic adds to the place of a key that is wrong itself."""
+"""What pydantic appends to the location of a key that is itself invalid."""
 
 
 def find() -> Path:
@@ -47,7 +47,7 @@ def load(path: Path | None = None) -> Config:
         given = _interpolate(merged, where=str(path))
     except RecursionError:
         raise ConfigError(_too_deep(path)) from None
-    if (place := next(_beyond_text(given), None)) is not None:
+    if (place := next(_unusable_texts(given), None)) is not None:
         raise ConfigError(
             f"{path}: {'.'.join(place)} holds NUL or half a character, as no name or path may: "
             "write it anew"
@@ -56,7 +56,7 @@ def load(path: Path | None = None) -> Config:
         config = Config.model_validate(given)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(error, path=path))) from error
-    return anchored(config, root=path.parent)
+    return with_absolute_paths(config, root=path.parent)
 
 
 def _with_experiments(raw: dict[str, object], *, folder: Path) -> dict[str, object]:
@@ -95,7 +95,7 @@ def _loaded(file: Path) -> object:
 
 
 def _values(text: str) -> object:
-    """What YAML holds; a key that is there twice is an error: the first would be lost."""
+    """The values of a YAML text; a repeated key is an error, as its first value would be lost."""
     import yaml
 
     loader = yaml.SafeLoader(text)
@@ -127,7 +127,7 @@ def _too_deep(file: Path) -> str:
 
 
 def _syntax_problem(error: Exception) -> str:
-    """What is wrong and in which line, without the line itself: it may hold a password."""
+    """What is wrong and in which line, without the line's text: it may hold a password."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         return str(error)
@@ -153,21 +153,21 @@ def _with_environment(raw: dict[str, object]) -> object:
     return merged
 
 
-def _overridden(held: object, keys: list[str], *, value: object, name: str) -> object:
-    """`held` with `value` at the place that `keys` lead to; a number leads into a list."""
+def _overridden(given: object, keys: list[str], *, value: object, name: str) -> object:
+    """`given` with `value` at the place that `keys` lead to; a number leads into a list."""
     if not keys:
         return value
     key, *below = keys
-    if isinstance(held, list):
-        if not key.isdecimal() or int(key) >= len(held):
+    if isinstance(given, list):
+        if not key.isdecimal() or int(key) >= len(given):
             raise ConfigError(
                 f"the environment variable {name} asks for item {key} of a list "
-                f"of {len(held)}: count from 0"
+                f"of {len(given)}: count from 0"
             )
         index = int(key)
-        item = _overridden(held[index], below, value=value, name=name)
-        return [*held[:index], item, *held[index + 1 :]]
-    members = held if isinstance(held, dict) else {}
+        item = _overridden(given[index], below, value=value, name=name)
+        return [*given[:index], item, *given[index + 1 :]]
+    members = given if isinstance(given, dict) else {}
     key = next((known for known in members if str(known).lower() == key), key)
     return {**members, key: _overridden(members.get(key), below, value=value, name=name)}
 
@@ -189,8 +189,8 @@ def _interpolate(value: object, *, where: str) -> object:
     return re.sub(r"\$\{(\w+)\}", lookup, value)
 
 
-def _beyond_text(value: object, *place: str) -> Iterator[tuple[str, ...]]:
-    """The keys that lead to strings which no file, database or URL takes."""
+def _unusable_texts(value: object, *place: str) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to strings which no file name, database or URL may hold."""
     if isinstance(value, str):
         if "\0" in value or not is_unicode(value):
             yield place
@@ -198,8 +198,8 @@ def _beyond_text(value: object, *place: str) -> Iterator[tuple[str, ...]]:
     below = enumerate(value) if isinstance(value, list) else ()
     for key, item in value.items() if isinstance(value, dict) else below:
         named = str(key).encode("utf-8", "replace").decode()
-        yield from _beyond_text(str(key), *place, named)
-        yield from _beyond_text(item, *place, named)
+        yield from _unusable_texts(str(key), *place, named)
+        yield from _unusable_texts(item, *place, named)
 
 
 def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
@@ -221,7 +221,7 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
 
 
 def _place(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that lead to a value; pydantic names the design of an experiment among them."""
+    """The keys that lead to a value, without an experiment's design, which pydantic inserts."""
     place = [str(part) for part in location if part != KEY]
     return place[:2] + place[3:] if place[:1] == ["experiments"] else place
 

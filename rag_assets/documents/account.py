@@ -1,4 +1,4 @@
-"""The account of a document: what became of each of its pages, and how well it could be read."""
+"""The account of a document: what became of each page, and how completely it was read."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,19 +20,19 @@ class Account:
     scanned: Sequence[int] = ()
     """Pages that show something and have no text layer."""
     engines: dict[int, str] = field(default_factory=dict)
-    """Who read each page that was read."""
+    """For each page that was read the engine that read it."""
     replaced: dict[int, str] = field(default_factory=dict)
-    """Why an engine that comes earlier in the chain did not read a page."""
+    """For pages that a later engine of the chain read: why the earlier ones did not."""
     failed: dict[int, str] = field(default_factory=dict)
-    """Why nobody could read a page."""
+    """For pages that no engine could read: why."""
     left_out: int = 0
-    """Pages that a limit left out: nobody tried to read them."""
+    """Number of pages beyond a limit: no engine tried to read them."""
     is_linked: bool = False
-    """Whether it shows pictures that lie beside it."""
+    """Whether the document shows pictures that lie beside it."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether the engine read all of it from the file, and needed nothing else."""
+        """Whether the first engine read all of it from the file alone, without any helper."""
         return not (self.scanned or self.replaced or self.failed or self.is_linked)
 
     @property
@@ -43,7 +43,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measures:
+class Completeness:
     """How complete the elements of a document are."""
 
     empty: Sequence[int]
@@ -55,19 +55,19 @@ class Measures:
     letters: int
     """Letters and digits of the elements."""
     garbled: int
-    """How many of those no reader could make sense of."""
+    """How many of those belong to garbled text."""
     tables: int
-    """Tables that the layout saw."""
+    """Tables that the layout analysis found."""
     sound_tables: int
     """Tables that passed their validity check."""
     figures: int
-    """Figures that the layout saw."""
+    """Figures that the layout analysis found."""
     kept_figures: int
-    """Figures of which the picture or the words are kept."""
+    """Figures whose picture or words are kept."""
 
 
-def measured(account: Account, elements: Sequence[Element]) -> Measures:
-    """Hold the `elements` of a document against the account of its pages."""
+def measured(account: Account, elements: Sequence[Element]) -> Completeness:
+    """Compare the `elements` of a document with the account of its pages."""
     by_page: Counter[int] = Counter()
     shown, figures, tables = set(), [], []
     for element in elements:
@@ -83,7 +83,7 @@ def measured(account: Account, elements: Sequence[Element]) -> Measures:
     whole = "\n".join([element.text for element in elements])
     read = account.engines.keys() or (range(1, account.pages + 1) if elements else ())
     scanned = set(account.scanned)
-    return Measures(
+    return Completeness(
         empty=[page for page in sorted(read) if page not in shown],
         layer_letters=account.layer_letters,
         lost_letters=sum(

@@ -1,10 +1,10 @@
-"""The table that tells what became of each document: written beside its elements, by one writer.
+"""The table of accounts: what became of each document under one parser.
 
-A document's account is written before its elements are, so that no elements are without one; a
-killed run may leave an account without elements, which the next run writes again. What it is good
-for beside being read: a document that its parser read without help is not parsed again when one
-of the helpers (text recognition, the next parser of the chain) changes, or a picture that other
-documents show.
+The pass that writes elements also writes the accounts, each before the elements of its document. So
+no elements are without an account; a killed run may leave an account without elements, and the next
+run writes both again. Accounts are shown to people, and they save work: a document that was read
+without help is not parsed again when a helper changes (text recognition, the next parser of the
+chain, or pictures that other documents show).
 """
 
 import json
@@ -23,37 +23,39 @@ from rag_assets.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known of one document after it was parsed."""
+class DocumentAccount:
+    """The account of one document, ready to be stored."""
 
     document_id: str
     fingerprint: str
+    """What its elements were made from."""
     content: str
+    """The same, without the helpers of its parser."""
     account: Account
     elements: Sequence[Element]
     language: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A document whose elements are those of another one, or its own under another fingerprint."""
+class AccountCopy:
+    """An account that is copied from another document, or kept under another fingerprint."""
 
     document_id: str
     fingerprint: str
     before: str
-    """What the account that it takes over was made from."""
+    """Fingerprint of the account that is copied."""
 
 
 class Accounts:
     """The accounts of the documents under one parser."""
 
     def __init__(self, store: Store, table: str) -> None:
-        """They lie in `table`; nothing is read or written yet."""
+        """Use the table called `table`; nothing is read or written yet."""
         self._store = store
         self.table = table
 
-    def keep(self, entries: Sequence[Entry]) -> None:
-        """Let these be the accounts of their documents."""
+    def keep(self, entries: Sequence[DocumentAccount]) -> None:
+        """Store `entries` as the accounts of their documents."""
         if entries:
             self._put(pa.Table.from_pylist(list(map(_row, entries)), schema=schemas.ACCOUNTS))
 
@@ -62,29 +64,29 @@ class Accounts:
         """The newest version of the table; None where there is none yet."""
         return self._store.version(self.table) if self._store.exists(self.table) else None
 
-    def known(self, fingerprints: Iterable[str], *, version: int | None) -> set[str]:
-        """Those of `fingerprints` of which `version` holds an account."""
+    def with_account(self, fingerprints: Iterable[str], *, version: int | None) -> set[str]:
+        """Those of `fingerprints` that have an account in `version` of the table."""
         return set(self._made_from(list(fingerprints), version=version))
 
-    def copy(self, copies: Sequence[Copy], *, of: "Accounts", version: int | None) -> None:
-        """Take over accounts `of` these or another parser, as they stood at `version`.
+    def copy(self, copies: Sequence[AccountCopy], *, of: "Accounts", version: int | None) -> None:
+        """Copy accounts `of` this or another parser, as they were at `version`.
 
-        What counts is what they were made from, not whose they were: a killed pass may have given
+        They are found by their fingerprints, not by their documents: a killed pass may have given
         them to other documents already.
         """
-        held = of._made_from([copy.before for copy in copies], version=version)
+        found = of._made_from([copy.before for copy in copies], version=version)
         rows = [
-            held[copy.before] | {"document_id": copy.document_id, "fingerprint": copy.fingerprint}
+            found[copy.before] | {"document_id": copy.document_id, "fingerprint": copy.fingerprint}
             for copy in copies
         ]
         if rows:
             self._put(pa.Table.from_pylist(rows, schema=schemas.ACCOUNTS))
 
-    def plain(self, contents: Mapping[str, str]) -> dict[str, str]:
-        """Documents that held the same content before and were read without help.
+    def read_without_help(self, contents: Mapping[str, str]) -> dict[str, str]:
+        """Documents that had the same content before and were read without help.
 
         Args:
-            contents: For each document what its elements are made of, helpers aside.
+            contents: For each document what its elements are made from, without helpers.
 
         Returns:
             For each of them the fingerprint under which its elements were stored.
@@ -100,12 +102,12 @@ class Accounts:
         with self._writing():
             self._store.delete(self.table, column="document_id", keys=documents)
 
-    def forget(self, documents: pa.ChunkedArray) -> None:
+    def drop_all_but(self, documents: pa.ChunkedArray) -> None:
         """Drop the accounts of all but these documents."""
         if not self._store.exists(self.table):
             return
-        held = self._store.read(self.table, columns=["document_id"])["document_id"]
-        gone = held.filter(pc.invert(pc.is_in(held, documents.combine_chunks())))
+        stored = self._store.read(self.table, columns=["document_id"])["document_id"]
+        gone = stored.filter(pc.invert(pc.is_in(stored, documents.combine_chunks())))
         if len(gone):
             self.drop(gone.unique().to_pylist())
 
@@ -140,11 +142,11 @@ class Accounts:
                 self._store.append(self.table, rows, schema=schemas.ACCOUNTS)
 
     def _writing(self) -> AbstractContextManager[None]:
-        """Whoever parses is the one writer already, but for a clean-up."""
+        """The lock of the table: a pass is its only writer, apart from a clean-up."""
         return self._store.lock(self.table, log=lambda _: None)
 
 
-def _row(entry: Entry) -> dict:
+def _row(entry: DocumentAccount) -> dict:
     account = entry.account
     found = measured(account, entry.elements)
     parsed = len(account.engines) or (account.pages if entry.elements else 0)

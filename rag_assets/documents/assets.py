@@ -147,7 +147,7 @@ def _types(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
 
 
 def _edits(report: ChunkReport) -> Mapping[str, dg.MetadataValue]:
-    """What the edits of this pass leave to embed: nothing is said where no document was edited."""
+    """How many texts must be embedded after edits; nothing if no document was edited."""
     if report.share_new is None:
         return {}
     return {
@@ -158,7 +158,7 @@ def _edits(report: ChunkReport) -> Mapping[str, dg.MetadataValue]:
 
 
 def _completeness(store: Store, report: Report, *, accounts: str) -> Mapping[str, dg.MetadataValue]:
-    """Pages of all documents, in and out, and who was needed for which."""
+    """How many pages of all documents were read, and which ones needed a helper or failed."""
     if not report.touched:
         return {}
     names = {row["document_id"]: row["uri"] for row in _files(store)}

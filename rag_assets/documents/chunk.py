@@ -1,8 +1,8 @@
-"""Elements become chunks: documents whose elements say something new are cut again.
+"""Elements become chunks: documents whose elements have changed are cut again.
 
-The fingerprint of a document's chunks covers what its elements say, the chunking (strategy, sizes,
-header and the tokenizer's file) and the rules of the header fields. A parser that is brought up to
-date but finds the same elements leaves the chunks alone.
+The fingerprint of a document's chunks covers the content of its elements, the chunking (strategy,
+sizes, header and the tokenizer's file) and the rules of the header fields. If a newer parser finds
+the same elements, the chunks stay.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from rag_assets.columns.id_columns import OCTETS, chunk_ids, octets
 from rag_assets.columns.keys import ABSENT, KeyIndex, begins_run
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Chunking, Config, HeaderRules, addresses
-from rag_assets.config.sections import DEFAULT_CHUNKINGS
+from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.documents.chunking import CountedText, chunks_of, counted
 from rag_assets.documents.header_fields import fields_of, rules_of
 from rag_assets.documents.passages import Block, Chunk
 from rag_assets.documents.tokens import TokenCounter, tokenizer_file
 from rag_assets.identity import fingerprint, occurrences, text_hash
-from rag_assets.process.overlap import ahead
+from rag_assets.process.overlap import read_ahead
 from rag_assets.store import ROW_ID, Store
 
 REVISION = REVISIONS["chunks"]
@@ -39,8 +39,8 @@ REVISION = REVISIONS["chunks"]
 DOCUMENTS_A_BATCH = 512
 ELEMENTS_A_BATCH = 65_536
 BYTES_A_BATCH = 128 * 2**20
-"""Of files, about what their texts take. Three batches are in memory, of which one is read, one cut
-and one committed; a run that is stopped waits for the first. A column of Arrow holds 2 GiB."""
+"""Bytes of files, about as much as their texts. Three batches are in memory: one is being read, one
+cut and one committed. A run that is stopped waits for the first. An Arrow column holds 2 GiB."""
 ELEMENTS_AT_ONCE = 65_536
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
@@ -51,16 +51,16 @@ _FILE_COLUMNS = ["document_id", "source", "uri", "size"]
 
 @dataclass(frozen=True, slots=True)
 class ChunkReport(sync.Report):
-    """What one pass did, and what it leaves to embed of the documents that it cut again."""
+    """What one pass did, and how many texts of the documents that it cut again must be embedded."""
 
     texts_kept: int = 0
-    """Texts of documents cut again that these documents held before: their vectors stay."""
+    """Texts that a document had before it was cut again: their vectors stay."""
     texts_new: int = 0
-    """Texts of documents cut again that are new to them."""
+    """Texts that are new to a document that was cut again."""
 
     @property
     def share_new(self) -> float | None:
-        """Share of the texts to embed; None if no document was cut again."""
+        """Share of these texts that are new; None if no document was cut again."""
         texts = self.texts_kept + self.texts_new
         return self.texts_new / texts if texts else None
 
@@ -74,7 +74,7 @@ def refresh_chunks(
     log: Callable[[str], None],
     retry: bool = False,
 ) -> ChunkReport:
-    """Cut the documents whose elements are new or changed and drop the chunks of the others gone.
+    """Cut documents whose elements are new or changed, and drop the chunks of those that are gone.
 
     Args:
         store: Holds the elements, the manifest `document_files` and the chunks.
@@ -85,7 +85,7 @@ def refresh_chunks(
         retry: Also try again the documents that gave no chunk.
 
     Raises:
-        ConfigError: The tokenizer of the chunking is not there.
+        ConfigError: The tokenizer of the chunking cannot be found.
     """
     settings = config.chunkings[chunking]
     tokenizer = tokenizer_file(settings.tokenizer)
@@ -93,7 +93,7 @@ def refresh_chunks(
     rules = config.documents.header_fields
     step = steps.chunks(config, parser, chunking)
     has_words = config.figures.vision_model is not None
-    work = _Pass(
+    work = _ChunkingPass(
         store,
         elements=addresses.elements_table(config, parser),
         target=step.table,
@@ -115,13 +115,13 @@ def refresh_chunks(
         transform=transform,
     )
     report = sync.refresh(chunking_work, log=log, retry=retry)
-    held = {item.name: getattr(report, item.name) for item in fields(report)}
-    return ChunkReport(**held, texts_kept=work.texts_kept, texts_new=work.texts_new)
+    counted = {item.name: getattr(report, item.name) for item in fields(report)}
+    return ChunkReport(**counted, texts_kept=work.texts_kept, texts_new=work.texts_new)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a document comes from."""
+    """The source and URI of a document."""
 
     source: str
     uri: str
@@ -141,7 +141,7 @@ class _Documents(NamedTuple):
     texts: Sequence[CountedText]
 
 
-class _Pass:
+class _ChunkingPass:
     """One pass over the documents that have elements."""
 
     def __init__(
@@ -168,7 +168,7 @@ class _Pass:
         self._store = store
         self._seed = seed
         self._settings = settings
-        self._held = ""
+        self._generation = ""
         """Generation of the elements that are read."""
         self._version = 0
         self._files = pa.table([[]] * len(_FILE_COLUMNS), names=_FILE_COLUMNS)
@@ -179,19 +179,19 @@ class _Pass:
         self._row_ids = np.empty(0, np.uint64)
 
     def recipe(self, tokenizer: str) -> str:
-        """What chunks are made by; `tokenizer` is the hash of its file."""
+        """Fingerprint of all settings of chunks; `tokenizer` is the hash of its file."""
         settings = self._settings.model_dump(mode="json", exclude={"tokenizer"})
         rules = json.dumps([self._rules, self._elements_looked_at])
         return fingerprint("chunks", REVISION, self._seed, settings, tokenizer, rules)
 
     def inputs(self, recipe: str) -> pa.Table:
-        """One input for each document of the manifest that has elements: what they say."""
+        """One input for each document of the manifest that has elements: their content."""
         self._files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
-        self._held = self._store.generation(self.elements)
-        self._version = self._store.version(self._held)
+        self._generation = self._store.generation(self.elements)
+        self._version = self._store.version(self._generation)
         if self.described and self._store.exists(self.described):
-            held = self._store.read(self.described, columns=["image", "description"])
-            pairs = (held[name].to_pylist() for name in ("image", "description"))
+            rows = self._store.read(self.described, columns=["image", "description"])
+            pairs = (rows[name].to_pylist() for name in ("image", "description"))
             self._descriptions = dict(zip(*pairs, strict=True))
         self._index = KeyIndex(self._files["document_id"])
         contents = self._contents(self._files["document_id"])
@@ -214,7 +214,7 @@ class _Pass:
             for part in _batches(ends - firsts, self._files["size"].to_numpy()[wanted])
         )
         has_chunks = self._store.count(self._target) > 0
-        for part in ahead(parts):
+        for part in read_ahead(parts):
             batch = self._cut(part, counter)
             if has_chunks:
                 self._count(batch.rows, documents=batch.done)
@@ -259,28 +259,28 @@ class _Pass:
         )
 
     def _count(self, rows: pa.Table, *, documents: Sequence[str]) -> None:
-        """Take note of how many texts of these `documents`, if they were cut before, are new."""
-        held: dict[str, set[str]] = {}
+        """Count the texts of these `documents` that are kept and new, if they were cut before."""
+        texts_before: dict[str, set[str]] = {}
         columns = ["document_id", "text_hash"]
         for part in parts_of(documents):
             before = self._store.read(
                 self._target, columns=columns, where=is_one_of("document_id", part)
             )
             for document, text in zip(*(before[name].to_pylist() for name in columns), strict=True):
-                held.setdefault(document, set()).add(text)
+                texts_before.setdefault(document, set()).add(text)
         for document, text in zip(*(rows[name].to_pylist() for name in columns), strict=True):
-            if document in held:
-                is_kept = text in held[document]
+            if document in texts_before:
+                is_kept = text in texts_before[document]
                 self.texts_kept += is_kept
                 self.texts_new += not is_kept
 
     def _contents(self, documents: pa.ChunkedArray) -> pa.Table:
-        """For each document with elements, their number and a sum over what they say."""
+        """For each document with elements, their number and the sum of their fingerprints."""
         counts = np.zeros(len(documents), np.int64)
         sums = np.zeros((len(documents), OCTETS // 8), "<u8")
         owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
         batches = self._store.batches(
-            self._held,
+            self._generation,
             columns=["document_id", "row_fingerprint", *(["image"] if self._descriptions else [])],
             version=self._version,
             rows=ELEMENTS_AT_ONCE,
@@ -293,27 +293,27 @@ class _Pass:
             owners.append(np.repeat(owner, lengths).astype(np.int32))
             row_ids.append(part[ROW_ID].to_numpy())
             is_known = owner != ABSENT
-            said = octets(part["row_fingerprint"]).view("<u8")
+            contents_of = octets(part["row_fingerprint"]).view("<u8")
             if self._descriptions:
-                self._add_descriptions(said, part["image"])
-            of_runs = np.add.reduceat(said, starts)
+                self._add_descriptions(contents_of, part["image"])
+            of_runs = np.add.reduceat(contents_of, starts)
             np.add.at(sums, owner[is_known], of_runs[is_known])
             np.add.at(counts, owner[is_known], lengths[is_known])
         self._owners, self._row_ids = np.concatenate(owners), np.concatenate(row_ids)
-        held = np.flatnonzero(counts)
-        contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in held]
-        return pa.table({"document_id": documents.take(held), "content": contents})
+        found = np.flatnonzero(counts)
+        contents = [f"{counts[place]}:{sums[place].tobytes().hex()}" for place in found]
+        return pa.table({"document_id": documents.take(found), "content": contents})
 
-    def _add_descriptions(self, said: np.ndarray, pictures: pa.ChunkedArray) -> None:
-        """Count what is said of the picture of an element as said by the element."""
+    def _add_descriptions(self, contents: np.ndarray, pictures: pa.ChunkedArray) -> None:
+        """Add the description of an element's picture to the content of the element."""
         for place, picture in enumerate(pictures.to_pylist()):
             if description := self._descriptions.get(picture):
                 digest = hashlib.sha256(description.encode()).digest()
-                said[place] += np.frombuffer(digest, "<u8")
+                contents[place] += np.frombuffer(digest, "<u8")
 
     def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
         table = self._store.take(
-            self._held,
+            self._generation,
             row_ids,
             columns=["document_id", *_BLOCK_COLUMNS],
             version=self._version,
@@ -332,7 +332,7 @@ class _Pass:
         return {owner: blocks[first:end] for owner, (first, end) in zip(owners, spans, strict=True)}
 
     def _described_block(self, block: Block) -> Block:
-        """With what is said of its picture: the text of a figure that has no words of its own."""
+        """With the description of its picture, which is the text of a figure without own words."""
         described = self._descriptions.get(block.image or "")
         if described and block.type == "figure" and not block.text:
             return block._replace(text=described)
@@ -352,11 +352,11 @@ class _Pass:
         owners = [document for document, held in documents.items() for _ in held]
         places = [of_documents[document] for document in owners]
         chunks = [chunk for held in documents.values() for chunk in held]
-        said = dict(zip(Chunk._fields, zip(*chunks, strict=True), strict=True)) if chunks else {}
-        hashes = [text_hash(text) for text in said.get("text", ())]
+        values = dict(zip(Chunk._fields, zip(*chunks, strict=True), strict=True)) if chunks else {}
+        hashes = [text_hash(text) for text in values.get("text", ())]
         repeats = occurrences(zip(owners, hashes, strict=True))
         columns = {
-            **{name: said.get(name, ()) for name in Chunk._fields},
+            **{name: values.get(name, ()) for name in Chunk._fields},
             "chunk_id": chunk_ids(owners, self._seed, hashes, repeats),
             "document_id": owners,
             "source": [place.source for place in places],
@@ -369,28 +369,28 @@ class _Pass:
 
 
 def _batches(elements: np.ndarray, sizes: np.ndarray) -> Iterator[slice]:
-    """Documents, given by their elements and bytes, that are cut and committed together."""
-    start = held = taken = 0
+    """Documents that are cut and committed together, given the elements and bytes of each."""
+    start = element_count = byte_count = 0
     for place, (count, size) in enumerate(zip(elements.tolist(), sizes.tolist(), strict=True)):
         is_full = (
             place - start == DOCUMENTS_A_BATCH
-            or held + count > ELEMENTS_A_BATCH
-            or taken + size > BYTES_A_BATCH
+            or element_count + count > ELEMENTS_A_BATCH
+            or byte_count + size > BYTES_A_BATCH
         )
         if is_full and place > start:
             yield slice(start, place)
-            start, held, taken = place, 0, 0
-        held += count
-        taken += size
+            start, element_count, byte_count = place, 0, 0
+        element_count += count
+        byte_count += size
     if len(elements):
         yield slice(start, len(elements))
 
 
 def _tuples(lists: pa.ChunkedArray) -> list[tuple[str, ...]]:
     """The lists of a column, at a fifth of the cost of `to_pylist`."""
-    held = lists.combine_chunks()
-    values = held.flatten().to_pylist()
-    ends = np.cumsum(pc.list_value_length(held).fill_null(0)).tolist()
+    whole = lists.combine_chunks()
+    values = whole.flatten().to_pylist()
+    ends = np.cumsum(pc.list_value_length(whole).fill_null(0)).tolist()
     return [tuple(values[first:end]) for first, end in pairwise([0, *ends])]
 
 

@@ -1,9 +1,9 @@
-"""How complete the parsed documents are: how many are damaged, and the worst of them.
+"""How completely documents were parsed: how many are damaged, and which are the worst.
 
-Everything comes from the accounts of the documents, which the parsing pass keeps. What can stop the
-index is judged by document: a share of all pages would let one file decide, by a number of pages
-that it only claims to have. What a limit left out counts nowhere: it stands in quarantine, with the
-limit. Warnings are shares over all pages, tables or figures, and the worst documents.
+Everything is computed from the accounts of the documents (`account_rows`). Checks that can block
+the index count documents, not pages: otherwise one file could decide, by a number of pages that it
+merely claims to have. Pages beyond a limit count nowhere: they are in quarantine, with the limit.
+Warnings look at shares of all pages, tables and figures, and at the worst documents.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from rag_assets import quality
 from rag_assets.quality import Example, Expectation, Tally
 
 FEWEST_DOCUMENTS = 20
-"""Among fewer, a few bad files are a large share: nothing is blocked for them."""
+"""With fewer documents a few bad files are a large share, so they block nothing."""
 LETTERS_OF_A_LANGUAGE = 500
-"""Letters from which the language of a document ought to be told."""
+"""The language of a document with at least so many letters should be known."""
 
 LOOK = "see rag-assets status --documents for each of them; then"
 PAGES = (
@@ -35,8 +35,8 @@ Row: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """A measure: so much of `part` in `whole`."""
+class ShareMeasure:
+    """A check of the share of `part` in `whole`, both columns of accounts."""
 
     check: str
     total: str
@@ -48,15 +48,15 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged(Share):
-    """How many of the documents lack more than a part of what they hold."""
+class DamageMeasure(ShareMeasure):
+    """A check of how many documents lack more than the `allowed` share."""
 
-    bearable: float
-    """Share of `whole` that a document may lack."""
+    allowed: float
+    """Share of `whole` that may be missing from a document."""
 
 
 DAMAGED = (
-    Damaged(
+    DamageMeasure(
         "few_pages_lost",
         "documents_without_pages_share",
         "lost_pages",
@@ -64,9 +64,9 @@ DAMAGED = (
         "Few documents have lost more than a fifth of their pages, which nobody could read.",
         0.5,
         PAGES,
-        bearable=0.2,
+        allowed=0.2,
     ),
-    Damaged(
+    DamageMeasure(
         "few_letters_lost",
         "documents_without_letters_share",
         "lost_letters",
@@ -74,9 +74,9 @@ DAMAGED = (
         "Few documents have lost more than a fifth of their text layer's letters.",
         0.5,
         LETTERS,
-        bearable=0.2,
+        allowed=0.2,
     ),
-    Damaged(
+    DamageMeasure(
         "few_letters_garbled",
         "documents_garbled_share",
         "garbled",
@@ -84,13 +84,13 @@ DAMAGED = (
         "In few documents more than a tenth of the letters makes no sense.",
         0.5,
         LETTERS,
-        bearable=0.1,
+        allowed=0.1,
     ),
 )
-"""What must hold of all documents taken together: a parser that reads hardly any is broken."""
+"""What must hold of all documents together: if most are damaged, the parser is broken."""
 
 CORPUS = (
-    Share(
+    ShareMeasure(
         "few_pages_empty",
         "empty_pages_share",
         "empty_pages",
@@ -99,7 +99,7 @@ CORPUS = (
         0.2,
         PAGES,
     ),
-    Share(
+    ShareMeasure(
         "few_tables_doubtful",
         "doubtful_tables_share",
         "doubtful_tables",
@@ -108,7 +108,7 @@ CORPUS = (
         0.5,
         LAYOUT,
     ),
-    Share(
+    ShareMeasure(
         "few_figures_lost",
         "lost_figures_share",
         "lost_figures",
@@ -117,7 +117,7 @@ CORPUS = (
         0.5,
         LAYOUT,
     ),
-    Share(
+    ShareMeasure(
         "few_documents_of_unknown_language",
         "unknown_language_share",
         "of_unknown_language",
@@ -127,10 +127,10 @@ CORPUS = (
         LETTERS,
     ),
 )
-"""What should hold of all documents taken together."""
+"""What should hold of all documents together."""
 
 DOCUMENTS = (
-    Share(
+    ShareMeasure(
         "pages_of_each_document",
         "most_pages_lost",
         "lost_pages",
@@ -139,7 +139,7 @@ DOCUMENTS = (
         0,
         PAGES,
     ),
-    Share(
+    ShareMeasure(
         "letters_of_each_document",
         "most_letters_lost",
         "lost_letters",
@@ -148,7 +148,7 @@ DOCUMENTS = (
         0.1,
         LETTERS,
     ),
-    Share(
+    ShareMeasure(
         "decoding_of_each_document",
         "most_letters_garbled",
         "garbled",
@@ -176,7 +176,7 @@ def expectations() -> list[Expectation]:
 
 
 def measure(accounts: Iterable[Row], *, into: Tally, names: Mapping[str, str]) -> None:
-    """Sum the accounts up; `names` tells what a person calls each document that there is."""
+    """Add the measures of the accounts to `into`; `names` are the URIs of the current documents."""
     rows = [_with_counts(row, names) for row in accounts if row["document_id"] in names]
     for damaged in DAMAGED:
         _put_damaged(damaged, rows, into=into)
@@ -191,10 +191,10 @@ def measure(accounts: Iterable[Row], *, into: Tally, names: Mapping[str, str]) -
         into.put(share.total, most, examples=_examples(worst, share))
 
 
-def _put_damaged(damaged: Damaged, rows: Sequence[Row], *, into: Tally) -> None:
-    held = [row for row in rows if _number(row[damaged.whole])]
-    found = [row for row in held if _ratio(row, share=damaged) > damaged.bearable]
-    share = len(found) / len(held) if len(held) >= FEWEST_DOCUMENTS else 0.0
+def _put_damaged(damaged: DamageMeasure, rows: Sequence[Row], *, into: Tally) -> None:
+    measured = [row for row in rows if _number(row[damaged.whole])]
+    found = [row for row in measured if _ratio(row, share=damaged) > damaged.allowed]
+    share = len(found) / len(measured) if len(measured) >= FEWEST_DOCUMENTS else 0.0
     worst = _worst(found, damaged, by=partial(_ratio, share=damaged))
     into.put(damaged.total, share, examples=_examples(worst, damaged))
 
@@ -213,12 +213,12 @@ def _with_counts(row: Row, names: Mapping[str, str]) -> Row:
     }
 
 
-def _worst(rows: Sequence[Row], share: Share, *, by: Callable[[Row], float]) -> list[Row]:
+def _worst(rows: Sequence[Row], share: ShareMeasure, *, by: Callable[[Row], float]) -> list[Row]:
     found = [row for row in rows if _number(row[share.part])]
     return sorted(found, key=lambda row: (-by(row), str(row["document"])))[: quality.EXAMPLES_SHOWN]
 
 
-def _examples(rows: Sequence[Row], share: Share) -> Iterator[Example]:
+def _examples(rows: Sequence[Row], share: ShareMeasure) -> Iterator[Example]:
     for row in rows:
         example = {
             "document": str(row["document"]),
@@ -234,16 +234,16 @@ def _words(column: str) -> str:
 
 
 def _why(row: Row) -> str:
-    """Why nobody could read some pages of a document."""
+    """Why some pages of a document could not be read."""
     parts = loads(str(row["failed"]))
     return "; ".join(f"pages {part['pages']}: {part['reason']}" for part in parts)
 
 
-def _part(row: Row, *, share: Share) -> float:
+def _part(row: Row, *, share: ShareMeasure) -> float:
     return _number(row[share.part])
 
 
-def _ratio(row: Row, *, share: Share) -> float:
+def _ratio(row: Row, *, share: ShareMeasure) -> float:
     whole = _number(row[share.whole])
     return _number(row[share.part]) / whole if whole else 0.0
 

@@ -1,11 +1,11 @@
-"""Figures become descriptions: a vision model says in words what the picture shows.
+"""Figures become descriptions: a vision model says in words what a picture shows.
 
-One description for each picture, however many documents show it; one that another table holds, made
-by the same model and prompt, is taken over. The prompt and the model are part
-of its fingerprint; the words around the picture, which the model is told as well, are not: an
-edited caption asks for nothing. Where no model is configured there is no such table, and a figure
-is found by its caption and its own words. An endpoint that cannot be reached holds nothing up: its
-figures are tried again at the next refresh.
+Each picture is described once, however many documents show it; a description by the same model and
+prompt that another table has already is copied. The fingerprint of a description covers the model
+and the prompt, but not the words around the picture, although the model gets them too: an edited
+caption causes no new request. Without a configured model there is no table of descriptions, and a
+figure is found by its caption and the words in it. An endpoint that cannot be reached does not stop
+the refresh: its figures are tried again at the next one.
 """
 
 import os
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from requests import Session
 
 REVISION = 1
-"""Raised when the same figure is asked for in another way."""
+"""Raised when the request for the same figure changes."""
 
 KEY_VARIABLE = "RAG_ASSETS_VISION_KEY"
 FIGURES_A_BATCH = 32
 LONGEST_CAPTION = 500
-"""Characters of a figure's own words that the model is told."""
+"""Characters of a figure's own words that are sent to the model."""
 
-PASSING = frozenset({408, 409, 425, 429})
-"""Statuses of HTTP below 500 that a later attempt may not meet."""
+TRANSIENT = frozenset({408, 409, 425, 429})
+"""HTTP statuses below 500 that a later attempt may avoid."""
 
 CONTENT = pa.schema(
     [field for field in schemas.DESCRIPTIONS if field.name not in schemas.SYSTEM_COLUMNS]
@@ -56,12 +56,12 @@ class DescriptionError(Exception):
 
 
 class UnreachableError(DescriptionError):
-    """The endpoint does not answer at all: the other figures need not be tried."""
+    """The endpoint does not answer at all: no other figure is tried in this pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A picture, and what the document says of it where it is first shown."""
+    """A picture, and its words in the document that shows it first."""
 
     image: str
     words: str
@@ -91,19 +91,19 @@ def refresh_descriptions(
     figures = config.figures
     revision = REVISIONS[step.asset]
     recipe = fingerprint("descriptions", revision, model.model, model.prompt, model.max_tokens)
-    held: dict[str, _Figure] = {}
+    figures_of: dict[str, _Figure] = {}
 
     def inputs() -> pa.Table:
-        held.update({figure.image: figure for figure in _figures(store, elements, figures)})
-        table = pa.table({"image": pa.array(sorted(held), pa.string())})
+        figures_of.update({figure.image: figure for figure in _figures(store, elements, figures)})
+        table = pa.table({"image": pa.array(sorted(figures_of), pa.string())})
         return sync.with_recipe(table, key="image", content="image", recipe=recipe)
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         new = dict(zip(*(changed[name].to_pylist() for name in INPUTS.names), strict=True))
-        for taken in _taken(store, new, log=log):
-            new = {image: mark for image, mark in new.items() if image not in taken.done}
-            yield taken
-        wanted = iter([held[image] for image in new])
+        for reused in _reused(store, new, log=log):
+            new = {image: mark for image, mark in new.items() if image not in reused.done}
+            yield reused
+        wanted = iter([figures_of[image] for image in new])
         with _session() as session, ThreadPoolExecutor(model.requests_at_once) as threads:
             describe = _Describer(store, model, session=session)
             while part := list(islice(wanted, FIGURES_A_BATCH)):
@@ -119,13 +119,13 @@ def refresh_descriptions(
     return sync.refresh(work, log=log, retry=retry)
 
 
-def _taken(
+def _reused(
     store: Store, new: Mapping[str, str], *, log: Callable[[str], None]
 ) -> Iterator[sync.Batch]:
-    """Descriptions that are held under other settings of parser or figures, retired ones too.
+    """Descriptions that other tables have, under other settings of the parser or of figures.
 
-    `new` names the picture and what its description is made from: where that is the same, the
-    model has been asked already.
+    Retired tables count as well. `new` names each picture and the fingerprint of its description:
+    where both are equal, the model has described the picture already.
     """
     left = set(new.items())
     for table in store.stock(schemas.DESCRIPTIONS_PREFIX, log=log) if left else ():
@@ -155,7 +155,7 @@ class _Choice(BaseModel):
 
 
 class _Answer(BaseModel):
-    """What is read of a chat completion."""
+    """The part of a chat completion that is read."""
 
     choices: list[_Choice]
 
@@ -219,23 +219,23 @@ class _Describer:
 
 
 def _text_of(status: int, body: str) -> str:
-    """What the model said.
+    """The text of the model's answer.
 
     Raises:
-        DescriptionError: It refused, failed, or said nothing that can be read.
+        DescriptionError: The model refused or failed, or its answer cannot be read.
     """
     if status >= 400:
-        is_passing = status >= 500 or status in PASSING
+        is_transient = status >= 500 or status in TRANSIENT
         reason = f"the vision model answered with status {status}: {body[:200]}"
-        raise DescriptionError(reason, kind="environment" if is_passing else "input")
+        raise DescriptionError(reason, kind="environment" if is_transient else "input")
     try:
-        said = _Answer.model_validate_json(body).choices[0].message.content.strip()
+        text = _Answer.model_validate_json(body).choices[0].message.content.strip()
     except (ValidationError, IndexError):
         reason = f"the vision model's answer is no chat completion: {body[:200]}"
         raise DescriptionError(reason, kind="input") from None
-    if not said:
+    if not text:
         raise DescriptionError("the vision model said nothing", kind="input")
-    return said
+    return text
 
 
 def _batch(
@@ -245,15 +245,15 @@ def _batch(
     model: VisionModel,
 ) -> sync.Batch:
     pairs = list(zip(figures, answers, strict=True))
-    said = [(figure.image, answer) for figure, answer in pairs if isinstance(answer, str)]
+    described = [(figure.image, answer) for figure, answer in pairs if isinstance(answer, str)]
     rows = {
-        "image": [image for image, _ in said],
-        "model": [model.model] * len(said),
-        "description": [text for _, text in said],
+        "image": [image for image, _ in described],
+        "model": [model.model] * len(described),
+        "description": [text for _, text in described],
     }
     return sync.Batch(
         pa.table(rows, schema=CONTENT),
-        [image for image, _ in said],
+        [image for image, _ in described],
         [
             sync.Failure(figure.image, str(answer), figure.words[:80] or figure.image, answer.kind)
             for figure, answer in pairs

@@ -1,4 +1,4 @@
-"""Elements as rows of their table: here they get the ids of their document."""
+"""Elements as rows of their table, with ids that depend on their document."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,26 +25,26 @@ def to_arrow(
     engine: str,
     engines: Iterable[str],
 ) -> pa.Table:
-    """The content columns of `schemas.ELEMENTS` for some documents; languages are not told yet.
+    """The content columns of `schemas.ELEMENTS` for some documents, without languages yet.
 
     Args:
         documents: For the id of each document its elements in reading order.
-        engine: The parser's engine; with the position it gives the element's id.
-        engines: Who read each of the elements.
+        engine: The parser's engine: part of the elements' ids, with their positions.
+        engines: For each element the engine that read it.
     """
-    counts = [len(held) for held in documents.values()]
+    counts = [len(elements) for elements in documents.values()]
     owners = pa.array(np.repeat(np.arange(len(counts)), counts))
-    held = list(chain.from_iterable(documents.values()))
-    said = dict(zip(Element._fields, zip(*held, strict=True), strict=True)) if held else {}
+    rows = list(chain.from_iterable(documents.values()))
+    values = dict(zip(Element._fields, zip(*rows, strict=True), strict=True)) if rows else {}
     columns = {
         "element_id": element_ids(list(documents), engine, counts=counts),
         "document_id": pa.array(list(documents), pa.string()).take(owners),
         "index": list(chain.from_iterable(map(range, counts))),
-        **{name: said.get(name, ()) for name in _AS_THEY_ARE},
-        "cells": [_json(cells) for cells in said.get("cells", ())],
-        "spans": [_json(spans) for spans in said.get("spans", ())],
-        "image": [image.key if image else None for image in said.get("image", ())],
-        "language": pa.nulls(len(held), pa.string()),
+        **{name: values.get(name, ()) for name in _AS_THEY_ARE},
+        "cells": [_json(cells) for cells in values.get("cells", ())],
+        "spans": [_json(spans) for spans in values.get("spans", ())],
+        "image": [image.key if image else None for image in values.get("image", ())],
+        "language": pa.nulls(len(rows), pa.string()),
         "engine": list(engines),
     }
     return pa.table(columns, schema=CONTENT)

@@ -1,7 +1,6 @@
-"""Elements that were found before: what equal documents, or other settings, have in common.
+"""Tables of elements that exist already: which of their documents have the content of another one.
 
-A document whose content another one has already, under the same settings or under others that do
-not touch it, takes over its elements and its account instead of being parsed.
+`element_reuse` copies their elements and accounts to documents that need not be parsed then.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,40 +22,41 @@ from rag_assets.store.damage import DamagedTablesError
 
 @dataclass(frozen=True, slots=True)
 class ElementStock:
-    """One table of elements at one version, and what became of its documents."""
+    """One table of elements at one version, with the accounts of its documents."""
 
     store: Store
     elements: str
-    """The generation."""
+    """Generation of the table."""
     version: int
     accounts: Accounts
-    of_accounts: int | None
-    """Version of the accounts; None where there are none."""
+    accounts_version: int | None
+    """Version of the accounts; None if there are none."""
     is_own: bool
-    """Whether it is the table of the pass itself."""
+    """Whether the pass writes to this table."""
 
     @classmethod
     def of(cls, store: Store, elements: str, accounts: Accounts, *, is_own: bool) -> "ElementStock":
-        """As they stand."""
-        held = store.generation(elements)
-        return cls(store, held, store.version(held), accounts, accounts.version, is_own)
+        """The newest versions of the table `elements` and of its `accounts`."""
+        generation = store.generation(elements)
+        version = store.version(generation)
+        return cls(store, generation, version, accounts, accounts.version, is_own)
 
-    def holding(self, contents: Collection[str]) -> dict[str, str]:
-        """For each content that some document holds here, with its account, one document."""
+    def documents_with(self, contents: Collection[str]) -> dict[str, str]:
+        """For each of `contents` that some document here has, with its account, one document."""
         if not self.store.count(self.elements):
             return {}
-        accounted = self.accounts.known(contents, version=self.of_accounts)
+        accounted = self.accounts.with_account(contents, version=self.accounts_version)
         return {
             content: document
             for document, content in self._stored("fingerprint", sorted(accounted))
         }
 
-    def holding_in_part(self, contents: Collection[str]) -> dict[str, str]:
-        """For each content of which some document lacks a part, for good, that document."""
+    def incomplete_with(self, contents: Collection[str]) -> dict[str, str]:
+        """For each of `contents` a document that was parsed in part, if the rest cannot be read."""
         failed = entries(self.store, name_of(self.elements)).to_pylist()
         waiting = {each["key"]: each["fingerprint"] for each in failed if each["kind"] == "input"}
-        accounted = self.accounts.known(
-            set(waiting.values()).intersection(contents), version=self.of_accounts
+        accounted = self.accounts.with_account(
+            set(waiting.values()).intersection(contents), version=self.accounts_version
         )
         lacking = {document: mark for document, mark in waiting.items() if mark in accounted}
         return {
@@ -65,16 +65,16 @@ class ElementStock:
             if sync.is_partial(mark, of=lacking[document])
         }
 
-    def plain(self, contents: Mapping[str, str]) -> dict[str, str]:
-        """Documents that were read without help, and hold the same content still.
+    def read_without_help(self, contents: Mapping[str, str]) -> dict[str, str]:
+        """Documents that were read without help and whose content is still the same.
 
         Args:
-            contents: For each document what its elements are made of, helpers aside.
+            contents: For each document what its elements are made from, without helpers.
 
         Returns:
-            For each of them what its elements were made from.
+            For each of them the fingerprint of its stored elements.
         """
-        plain = self.accounts.plain(contents)
+        plain = self.accounts.read_without_help(contents)
         stored = dict(self._stored("document_id", list(plain)))
         return {document: mark for document, mark in plain.items() if stored.get(document) == mark}
 
@@ -93,7 +93,7 @@ class ElementStock:
         return self._read(CONTENT.names, where=is_one_of("document_id", sorted(documents)))
 
     def _stored(self, column: str, values: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Each document with elements, and what these were made from, where `column` says so."""
+        """Documents whose `column` has one of `values`, with the fingerprint of their elements."""
         for part in parts_of(values):
             rows = self._read(["document_id", "fingerprint"], where=is_one_of(column, part))
             columns = (rows[name].to_pylist() for name in rows.column_names)
@@ -103,21 +103,21 @@ class ElementStock:
         return self.store.read(self.elements, columns=columns, where=where, version=self.version)
 
 
-def others(store: Store, *, own: str, log: Callable[[str], None]) -> Iterator[ElementStock]:
-    """Elements under other settings than those of the table `own`: the damaged ones are named."""
-    mine = store.generation(own)
-    for held in store.stock(schemas.ELEMENTS_PREFIX, log=log):
-        if held != mine and {*CONTENT.names} <= {*store.schema(held).names}:
-            beside = name_of(held).removeprefix(schemas.ELEMENTS_PREFIX)
-            accounts = Accounts(store, f"accounts__{beside}")
+def other_stocks(store: Store, *, own: str, log: Callable[[str], None]) -> Iterator[ElementStock]:
+    """The tables of elements under other settings than those of `own`; damaged ones are logged."""
+    own_generation = store.generation(own)
+    for other in store.stock(schemas.ELEMENTS_PREFIX, log=log):
+        if other != own_generation and {*CONTENT.names} <= {*store.schema(other).names}:
+            suffix = name_of(other).removeprefix(schemas.ELEMENTS_PREFIX)
+            accounts = Accounts(store, f"accounts__{suffix}")
             try:
-                stock = ElementStock.of(store, held, accounts, is_own=False)
+                stock = ElementStock.of(store, other, accounts, is_own=False)
             except DamagedTablesError as error:
-                pass_over(error, log=log)
+                log_damaged(error, log=log)
             else:
                 yield stock
 
 
-def pass_over(error: DamagedTablesError, *, log: Callable[[str], None]) -> None:
-    """Say that a table which nobody may need is damaged."""
+def log_damaged(error: DamagedTablesError, *, log: Callable[[str], None]) -> None:
+    """Say that a table from which elements could have been copied is damaged."""
     log(f"nothing is taken from a damaged table: {error}")

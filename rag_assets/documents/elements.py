@@ -89,12 +89,11 @@ class Element(NamedTuple):
     image: Image | None = None
     """Picture of a figure, or of a formula that the parser cannot write as LaTeX."""
     link: str | None = None
-    """Where the picture of a figure lies, relative to its document, or its `data:`, until it is
-    read."""
+    """Path of a figure's picture from the document on, or its `data:` link, until it is read."""
     confidence: float | None = None
     """Of the text recognition, 0 to 1; None for text that the file itself holds."""
     problem: str | None = None
-    """Why a table is not taken for a sound one, or a figure has no picture; its text is kept."""
+    """Why a table is not sound, or a figure has no picture; its text is kept."""
 
 
 def clean(text: str) -> str:
@@ -148,7 +147,7 @@ def to_json(elements: Iterable[Element]) -> list[Json]:
 
 
 def from_json(values: Json | bytes) -> list[Element]:
-    """The elements behind `to_json`."""
+    """The elements that `to_json` wrote."""
     return _validator().validate_python(values)
 
 

@@ -21,7 +21,7 @@ BLOCK = 1 << 20
 
 
 class FetchError(Exception):
-    """A document's bytes could not be had; the message says why and what to do."""
+    """A document's bytes could not be fetched; the message says why and what to do."""
 
     def __init__(self, reason: str, *, kind: Literal["input", "environment"]) -> None:
         super().__init__(reason)
@@ -43,7 +43,7 @@ class SourceFile:
 
 
 FILE_COLUMNS = [item.name for item in fields(SourceFile)]
-"""What is read of the manifest."""
+"""Columns of the manifest that are read."""
 
 
 class SourceReader:
@@ -64,7 +64,8 @@ class SourceReader:
     def fetch(self, file: SourceFile, *, to: Path) -> None:
         """Copy the bytes of `file` to the path `to`.
 
-        A copy is parsed, so that what is parsed is what was checked, and never changes halfway.
+        Parsers read this copy, so that they see the bytes that were checked, and a change of the
+        original does not reach them halfway.
 
         Raises:
             FetchError: The file cannot be read, leads out of its source, or is no longer the one
@@ -111,7 +112,7 @@ class SourceReader:
         return files.open(path, "rb")
 
     def _inside(self, root: Path, uri: str) -> Path:
-        """Where the file lies, links followed; its name may be spelled in another Unicode form."""
+        """The path of the file in `root`; its name may be spelled in another Unicode form."""
         path = root / uri
         if not uri.isascii() and not path.exists():
             path = Path(next(self._spelled(str(root), uri.split("/")), path))
@@ -124,7 +125,7 @@ class SourceReader:
         return path
 
     def _spelled(self, folder: str, names: Sequence[str]) -> Iterator[str]:
-        """The paths below `folder` whose parts are `names`, in whatever Unicode form."""
+        """The paths below `folder` whose parts equal `names` after Unicode normalisation."""
         first, *below = names
         if folder not in self._members:
             members = self._members[folder] = {}

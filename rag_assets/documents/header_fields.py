@@ -1,4 +1,4 @@
-"""Header fields: what the first page of a document says of the whole, by named rules.
+"""Header fields: facts about a document that its first page states, found by named rules.
 
 P1 (section 3.1) puts such a header (test name, region, stage, purpose) before each chunk; here a
 rule is a name and one or more regular expressions with one group each, tried in turn on the first
@@ -85,7 +85,7 @@ _LABELS: Mapping[str, str] = {
 
 
 def _labelled(name: str) -> str:
-    """What stands behind a label, up to the end of its line or cell or the next label."""
+    """The text after a label, up to the end of its line or cell, or to the next label."""
     others = "|".join(_LABELS.values())
     return (
         rf"(?:^|[|\s*])(?:{_LABELS[name]})\**\s*(?:[:\uff1a=]\**|\s*\|)\s*"

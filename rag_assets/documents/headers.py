@@ -1,9 +1,9 @@
-"""What stands before the slice of a chunk, on lines of its own: it enters the model with it.
+"""The header of a chunk: lines before its slice of text, which enter the model with it.
 
-The chunking's header names the document, its section or its header fields; a region adds what its
-chunks cannot be understood without: the rest of a long table its caption and header row, a figure
-the paragraph that refers to it, or else the heading of its section, and what a vision model says of
-it.
+The chunking's header names the document, its section, or its header fields. Some regions add what
+their chunks cannot be understood without. The later chunks of a long table get its caption and
+header row. A figure gets the paragraph that refers to it (or else the heading of its section) and
+the description by a vision model.
 """
 
 import re
@@ -49,7 +49,7 @@ class Headers:
             counter: Counts tokens.
             header: `none`, `title`, `section` or `fields`.
             size: Most tokens of a chunk.
-            name: What the document is called if no heading spans it.
+            name: The document's name if no heading spans it.
             fields: Its header fields, `name: value` each.
         """
         self.most = size // SHARE if header != "none" else 0
@@ -82,7 +82,7 @@ class Headers:
         return self._added[region.start]
 
     def _bare_until(self, region: Region) -> int:
-        """Chunks that begin so early hold what the region adds: the first rows of a table."""
+        """Chunks that begin at or before this place contain already what the region would add."""
         subject = region.subject or 0
         return self._document.starts[subject] if region.type == "table" else -1
 
@@ -111,7 +111,7 @@ class Headers:
         return "", 0
 
     def _of_figure(self, region: Region) -> tuple[str, int]:
-        """What is said of a figure around it, and by a vision model: a line each."""
+        """The text around a figure that refers to it, and its description: a line each."""
         block = self._document.blocks[region.subject or 0]
         lines = [self._around(region), " ".join((block.description or "").split())]
         fitted = [self._shortened(line, most=self._size // SHARE) for line in lines if line]

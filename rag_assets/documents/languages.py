@@ -1,4 +1,4 @@
-"""The languages of elements and of documents, told from their words."""
+"""The languages of elements and of documents, detected from their words."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,20 +8,20 @@ from rag_assets.quality.languages import language_of_each
 
 
 def with_languages(table: pa.Table) -> pa.Table:
-    """Elements with their languages, where their text tells."""
+    """Elements with their languages, where their text is long enough to tell."""
     if not table.num_rows:
         return table
     place = table.schema.get_field_index("language")
-    told = language_of_each(table["text"].combine_chunks())
-    return table.set_column(place, CONTENT.field(place), told)
+    languages = language_of_each(table["text"].combine_chunks())
+    return table.set_column(place, CONTENT.field(place), languages)
 
 
 def language_of_documents(table: pa.Table) -> dict[str, str]:
     """For each document the language of most of its text."""
-    told = table.select(["document_id", "language"]).append_column(
+    letters = table.select(["document_id", "language"]).append_column(
         "letters", pc.utf8_length(table["text"])
     )
-    told = told.filter(pc.is_valid(told["language"]))
-    sums = told.group_by(["document_id", "language"]).aggregate([("letters", "sum")])
+    letters = letters.filter(pc.is_valid(letters["language"]))
+    sums = letters.group_by(["document_id", "language"]).aggregate([("letters", "sum")])
     rows = sums.sort_by([("letters_sum", "ascending"), ("language", "descending")])
     return dict(zip(rows["document_id"].to_pylist(), rows["language"].to_pylist(), strict=True))

@@ -1,6 +1,6 @@
-"""Pictures that a document shows and does not hold: they lie beside it, or stand in it as text.
+"""Pictures that a document links to: files beside it, or `data:` inside its text.
 
-Only what the manifest lists for the same source is looked for: no link leads out of it.
+A link finds only files that the manifest lists for the same source, so it cannot lead out of it.
 """
 
 import posixpath
@@ -25,20 +25,20 @@ def pictures_in(manifest: pa.Table) -> dict[tuple[str, str], SourceFile]:
     return {(row["source"], row["uri"]): SourceFile(**row) for row in rows}
 
 
-def found_by(manifest: pa.Table) -> list[list[str]]:
-    """For each file what its pictures are found by: its folder and the pictures there are.
+def lookup_keys(manifest: pa.Table) -> list[list[str]]:
+    """For each file what its links depend on: its folder, and a hash of all pictures of its source.
 
-    Which of them a file shows is known only once it is read. Empty where there is no picture.
+    Which pictures a file shows is known only when it is read. Empty for a source without pictures.
     """
     rows = _pictures(manifest)
-    held: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for source, uri, sha256 in zip(
         *(rows[name].to_pylist() for name in ("source", "uri", "sha256")), strict=True
     ):
-        held.setdefault(source, []).append(f"{sha256} {uri}")
-    if not held:
+        names_of.setdefault(source, []).append(f"{sha256} {uri}")
+    if not names_of:
         return []
-    pictures = {source: fingerprint(sorted(names)) for source, names in held.items()}
+    pictures = {source: fingerprint(sorted(names)) for source, names in names_of.items()}
     sources, uris = (manifest[name].to_pylist() for name in ("source", "uri"))
     return [
         [uri.rpartition("/")[0], pictures[source]] if source in pictures else []
@@ -49,7 +49,7 @@ def found_by(manifest: pa.Table) -> list[list[str]]:
 def linked_picture(
     link: str, *, document: SourceFile, pictures: Mapping[tuple[str, str], SourceFile]
 ) -> SourceFile | None:
-    """The one of `pictures` that `document` links to; None if it stands in the text.
+    """The one of `pictures` that `document` links to; None if the link is `data:`.
 
     Raises:
         FetchError: It is not there, or too large.
@@ -70,7 +70,7 @@ def data_of(link: str) -> bytes:
     """The bytes that a `data:` link holds.
 
     Raises:
-        FetchError: They are too many, or no base64.
+        FetchError: There are too many, or they are not valid base64.
     """
     head, _, payload = link.partition(",")
     if len(payload) > LARGEST_FILE:

@@ -1,4 +1,4 @@
-"""Outlines: the headings that a PDF names itself, as its bookmarks; none is taken from its text."""
+"""The outline of a PDF: its bookmarks, which name headings without any analysis of the text."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 FUNCTION = f"{__name__}:read"
 SECONDS = 30.0
 DEEPEST = 20
-"""Levels that are read: bookmarks of a broken file may be nested without end."""
+"""Levels that are read: the bookmarks of a broken file may be nested endlessly."""
 MOST = 20_000
 """Bookmarks that are read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Bookmark:
     """A bookmark."""
 
     title: str
@@ -37,10 +37,10 @@ def read(path: str) -> Json:
         return [asdict(entry) for entry in _entries(document)]
 
 
-def _entries(document: "PdfDocument") -> Iterator[Entry]:
+def _entries(document: "PdfDocument") -> Iterator[Bookmark]:
     for bookmark in islice(document.get_toc(max_depth=DEEPEST), MOST):
         destination = bookmark.get_dest()
         page = destination.get_index() if destination else None
         title = " ".join(bookmark.get_title().split())
         if page is not None and title:
-            yield Entry(title, page + 1, bookmark.level + 1)
+            yield Bookmark(title, page + 1, bookmark.level + 1)

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from rag_assets.config import Config
+from rag_assets.documents.chunk_location import ChunkLocation, NotShownError, locate_chunk
 from rag_assets.documents.elements import POINTS_AN_INCH, Box
 from rag_assets.documents.files import FetchError, SourceFile, SourceReader
-from rag_assets.documents.shown import NotShownError, Shown, shown
 from rag_assets.media.media_types import PDF
 from rag_assets.store import Store, images
 from rag_assets.workers import Failed, Pool, Task
@@ -72,7 +72,7 @@ def picture_of(
             drawn.
         MissingTableError: The variant was never built.
     """
-    unit = shown(store, config, variant=variant, unit_id=unit_id)
+    unit = locate_chunk(store, config, variant=variant, unit_id=unit_id)
     file, pages = unit.file, unit.pages
     if file.media_type != PDF or not pages:
         return _stored(store, unit)
@@ -115,7 +115,7 @@ def draw(path: str, page: int, boxes: Sequence[Box], dpi: int) -> bytes:
     return png.getvalue()
 
 
-def _stored(store: Store, unit: Shown) -> Picture:
+def _stored(store: Store, unit: ChunkLocation) -> Picture:
     """What is kept of a figure of a file whose pages cannot be drawn."""
     uri, pages = unit.file.uri, unit.pages
     if unit.image is None:
@@ -136,7 +136,7 @@ def _as_png(data: bytes) -> bytes:
     return png.getvalue()
 
 
-def _boxes(store: Store, unit: Shown, *, page: int) -> list[Box]:
+def _boxes(store: Store, unit: ChunkLocation, *, page: int) -> list[Box]:
     rows = store.read(
         unit.elements,
         columns=["box"],

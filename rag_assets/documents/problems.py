@@ -1,4 +1,4 @@
-"""Why a file, or some pages of it, gave nothing: in words for whoever can mend it."""
+"""Why a file, or some pages of it, could not be read, in words for the person who can mend it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Problem:
 
 
 def given_up(parser: Parser, *, after: int) -> Problem:
-    """Why a parser is given no more pages of a file, `after` so many it could not bear."""
+    """Why a parser gets no more pages of a file, `after` so many costly failures."""
     reason = (
         f"the parser {parser.name} was given up after {after} pages of the file that it "
         "could not bear"
@@ -28,19 +28,19 @@ def given_up(parser: Parser, *, after: int) -> Problem:
 
 
 def joined(problems: Sequence[Problem]) -> Problem:
-    """What every parser of a chain had to say."""
+    """The problems that the parsers of a chain had with the same page, as one."""
     reason = "; then ".join(dict.fromkeys(problem.reason for problem in problems))
     return Problem(reason, blame(problems))
 
 
 def blame(problems: Sequence[Problem]) -> Blame:
-    """What is to blame for all of them: a limit where it was once, so that the cost is bounded."""
+    """What is to blame for all of them: a limit if any is, so that costly pages wait some days."""
     kinds = {problem.kind for problem in problems}
     return next((kind for kind in _FIRST_TO_BLAME if kind in kinds), "input")
 
 
 def problem_of(failure: Failed, parser: Parser) -> Problem:
-    """A failed task in words: the file is to blame only for what its parser said of it."""
+    """A failed task in words; the file is to blame only for errors that its parser raised."""
     if failure.error == ParseError.__name__:
         return Problem(failure.reason, "input")
     if failure.kind == "error":
@@ -54,5 +54,5 @@ def problem_of(failure: Failed, parser: Parser) -> Problem:
 
 
 def kind_of(failure: FailureKind) -> Blame:
-    """What is to blame for a task that failed otherwise than by an error of its own."""
+    """What is to blame for a task that did not end with an error of its function."""
     return "limit" if failure in ("timeout", "memory") else "environment"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from rag_assets.config import Config
+from rag_assets.documents.chunk_location import NotShownError, locate_chunk
 from rag_assets.documents.elements import Cells, Span
-from rag_assets.documents.shown import NotShownError, shown
 from rag_assets.store import Store
 
 
@@ -37,7 +37,7 @@ def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -
         NotShownError: There is no such chunk, or it shows no table.
         MissingTableError: The variant was never built.
     """
-    unit = shown(store, config, variant=variant, unit_id=unit_id)
+    unit = locate_chunk(store, config, variant=variant, unit_id=unit_id)
     found = store.read(
         unit.elements,
         columns=["page", "text", "cells", "spans"],

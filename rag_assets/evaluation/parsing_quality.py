@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_assets.documents.outlines import Entry
+from rag_assets.documents.outlines import Bookmark
 from rag_assets.evaluation.quotes import normalized
 
 PAGES_APART = 1
@@ -70,7 +70,7 @@ def words_of(heading: str) -> str:
     return normalized(_NUMBER.sub("", heading)) or normalized(heading)
 
 
-def heading_score(outline: Sequence[Entry], headings: Sequence[Heading]) -> HeadingScore:
+def heading_score(outline: Sequence[Bookmark], headings: Sequence[Heading]) -> HeadingScore:
     """Match each bookmark with one heading of the same words, the nearest one by page."""
     by_words: defaultdict[str, list[Heading]] = defaultdict(list)
     for heading in headings:

@@ -31,8 +31,8 @@ from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
-from rag_assets.process.memory import let_go
-from rag_assets.process.overlap import ahead
+from rag_assets.process.memory import release_memory
+from rag_assets.process.overlap import read_ahead
 from rag_assets.store import ROW_ID, Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.workers import Failed, Task
@@ -195,7 +195,7 @@ class _Pass:
             if self._store.count(table):
                 plan = yield from self._taken(plan, table=table)
         if plan.num_rows:
-            let_go(rows=plan.num_rows)
+            release_memory(rows=plan.num_rows)
             yield from self._computed(plan)
 
     def _taken(self, plan: pa.Table, *, table: str) -> Generator[Batch, None, pa.Table]:
@@ -329,7 +329,7 @@ class _Pass:
                 yield task
 
         with for_embedding(self._execution, device=self._encoder.device) as executor:
-            for task, outcome in outcomes(executor, ahead(tasks())):
+            for task, outcome in outcomes(executor, read_ahead(tasks())):
                 texts = parts.pop(task.key)
                 if isinstance(outcome, Failed):
                     yield self._not_embedded(texts, outcome)

@@ -92,7 +92,7 @@ def maintain(
     store: Store,
     table: str,
     *,
-    settings: config.Index,
+    settings: config.IndexSettings,
     data_version: str,
     log: Callable[[str], None],
 ) -> IndexReport:
@@ -181,7 +181,12 @@ class _Maintenance:
     """One look at the indexes of a table, under its lock."""
 
     def __init__(
-        self, store: Store, table: str, *, settings: config.Index, log: Callable[[str], None]
+        self,
+        store: Store,
+        table: str,
+        *,
+        settings: config.IndexSettings,
+        log: Callable[[str], None],
     ) -> None:
         self._store = store
         self._table = store.open(table)

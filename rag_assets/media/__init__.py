@@ -1,1 +1,1 @@
-"""What files are: media types that can be parsed, and how letters are encoded."""
+"""What files are, whoever reads them: `media_types` names the types, `encodings` decodes text."""

@@ -1,6 +1,6 @@
-"""What letters are in bytes: documents and tables are decoded by the same rule.
+"""Text encodings of files: documents and tables follow the same rules.
 
-UTF-16 is told by the first bytes of a file.
+UTF-16 is recognised by the first bytes of a file.
 """
 
 import codecs
@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 REPLACED = "\ufffd"
-"""What stands for a byte that is not of the encoding."""
+"""What Python writes in place of a byte that the encoding does not allow."""
 HEAD = 8_192
-"""Bytes from the beginning of a file that tell."""
+"""Bytes at the beginning of a file that are examined."""
 FEWEST_ZEROS = 0.1
 """Share of the upper bytes that are zero in UTF-16: those of Latin letters, blanks, digits."""
 MOST_ODD_ONES = 0.05
@@ -19,9 +19,9 @@ MOST_ODD_ONES = 0.05
 
 
 def utf16_of(head: bytes) -> str | None:
-    """Which UTF-16 the file is in that begins with `head`; None if in none.
+    """The name of the UTF-16 encoding of a file that begins with `head`; None if it is not UTF-16.
 
-    Without a byte order mark zero bytes tell the order: they are the upper bytes.
+    Without a byte order mark the zero bytes tell the order: they are the upper bytes of letters.
     """
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
@@ -35,7 +35,7 @@ def utf16_of(head: bytes) -> str | None:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether `text` can be written at all: it holds no half of a character."""
+    """Whether `text` can be written as UTF-8: it holds no half of a character (no surrogate)."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -44,9 +44,9 @@ def is_unicode(text: str) -> bool:
 
 
 def is_mostly_utf8(texts: Iterable[str]) -> bool:
-    """Whether a file is UTF-8 of which some bytes are broken; `texts` is what was read as such.
+    """Whether a file is UTF-8 with some broken bytes; `texts` is its content decoded as UTF-8.
 
-    Fewer bytes are broken in it than letters beyond ASCII are sound.
+    It is if fewer bytes are broken than letters beyond ASCII were decoded well.
     """
     broken = letters = 0
     for text in texts:

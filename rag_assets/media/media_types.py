@@ -1,4 +1,4 @@
-"""Media types that can be parsed, whoever asks: sources tell them, parsers take them."""
+"""Media types of the files that can be parsed: sources detect them, parsers declare them."""
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -17,4 +17,4 @@ SUFFIXES = {
     MARKDOWN: ".md",
     PLAIN: ".txt",
 }
-"""How a file is called while it is parsed, whatever its own name is."""
+"""The suffix of a file's copy while it is parsed, whatever the file's own name is."""

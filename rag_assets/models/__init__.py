@@ -1,1 +1,7 @@
-"""Everything with weights."""
+"""Everything with weights: embedding models and rerankers.
+
+Read in this order: `weights` (which model this is, without loading it), `replicas` and `openvino`
+(a loaded model, in PyTorch or OpenVINO), `windows` (texts as token windows), `embedding` (texts to
+vectors), `paths` (which device, engine and precision this machine uses), `tasks` (embedding in
+workers), `rerankers` and `late_interaction`.
+"""

@@ -1,10 +1,10 @@
 """Embedding models: texts in, unit vectors out.
 
 A model is loaded on a *path* (`device/engine/precision`, such as `cpu/openvino/fp32`), which
-`models.paths` chooses for this machine. Batches hold windows of like length up to a budget of
-padded tokens. A text that is longer than the model's window is embedded in windows whose vectors
-are pooled; a text that the model rejects fails alone; a batch that the device has no memory for is
-halved, as are those after it; a model that cannot compute at all raises.
+`models.paths` chooses for this machine. A batch holds windows of similar length, up to a budget of
+padded tokens. A text longer than the model's window is embedded in several windows, whose vectors
+are pooled. A text that the model rejects fails alone. If the device lacks memory for a batch, this
+batch and all later ones are halved. A model that cannot compute at all raises an error.
 """
 
 import os
@@ -34,11 +34,11 @@ from rag_assets.models.windows import (
     pooled,
     unit,
 )
-from rag_assets.workers import go_on
+from rag_assets.workers import raise_if_abandoned
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is loaded
-"""Threads that wait for each other sleep instead of spinning: on a machine with other work, a token
-costs half the processor time."""
+"""Threads sleep while they wait for each other instead of spinning: on a machine with other work
+that halves the processor time of a token."""
 
 CPU_BATCH_TOKENS = 1_024
 """Larger batches are slower on a CPU, whatever the config allows: by 1.3 times at 8,192 tokens."""
@@ -55,7 +55,7 @@ Results: TypeAlias = Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What became of some texts."""
+    """The vectors of some texts, and the texts that have none."""
 
     vectors: np.ndarray
     """(texts, dimension) float32, L2 norm 1; the row of a failed text is zero."""
@@ -112,17 +112,17 @@ class Encoder(Protocol):
 
 
 def part_tokens(path: str) -> int:
-    """How many tokens to hand over at once to a model on `path`: some seconds of work."""
+    """How many tokens to give to a model on `path` at once: some seconds of work."""
     return CUDA_PART_TOKENS if path.startswith("cuda") else CPU_PART_TOKENS
 
 
 def load_encoder(model: EmbeddingModel, *, path: str, home: Path | None = None) -> "ModelEncoder":
-    """Load the model; one that is already loaded in this process is given again.
+    """Load the model, unless this process has loaded it already.
 
     Args:
         model: The model of the config.
-        path: What computes it: see `models.paths`.
-        home: Folder that keeps what is derived from weights; see `weights_of`, `load_openvino`.
+        path: The path to compute on: see `models.paths`.
+        home: Folder for files derived from weights: see `weights_of` and `load_openvino`.
 
     Raises:
         WeightsError: The weights are missing or broken.
@@ -145,7 +145,7 @@ def _loaded(
 
 
 class ModelEncoder:
-    """A loaded model on all that computes it: cores or devices."""
+    """A loaded model on all cores or devices of its path."""
 
     def __init__(
         self, model: EmbeddingModel, *, weights: Weights, path: str, replicas: Replicas
@@ -208,7 +208,7 @@ class ModelEncoder:
 
         Raises:
             EncoderError: The model fails on any text.
-            AbandonedError: The task is not wanted any more: see `workers.go_on`.
+            AbandonedError: Nobody waits for the task: see `workers.raise_if_abandoned`.
         """
         with self._computing:
             return self._embedded(tokenized)
@@ -220,7 +220,7 @@ class ModelEncoder:
         for batch, result in self._run(
             batches_of(tokenized.windows, batch_tokens=self._batch_tokens)
         ):
-            go_on()
+            raise_if_abandoned()
             if isinstance(result, Exception):
                 failed[batch[0].text] = f"the model rejects the text: {result}"
                 continue
@@ -293,7 +293,11 @@ class ModelEncoder:
         return np.concatenate([self._vectors(forward, half) for half in halves])
 
     def _check_alive(self) -> None:
-        """Tell a text that cannot be embedded from a model that cannot embed."""
+        """Make sure that the model can embed at all, after it failed on some texts.
+
+        Raises:
+            EncoderError: It cannot even embed a plain sentence.
+        """
         try:
             [forward, *_] = self._replicas.forwards
             vectors = self._vectors(forward, self._passages.of([PROBE]).windows)

@@ -1,9 +1,9 @@
 """Late interaction: a query and a text are compared token by token.
 
 The score of a text is the mean, over the query's tokens, of the largest cosine with any token of
-the text (MaxSim; Khattab and Zaharia 2020, "ColBERT", who sum it). It needs an embedding model and
-no weights of its own: token vectors are the model's last hidden states, those of special tokens
-left out. Token vectors of texts are kept, so that a text costs its forward pass once.
+the text (MaxSim; Khattab and Zaharia 2020, "ColBERT", take the sum). It uses an embedding model and
+has no weights of its own: token vectors are the model's last hidden states, without those of
+special tokens. Token vectors of texts are cached, so that each text passes the model once.
 """
 
 from collections import OrderedDict, defaultdict
@@ -34,7 +34,7 @@ def load_late_interaction(
 ) -> "LateInteraction":
     """The reranker called `name` over the token vectors of `model`, whose files are `weights`.
 
-    It computes on the path that is the fastest true one here, chosen once and kept in `home`.
+    It computes on the fastest path here that agrees with fp32; the choice is kept in `home`.
 
     Raises:
         WeightsError: There are no weights, or they are broken.
@@ -85,8 +85,9 @@ class LateInteraction:
         for place, (_, text) in enumerate(pairs):
             places[text].append(place)
         with self._lock:
-            asked = list(dict.fromkeys(query for query, _ in pairs))
-            queries = dict(zip(asked, self._vectors(asked, windows=self._queries), strict=True))
+            distinct = list(dict.fromkeys(query for query, _ in pairs))
+            vectors_of = self._vectors(distinct, windows=self._queries)
+            queries = dict(zip(distinct, vectors_of, strict=True))
             for text, vectors in self._texts_of(list(places)):
                 of_text = places[text]
                 tokens = [queries[pairs[place][0]] for place in of_text]
@@ -94,7 +95,7 @@ class LateInteraction:
         return scores
 
     def _texts_of(self, texts: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
-        """Token vectors of each text, the kept ones first."""
+        """Token vectors of each text, the cached ones first."""
         new: list[str] = []
         for text in texts:
             if text in self._kept:

@@ -1,10 +1,10 @@
 """Models in OpenVINO: the fast path of a CPU.
 
-A sentence-transformers model is traced once, with its pooling, into a graph that is kept beside
-the state; from then on neither torch nor transformers is imported to embed. Nothing is asked of a
-hub. The processor is kept busy by several requests at a time, each on a share of the cores, which
-is what OpenVINO's throughput hint chooses: 2.3 times PyTorch on two cores without bf16, 4.6 times
-with it, where one request over all cores gives 1.6 and 2.8 times.
+A sentence-transformers model is traced once, with its pooling, into a graph that is kept in the
+state folder; from then on embedding imports neither torch nor transformers. No hub is contacted.
+Several requests run at a time, each on a part of the cores, as OpenVINO's throughput hint chooses.
+On two cores that is 2.3 times as fast as PyTorch without bf16 and 4.6 times with it; one request on
+all cores is 1.6 and 2.8 times as fast.
 """
 
 import json
@@ -63,8 +63,8 @@ def load_openvino(
         weights: The model's files.
         output: What its forwards return: see `Output`.
         precision: `fp32` or `bf16`.
-        home: Folder that keeps exported graphs, by `model_id`; a model is exported for this
-            process alone without one.
+        home: Folder that keeps exported graphs by `model_id`; without one the model is exported
+            for this process alone.
 
     Raises:
         EncoderError: OpenVINO is not installed, or cannot compute this model or precision here.
@@ -94,9 +94,10 @@ def load_openvino(
 
 
 def _silence() -> None:
-    """Import OpenVINO from now on as if its telemetry package were not installed.
+    """Hide OpenVINO's telemetry package from the imports that follow.
 
-    It would tell a server of each import, from a fork of this process, which no open table bears.
+    It would report each import to a server, from a fork of this process, and LanceDB does not
+    survive a fork while tables are open.
     """
     sys.modules.setdefault("openvino_telemetry", cast("ModuleType", None))
 
@@ -126,8 +127,8 @@ def _compiled(folder: Path, *, precision: str) -> Replicas:
     )
     count = compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS")
     forwards = [_request(compiled) for _ in range(count)]
-    # What OpenVINO sets up at the first call of a process, two threads can wait for with the
-    # interpreter in one's hands: then nothing in the process runs any more.
+    # The first call of a process sets OpenVINO up. Two threads that make it at the same time can
+    # deadlock, with one of them holding the interpreter's lock, so it is made here.
     forwards[0](*np.ones((2, 1, 1), np.int64))
     return Replicas(
         forwards=forwards,
@@ -146,7 +147,7 @@ def _request(compiled: "CompiledModel") -> Forward:
 
 
 def _export_to(weights: Weights, folder: Path, *, output: Output) -> None:
-    """Export to `folder`, which is there whole or not at all, unless that was done before."""
+    """Export to `folder` unless it exists; a killed export leaves no folder of that name."""
     from filelock import FileLock
 
     if folder.is_dir():

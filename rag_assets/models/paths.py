@@ -1,8 +1,8 @@
-"""On which path a model computes here: `device/engine/precision`, such as `cpu/openvino/bf16`.
+"""The path on which a model computes here: `device/engine/precision`, such as `cpu/openvino/bf16`.
 
-The paths of this machine are tried from the fastest to the plainest, and the first one whose
-vectors agree with those of fp32 in PyTorch is taken. The choice is made once for each state and
-kept: vectors of one table must come from one path, and a machine never switches by itself.
+The paths of this machine are tried from the fastest to the slowest, and the first one whose vectors
+agree with those of fp32 in PyTorch is chosen. The choice is made once for each state folder and
+kept: all vectors of a table must come from one path, so a machine never switches by itself.
 """
 
 import json
@@ -42,7 +42,7 @@ SENTENCES = (
     "Die Prüfung erfolgt nach DIN EN ISO 6892-1 bei Raumtemperatur.",
 )
 PROBES = (*SENTENCES, *(" ".join(SENTENCES * count)[: 160 * count] for count in range(1, 9)))
-"""Texts of one word up to some 500 tokens."""
+"""Texts from one word to about 500 tokens."""
 
 logger = logging.getLogger(__name__)
 
@@ -56,11 +56,11 @@ class Choice:
     cosine: float | None = None
     """Least cosine of a probe's vector to that of fp32 in PyTorch."""
     asked: str | None = None
-    """`engine/precision` of the config; None in the record of an older release."""
+    """`engine/precision` that the config asked for; None in the record of an older release."""
 
 
 def paths_here(model: EmbeddingModel) -> list[str]:
-    """The paths that this machine offers for the model as it is configured, the fastest first.
+    """The paths of this machine that the model's settings allow, the fastest first.
 
     Raises:
         EncoderError: The config asks for what this machine lacks.
@@ -96,14 +96,14 @@ def chosen_path(
 ) -> str:
     """The path of the config's model called `name`, as kept in `home` or chosen now.
 
-    Tables are addressed by the settings of a model: under another name, or under two, it stays on
-    the path that was chosen for these settings.
+    Tables are addressed by the settings of a model, not by its name: a renamed model, or a second
+    name for it, keeps the path that was chosen for its settings.
 
     Args:
         model: The model of the config.
         name: What the config calls it.
         home: Folder that keeps the choice.
-        elsewhere: Chooses on the machine that computes; this one does unless given.
+        elsewhere: Chooses on another machine, where the model will compute; this one if None.
 
     Raises:
         EncoderError: No path that the config allows gives the vectors of fp32 here.
@@ -120,10 +120,10 @@ def chosen_path(
 
 
 def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
-    """Try the paths of this machine and take the first that is true to fp32.
+    """The first path of this machine whose vectors agree with those of fp32.
 
     Raises:
-        EncoderError: None is.
+        EncoderError: There is none.
     """
     model_id = weights_of(model, home=home).model_id
     paths = paths_here(model)
@@ -157,10 +157,10 @@ def fidelity(encoder: Encoder, reference: Encoder) -> float:
 
 
 def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
-    """The path for another use of a model: that of an index of the same model, if one was chosen.
+    """The path for another use of a model: that of an index of the same model, if there is one.
 
-    Otherwise it is chosen under `name`, as by `chosen_path`; a state that may only be read does
-    without keeping the choice.
+    Otherwise it is chosen under `name`, as by `chosen_path`; in a read-only state folder the choice
+    is not kept.
 
     Raises:
         EncoderError, WeightsError: As `chosen_path` does.
@@ -201,7 +201,7 @@ def has_bf16() -> bool:
 
 
 def _choices(model: EmbeddingModel, *, home: Path, first: Path | None = None) -> Iterator[Choice]:
-    """What was chosen for these weights and fits the config, under whatever name; `first` first."""
+    """Kept choices for these weights that the config allows, under any name, `first` first."""
     model_id = weights_of(model, home=home).model_id
     for file in chain([first] if first else [], sorted(home.glob("*.json"))):
         kept = _kept(file)

@@ -1,4 +1,4 @@
-"""Models in PyTorch, as functions from token ids to vectors that may run side by side."""
+"""Models in PyTorch, as functions from token ids to vectors that may run in parallel."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ class Replicas:
     """A loaded model."""
 
     forwards: Sequence[Forward]
-    """Each is called by one thread at a time; different ones run side by side."""
+    """Each is called by one thread at a time; different ones may run in parallel."""
     tokenizer: "Tokenizer"
     pad: int
     """Token id that fills up the short rows of a batch."""
@@ -92,7 +92,7 @@ def load_torch(
 
 @contextmanager
 def loading(weights: Weights, *, backend: str) -> Generator[None]:
-    """Name the files that `backend` cannot load here.
+    """Turn the errors of `backend` while it loads `weights` into one that names their folder.
 
     Raises:
         WeightsError: It cannot load them.
@@ -121,7 +121,7 @@ def fast_tokenizer(tokenizer: "PreTrainedTokenizerBase", *, weights: Weights) ->
     """The Rust tokenizer inside one of Hugging Face.
 
     Raises:
-        WeightsError: It is of the slow kind, which cannot say where in a text its tokens lie.
+        WeightsError: It is a slow tokenizer, which does not give the positions of its tokens.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
@@ -171,7 +171,7 @@ def _flag_embedding(
     def vectors(
         ids: "torch.Tensor",
         mask: "torch.Tensor",
-        _owner: object = embedder,  # it moves its model to the CPU when nobody holds it
+        _owner: object = embedder,  # kept alive: when it is deleted it moves its model to the CPU
     ) -> "torch.Tensor":
         batch = {"input_ids": ids, "attention_mask": mask}
         return model(batch, return_dense=True)["dense_vecs"]
@@ -190,7 +190,7 @@ def _on_cpu(model: _Model, _device: str) -> Forward:
 
 
 def _on_cuda(model: _Model, device: str) -> Forward:
-    """A stream of its own, fed from pinned memory: copies and kernels of two streams overlap."""
+    """With a CUDA stream of its own and pinned memory: two streams overlap copies and kernels."""
     import torch
 
     stream = torch.cuda.Stream(device)

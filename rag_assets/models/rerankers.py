@@ -1,8 +1,8 @@
 """Rerankers: models that score how well a text answers a query.
 
-All scores lie in [0, 1] and keep the order of the model: the logits of a cross-encoder pass through
-a sigmoid, cosines move from [-1, 1]. So scores of one reranker may be weighted and compared across
-queries; scores of two rerankers may not.
+All scores lie in [0, 1] and keep the model's order: the logits of a cross-encoder pass through a
+sigmoid, cosines are mapped from [-1, 1]. So the scores of one reranker may be weighted and compared
+across queries; scores of different rerankers may not.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -15,8 +15,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from rag_assets.config import EmbeddingModel
-from rag_assets.config import Reranker as Settings
+from rag_assets.config import EmbeddingModel, RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.models.late_interaction import load_late_interaction
 from rag_assets.models.paths import has_bf16
@@ -48,13 +47,13 @@ class Reranker(Protocol):
         ...
 
 
-def load_reranker(settings: Settings, *, name: str, home: Path) -> Reranker:
-    """The reranker called `name` in the config; one that is loaded already is given again.
+def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reranker:
+    """Load the reranker called `name` in the config, unless this process has loaded it already.
 
     Args:
         settings: Its section of the config.
         name: Its key there.
-        home: Folder that keeps what is derived from weights (`Store.encoders`).
+        home: Folder for files derived from weights (`Store.encoders`).
 
     Raises:
         RerankerError: Weights or a package are missing, or it cannot compute here.
@@ -66,21 +65,21 @@ def load_reranker(settings: Settings, *, name: str, home: Path) -> Reranker:
         raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
 
 
-def local_weights(rerankers: Mapping[str, Settings], *, home: Path) -> dict[str, str]:
-    """Identity of the weights of those `rerankers` that lie in a folder of one's own, by name.
+def local_weights(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dict[str, str]:
+    """By name, the identity of the weights of those `rerankers` that lie in a local folder.
 
-    There other weights may take their place under the same settings. Nothing is loaded.
+    Such weights can be replaced while the settings stay the same. Nothing is loaded.
     """
     found = {}
     for name, settings in rerankers.items():
         if settings.backend != "flashrank" and Path(settings.path).expanduser().is_dir():
-            with suppress(WeightsError):  # said by whoever loads them
+            with suppress(WeightsError):  # reported when they are loaded
                 found[name] = _weights(settings, home=home).model_id
     return found
 
 
 @lru_cache(maxsize=2)
-def _loaded(settings: Settings, weights: Weights | None, name: str, home: Path) -> Reranker:
+def _loaded(settings: RerankerSettings, weights: Weights | None, name: str, home: Path) -> Reranker:
     if weights is None:
         return FlashRank(settings, name=name, home=home)
     if settings.backend == "late_interaction":
@@ -91,11 +90,11 @@ def _loaded(settings: Settings, weights: Weights | None, name: str, home: Path) 
     return load(settings, weights=weights)
 
 
-def _weights(settings: Settings, *, home: Path) -> Weights:
+def _weights(settings: RerankerSettings, *, home: Path) -> Weights:
     return weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
 
 
-def _as_model(settings: Settings) -> EmbeddingModel:
+def _as_model(settings: RerankerSettings) -> EmbeddingModel:
     return EmbeddingModel(
         path=settings.path,
         revision=settings.revision,
@@ -107,7 +106,7 @@ def _as_model(settings: Settings) -> EmbeddingModel:
 class SentenceTransformersReranker:
     """A cross-encoder in sentence-transformers."""
 
-    def __init__(self, settings: Settings, *, weights: Weights) -> None:
+    def __init__(self, settings: RerankerSettings, *, weights: Weights) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -144,7 +143,7 @@ class SentenceTransformersReranker:
 class FlagEmbeddingReranker:
     """A cross-encoder in FlagEmbedding, such as bge-reranker-v2-m3."""
 
-    def __init__(self, settings: Settings, *, weights: Weights) -> None:
+    def __init__(self, settings: RerankerSettings, *, weights: Weights) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -178,7 +177,7 @@ class FlagEmbeddingReranker:
 class FlashRank:
     """A small cross-encoder in ONNX, by the package of that name."""
 
-    def __init__(self, settings: Settings, *, name: str, home: Path) -> None:
+    def __init__(self, settings: RerankerSettings, *, name: str, home: Path) -> None:
         """Use `load_reranker` instead.
 
         Raises:
@@ -215,7 +214,7 @@ class FlashRank:
         return _checked(scores)
 
 
-def _precision(settings: Settings) -> str:
+def _precision(settings: RerankerSettings) -> str:
     import torch
 
     if settings.precision != "auto":
@@ -225,14 +224,14 @@ def _precision(settings: Settings) -> str:
     return "bf16" if has_bf16() else "fp32"
 
 
-def _identity(settings: Settings, *, weights: Weights, precision: str) -> str:
+def _identity(settings: RerankerSettings, *, weights: Weights, precision: str) -> str:
     parts = (settings.backend, [weights.model_id], settings.max_tokens, precision)
     return fingerprint(*parts)[:ID_LENGTH]
 
 
 @contextmanager
-def _loading(settings: Settings) -> Generator[None]:
-    """Name the reranker that cannot be loaded, and what to do about it."""
+def _loading(settings: RerankerSettings) -> Generator[None]:
+    """Turn the errors of loading into one that names the reranker and says what to do."""
     from safetensors import SafetensorError
 
     try:

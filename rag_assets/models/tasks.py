@@ -1,4 +1,4 @@
-"""Embedding as tasks of an executor: a model of the config and texts in, vectors as bytes out."""
+"""Embedding as tasks for an executor: settings of a model and texts in, vectors as bytes out."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ from rag_assets.workers import Json, Task
 PART_SECONDS = 3_600.0
 """A part takes seconds; one that takes this long hangs."""
 ENCODERS = Path(".cache/rag_assets/encoders")
-"""Below the home folder: what a machine without the state derives from weights."""
+"""Below the home folder: files derived from weights on a machine without the state folder."""
 
 _loading = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPart:
-    """What became of the texts of one task."""
+    """The vectors of the texts of one task."""
 
     embedded: Embedded
     seconds: float
@@ -52,7 +52,7 @@ def choosing_task(model: EmbeddingModel, *, home: Path) -> Task:
 
 
 def embed(texts: Sequence[str], model: Mapping[str, Json], encoder_id: str, home: str) -> bytes:
-    """The work of `embedding_task`; of two calls in one process, one prepares its texts.
+    """The function of `embedding_task`; two calls in one process overlap, see `embed_with`.
 
     Raises:
         EncoderError: The weights here are not those of the index, or cannot be computed.
@@ -70,7 +70,7 @@ def embed(texts: Sequence[str], model: Mapping[str, Json], encoder_id: str, home
 
 
 def embed_with(encoder: Encoder, texts: Sequence[str]) -> bytes:
-    """Embed `texts`; while the model computes those of one call, another call may tokenise."""
+    """Embed `texts`; while the model computes for one call, another call can tokenise."""
     started = time.monotonic()
     tokenized = encoder.tokenize(texts)
     embedded = encoder.embed(tokenized)
@@ -78,20 +78,20 @@ def embed_with(encoder: Encoder, texts: Sequence[str]) -> bytes:
 
 
 def choose_path(model: Mapping[str, Json], home: str) -> Json:
-    """The work of `choosing_task`."""
+    """The function of `choosing_task`."""
     choice = choose(EmbeddingModel.model_validate(model), home=_home(home))
     return [choice.model_id, choice.path, choice.cosine]
 
 
 def choice_of(value: Json | bytes) -> Choice:
-    """What `choosing_task` gave."""
+    """The outcome of `choosing_task`."""
     assert isinstance(value, list)
     model_id, path, cosine = value
     return Choice(str(model_id), str(path), None if cosine is None else float(str(cosine)))
 
 
 def part_of(value: Json | bytes) -> EmbeddedPart:
-    """What `embedding_task` gave."""
+    """The outcome of `embedding_task`."""
     assert isinstance(value, bytes)
     rows = pa.ipc.open_stream(value).read_all().combine_chunks()
     marks = rows.schema.metadata or {}

@@ -1,12 +1,12 @@
-"""Which model this is: the identity of an embedding model, read from its files.
+"""The identity of an embedding model, read from its files.
 
-Nothing here loads a model: `config.json`, `modules.json` and a hash of the weight files are enough,
-so that a refresh with nothing to do knows its model without importing torch.
+No model is loaded here: `config.json`, `modules.json` and a hash of the weight files are enough, so
+that a refresh with nothing to do need not import torch.
 
-`model_id` covers all that decides what a text's vector means: weights, tokenizer, pooling and
+`model_id` covers everything that decides what a vector means: weights, tokenizer, pooling,
 revision, prefixes, normalisation, dimension and window. `encoder_id` adds the path that computes
-it, such as `cpu/openvino/fp32`: vectors of one `model_id` and different paths agree to the last
-digits only, so an index holds those of one `encoder_id`.
+the vector, such as `cpu/openvino/fp32`: the same model gives slightly different vectors on
+different paths, so an index holds vectors of one `encoder_id` only.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ HASHES = "weights.json"
 
 
 class WeightsError(Exception):
-    """The weights of a model cannot be used; the message says what is missing and the remedy."""
+    """The weights of a model cannot be used; the message says what is missing and what to do."""
 
 
 class ModelMismatchError(Exception):
-    """A query met an index that another model made: their vectors cannot be compared."""
+    """Query and index were embedded by different models: their vectors cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +87,19 @@ def check_same_model(*, index: str, query: str, what: str) -> None:
 def weights_of(
     model: EmbeddingModel, *, home: Path | None = None, with_code: bool = False
 ) -> Weights:
-    """Find the model's weights and read who they are.
+    """Find the model's weights and compute their identity.
 
-    A hub model is downloaded if no snapshot of it is on this machine; from then on that snapshot
-    is used, and asked for no more.
+    A hub model is downloaded if this machine has no snapshot of it; from then on that snapshot is
+    used and the hub is not contacted again.
 
     Args:
         model: The model of the config.
         home: Folder that keeps the hashes of weight files by their size and modification time.
-        with_code: The Python files beside the weights are run, and part of who the model is.
+        with_code: Python files beside the weights are run, so they are part of the identity.
 
     Raises:
-        WeightsError: There are no weights, or they lack what is needed; or code of a hub model
-            is to be run and no revision says which.
+        WeightsError: There are no weights, or a needed file is missing, or code of a hub model is
+            to be run and the config pins no revision.
     """
     if with_code and _is_hub_id(model) and not model.revision:
         raise WeightsError(
@@ -159,7 +159,7 @@ def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
 
 
 def _snapshot(model: EmbeddingModel, *, with_code: bool) -> Path | None:
-    """The hub snapshot that is already on this machine, if it is whole."""
+    """The hub snapshot that is already on this machine, if it is complete."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     repository = Path(HF_HUB_CACHE) / f"models--{model.path.replace('/', '--')}"
@@ -259,7 +259,7 @@ def _dimension(folder: Path, settings: Mapping[str, object]) -> int:
 
 
 def _pooling_modes(config: Mapping[str, object]) -> int:
-    """How many poolings are concatenated: one, but for exotic models."""
+    """How many poolings are concatenated: one, except in rare models."""
     mode = config.get("pooling_mode", "mean")
     if isinstance(mode, list):
         return len(mode)
@@ -268,7 +268,7 @@ def _pooling_modes(config: Mapping[str, object]) -> int:
 
 
 def _max_tokens(folder: Path, settings: Mapping[str, object]) -> int:
-    """The model's own window: the smallest of what its files say."""
+    """The model's own window: the smallest number that its files name."""
     positions = _integer(settings, "max_position_embeddings", "n_positions")
     if positions and settings.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         positions -= 2  # their positions start after the padding id
@@ -299,7 +299,7 @@ def _json(path: Path) -> dict[str, object]:
 
 
 def _sha256(path: Path, *, home: Path | None) -> str:
-    """Hash of a file, taken from the cache while its size and modification time stand still."""
+    """Hash of a file; from the cache if its size and modification time have not changed."""
     state = path.stat()
     name = str(path.resolve())
     key = [state.st_size, state.st_mtime_ns]
@@ -310,7 +310,7 @@ def _sha256(path: Path, *, home: Path | None) -> str:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if home:
         entries = json.dumps(known | {name: [*key, digest]}, indent=1)
-        with suppress(OSError):  # a state that may only be read is searched all the same
+        with suppress(OSError):  # a read-only state folder can still be searched
             write_atomically(home / HASHES, entries)
     return digest
 

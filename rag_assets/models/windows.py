@@ -1,7 +1,7 @@
 """Texts as token windows, and windows as batches.
 
-No text is cut: one that is longer than the model's window becomes several windows of about equal
-length, each with the prefix and the special tokens, which together hold every token of the text.
+No text is truncated: one that is longer than the model's window becomes several windows of about
+equal length. Each has the prefix and the special tokens; together they hold all tokens of the text.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the model sees at once."""
+    """Token ids that go through the model as one row of a batch."""
 
     text: int
     """Position of its text among the texts."""
@@ -92,7 +92,7 @@ class Windows:
         return Window(text=text, ids=ids, weight=max(1, len(ids) - self._around))
 
     def _cut(self, position: int, text: str) -> Iterator[Window]:
-        """Windows of about equal length; cut again where a piece grew by being cut."""
+        """Windows of about equal length; a piece that has more tokens when alone is halved."""
         for piece in self._pieces(text):
             [ids] = self._encoded([piece])
             if len(ids) <= self._max_tokens:

@@ -1,4 +1,4 @@
-"""What day it is: nights are counted by it, in UTC. Tests set it."""
+"""What day it is, in UTC: waiting times of failed inputs are counted in days. Tests replace it."""
 
 from datetime import UTC, date, datetime
 

@@ -1,8 +1,9 @@
-"""Interrupts that end the work, whatever was computing when they came.
+"""Interrupts (Ctrl-C, SIGTERM) end the work, whatever was computing when they arrived.
 
-Lance and DuckDB turn an interrupt that comes while they compute into an error of their own, with
-nothing in it that tells it from a failure. What is raised while Python destroys an object (in
-`__del__`, or as a weak reference ends) goes nowhere: Python calls it unraisable and goes on.
+Two things can swallow an interrupt. Lance and DuckDB turn one that arrives while they compute into
+an error of their own, which looks like any other failure. And an exception raised while Python
+destroys an object (in `__del__`, or in the callback of a weak reference) is lost: Python reports it
+as unraisable and continues. `stoppable` guards against both.
 """
 
 import os
@@ -17,60 +18,66 @@ from typing import TypeAlias
 Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
-AGAIN_SECONDS = 0.05
-"""So long after an interrupt went nowhere it comes again: then the object is gone."""
+REPEAT_SECONDS = 0.05
+"""An interrupt that was lost is sent again after this time: by then the object is destroyed."""
 
 
 @contextmanager
 def stoppable() -> Generator[None]:
-    """Raise what the handler of an interrupt raised, if the body made an error or nothing of it.
+    """Make sure that an interrupt during the body ends it with the exception of its handler.
 
-    It is for the main thread, the only one that gets interrupts; elsewhere it does nothing.
+    That exception is raised even where the body turned it into another error, or ended normally in
+    spite of it. Only the main thread gets interrupts; in other threads this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    told: dict[BaseException, int] = {}
+    interrupts: dict[BaseException, int] = {}
+    """What the handlers raised, and the number of the signal."""
     handlers = {
         number: handler for number in NUMBERS if callable(handler := signal.getsignal(number))
     }
     for number, handler in handlers.items():
-        signal.signal(number, _noting(handler, told))
+        signal.signal(number, _recording(handler, interrupts))
     hook = sys.unraisablehook
-    sys.unraisablehook = _repeating(hook, told)
+    sys.unraisablehook = _repeating(hook, interrupts)
     try:
         yield
-    except Exception as error:  # a library's own name for the interrupt, or a failure as it is
-        if told:
-            raise next(iter(told)) from error
+    except Exception as error:  # a library's own error for the interrupt, or a real failure
+        if interrupts:
+            raise next(iter(interrupts)) from error
         raise
     finally:
         sys.unraisablehook = hook
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    if told:
-        raise next(iter(told))
+    if interrupts:
+        raise next(iter(interrupts))
 
 
-def _noting(handler: Handler, told: dict[BaseException, int]) -> Handler:
-    def note(number: int, frame: FrameType | None) -> None:
+def _recording(handler: Handler, interrupts: dict[BaseException, int]) -> Handler:
+    """`handler`, with what it raises added to `interrupts`."""
+
+    def record(number: int, frame: FrameType | None) -> None:
         try:
             handler(number, frame)
-        except BaseException as interrupt:  # each framework has its own; it goes on from here
-            told[interrupt] = number
+        except BaseException as interrupt:  # each framework has its own exception
+            interrupts[interrupt] = number
             raise
 
-    return note
+    return record
 
 
 def _repeating(
-    hook: Callable[["sys.UnraisableHookArgs"], object], told: Mapping[BaseException, int]
+    hook: Callable[["sys.UnraisableHookArgs"], object], interrupts: Mapping[BaseException, int]
 ) -> Callable[["sys.UnraisableHookArgs"], object]:
+    """`hook`, but a lost interrupt is sent to this process once more."""
+
     def repeat(lost: "sys.UnraisableHookArgs") -> None:
-        number = told.get(lost.exc_value) if lost.exc_value else None
+        number = interrupts.get(lost.exc_value) if lost.exc_value else None
         if number is None:
             hook(lost)
         else:
-            threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), number)).start()
+            threading.Timer(REPEAT_SECONDS, os.kill, (os.getpid(), number)).start()
 
     return repeat

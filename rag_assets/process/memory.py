@@ -1,4 +1,4 @@
-"""Memory that is no longer used: given back, and not kept once for each thread."""
+"""Memory of this process: unused memory is given back, and threads share what they free."""
 
 import ctypes
 import os
@@ -11,11 +11,11 @@ ARENA_MAX = -8
 MANY_ROWS = 100_000
 
 
-def let_go(*, rows: int) -> None:
-    """Give back what `rows` took and is no longer used, where they are many.
+def release_memory(*, rows: int) -> None:
+    """Give unused memory back to the system after work on `rows` rows, if they were many.
 
-    A run goes through many tables, one by one. What a few rows took is soon used again: to give
-    that back and have it cleared once more takes a fifteenth of a first build of 2,000 documents.
+    A run goes through many tables, one by one. The memory of a few rows is soon used again: giving
+    it back each time would cost a fifteenth of a first build of 2,000 documents.
     """
     if rows < MANY_ROWS:
         return
@@ -27,9 +27,9 @@ def let_go(*, rows: int) -> None:
 def share_arenas() -> None:
     """Let threads share as many arenas of the C allocator as there are cores.
 
-    Each thread would have its own, up to eight a core, and what one has freed no other takes: with
-    the threads of Lance that is a tenth of what a build of a million units needs. Other C libraries
-    than glibc have no such setting.
+    By default each thread gets its own arena, up to eight per core, and memory freed in one arena
+    is not used by another. With the threads of Lance that is a tenth of what a build of a million
+    units needs. Only glibc has this setting; with other C libraries this function does nothing.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt:

@@ -1,6 +1,7 @@
-"""Two things at once: one here, the other in a thread beside it.
+"""Two things at once: one in this thread, the other in a second one.
 
-What waits for a disk, a database or a tokenizer leaves the interpreter to the other thread.
+Reading ahead and writing behind pay off where one of the two waits for a disk, a database or a
+tokenizer: meanwhile the other thread has the interpreter.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -10,25 +11,26 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """`items`, the next one being made in another thread while this one is used."""
+def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield `items`; a second thread makes the next item while the caller uses this one."""
 
-    def take() -> Item | None:
+    def make_next() -> Item | None:
         return next(items, None)
 
     with ThreadPoolExecutor(max_workers=1) as worker:
-        following = worker.submit(take)
+        following = worker.submit(make_next)
         while (item := following.result()) is not None:
-            following = worker.submit(take)
+            following = worker.submit(make_next)
             yield item
 
 
-def behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[Item]:
-    """Each of `items` once `work` is done on it in another thread; the next is made meanwhile.
+def write_behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[Item]:
+    """Yield each of `items` once a second thread has done `work` on it.
 
-    One after the other, in order. Where making an item fails, the one before is worked on to its
-    end; where the work fails, so does this, and no later item is worked on. A generator is closed
-    in any case: it may have a thread of its own, and what that has read.
+    Items are worked on one after the other, in order, while the next item is being made. If making
+    an item fails, the work on the item before it is finished first. If the work fails, its error is
+    raised and no later item is worked on. If `items` is a generator, it is closed in any case: it
+    may hold a thread of its own and data that this thread has read.
     """
 
     def done(started: tuple[Item, Future[object]]) -> Item:
@@ -43,9 +45,9 @@ def behind(items: Iterable[Item], work: Callable[[Item], object]) -> Iterator[It
                 if started:
                     yield done(started)
                 started = item, worker.submit(work, item)
-        except Exception:  # whatever making an item raises: it waits for the work before it
+        except Exception:  # whatever making an item raises: finish the work before it first
             if started:
-                done(started)  # if that fails too, its error came first: the other is its context
+                done(started)  # if the work fails too, its error came first and is the one raised
             raise
         finally:
             if isinstance(items, Generator):

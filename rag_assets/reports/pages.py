@@ -44,7 +44,7 @@ summary { cursor: pointer; color: var(--accent); }
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is markup already and is not escaped."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ def page(title: str, parts: Iterable[str]) -> str:
 
 
 def section(title: str, *parts: str) -> Iterator[str]:
-    """A heading and what stands below it."""
+    """A heading and the parts below it."""
     yield f"<h2>{escape(title)}</h2>"
     yield from parts
 
@@ -86,7 +86,7 @@ def bullets(sentences: Iterable[str]) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows below their headings; a value of `Html` is taken as it is."""
+    """A table with a header row; values that are `Html` are not escaped."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join(
         "<tr>" + "".join(_cell(row.get(name)) for name in columns) + "</tr>" for row in rows

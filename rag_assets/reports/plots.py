@@ -68,8 +68,8 @@ class _Axis:
 def histogram(values: Sequence[float], *, title: str, x_label: str) -> str:
     """How `values` are distributed; their number and median stand below the title.
 
-    Values that are not finite are left out. Five to 40 bins, as Freedman and Diaconis (1981) would
-    have them; where all values are whole, so are the ends of the bins.
+    Values that are not finite are left out. The bins, five to 40, follow the rule of Freedman and
+    Diaconis (1981); if all values are whole numbers, so are the ends of the bins.
     """
     finite = np.asarray(values, dtype=float)
     finite = finite[np.isfinite(finite)]

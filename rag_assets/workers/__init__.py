@@ -1,14 +1,18 @@
 """Work in isolated processes: a task that hangs, crashes or eats all memory costs only itself.
 
+Read in this order: `tasks` (what is sent and what comes back), `process` (the worker process that
+serves tasks), `pool` (a few such processes), `executors` (in this process, in a pool, or on Ray:
+the config chooses), `ray_pool` (Ray; imported only where Ray is asked for).
+
 A `Pool` keeps a few long-lived interpreters. A task names a function and JSON arguments, never
 code or pickles; its outcome is a value, `Done` or `Failed`, never an exception of the pool. Each
-worker leads its own session, so that a timeout kills whatever it started too. Workers end when
-the pool is closed and also when the process that owns it is killed: their input ends then, and
-a kernel timer ends those that do not listen.
+worker leads its own session, so that a timeout also kills whatever the worker started. Workers end
+when the pool is closed, and also when the process that owns it is killed: their input ends then,
+and a kernel timer ends those that are too busy to notice.
 
-A task may name another interpreter, whose packages need not agree with those here: its worker
-finds this package and nothing else of ours, so that what the function imports from this package
-must need the standard library alone.
+A task may name another Python interpreter with other packages. Its worker finds this package there
+and nothing else of ours, so whatever the task's function imports from this package must need the
+standard library alone.
 """
 
 from rag_assets.workers.pool import MOST_PROCESSES, WARM_UP_SECONDS, Pool, cores
@@ -20,7 +24,7 @@ from rag_assets.workers.tasks import (
     Outcome,
     Task,
     failure_of,
-    go_on,
+    raise_if_abandoned,
     run_here,
 )
 
@@ -36,6 +40,6 @@ __all__ = [
     "Task",
     "cores",
     "failure_of",
-    "go_on",
+    "raise_if_abandoned",
     "run_here",
 ]

@@ -1,8 +1,8 @@
 """Where heavy work is done: in this process, in worker processes, or on a Ray cluster.
 
-Parsing and embedding hand `Task`s to an `Executor` and take their outcomes as they finish; which
-executor it is, the section `execution` of the config says. The same task gives the same outcome
-everywhere, and few tasks are under way at a time, whatever there is to do.
+Parsing and embedding hand `Task`s to an `Executor` and take their outcomes as they finish. The
+section `execution` of the config chooses the executor. The same task gives the same outcome on
+each of them, and only a few tasks are under way at a time, however many there are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ OFFLINE = {
     "TRANSFORMERS_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
-"""No parser fetches weights by itself: what it needs is installed or named in the config."""
+"""No parser downloads weights by itself: they are installed, or named in the config."""
 PARTS_AT_ONCE = 2
-"""One part is tokenised or committed while the model computes the other."""
+"""Parts of texts at a time: one is tokenised or committed while the model computes the other."""
 
 
 class Executor(Protocol):
-    """Does tasks; nothing is started before the first one is.
+    """Runs tasks; no thread or process is started before the first task.
 
     `submit` tasks, then iterate over `finished`; more tasks may be submitted while iterating.
     Leaving its context ends what still runs.
@@ -36,7 +36,7 @@ class Executor(Protocol):
         ...
 
     def submit(self, task: Task, /) -> None:
-        """Take up `task`."""
+        """Queue `task`."""
         ...
 
     def finished(self) -> Iterator[tuple[Task, Outcome]]:
@@ -49,13 +49,13 @@ class Executor(Protocol):
 
 
 def for_parsing(execution: Execution, *, memory_bytes: int, packages: Sequence[str]) -> Executor:
-    """What parses documents.
+    """The executor that parses documents.
 
     Args:
         execution: The section of the config.
-        memory_bytes: Most data memory of one worker; it does not bind this process.
-        packages: Distributions that decide what parsers give: a worker elsewhere must have the
-            same versions.
+        memory_bytes: Most data memory of one worker; this process is not limited.
+        packages: Distributions that decide what parsers give: workers on other machines must have
+            the same versions.
     """
     if execution.parsing == "in_process":
         return Threads(1)
@@ -72,7 +72,7 @@ def for_parsing(execution: Execution, *, memory_bytes: int, packages: Sequence[s
 
 
 def for_embedding(execution: Execution, *, device: str | None) -> Executor:
-    """What embeds texts on `device` (`cpu` or `cuda`; None: the best there is)."""
+    """The executor that embeds texts on `device` (`cpu` or `cuda`; None: the best there is)."""
     if execution.embedding == "in_process":
         return Threads(PARTS_AT_ONCE)
     if execution.embedding == "processes":
@@ -89,23 +89,23 @@ def for_embedding(execution: Execution, *, device: str | None) -> Executor:
 
 
 def outcomes(executor: Executor, tasks: Iterator[Task]) -> Iterator[tuple[Task, Outcome]]:
-    """`tasks` with their outcomes as they finish, drawn no faster than they are done."""
+    """`tasks` with their outcomes as they finish; tasks are made no faster than they are done."""
 
-    def draw() -> None:
+    def submit_some() -> None:
         while executor.has_room and (task := next(tasks, None)) is not None:
             executor.submit(task)
 
-    draw()
+    submit_some()
     for finished in executor.finished():
-        draw()
+        submit_some()
         yield finished
 
 
 class Threads:
-    """Tasks in threads of this process: without a limit of time or memory."""
+    """Runs tasks in threads of this process: without a limit of time or memory."""
 
     def __init__(self, size: int) -> None:
-        """Do at most `size` tasks at a time; start nothing yet."""
+        """Run at most `size` tasks at a time; start nothing yet."""
         self._size = size
         self._threads = ThreadPoolExecutor(size)
         self._tasks: dict[Future[Outcome], Task] = {}
@@ -117,7 +117,7 @@ class Threads:
         return len(self._tasks) <= self._size
 
     def submit(self, task: Task, /) -> None:
-        """Take up `task` as soon as a thread is free."""
+        """Run `task` as soon as a thread is free."""
         self._tasks[self._threads.submit(run_here, task, abandoned=self._abandoned)] = task
 
     def finished(self) -> Iterator[tuple[Task, Outcome]]:
@@ -131,6 +131,6 @@ class Threads:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Forget the tasks that have not begun, and wait for the others to give up or end."""
+        """Drop the tasks that have not begun, and wait for the others to stop or end."""
         self._abandoned.set()
         self._threads.shutdown(cancel_futures=True)

@@ -26,7 +26,7 @@ MOST_PROCESSES = 4
 LAST_WORDS = 300
 """Characters of a crashed worker's error output that are kept."""
 SIGNALS = {number.value: number.name for number in signal.Signals}
-"""Most real-time signals have no name."""
+"""Names by number; most real-time signals have none."""
 
 PACKAGE = Path(rag_assets.__file__).parent
 FOREIGN = (
@@ -40,7 +40,7 @@ FOREIGN = (
     "from rag_assets.workers.process import main;"
     "main()"
 )
-"""What another interpreter runs: this package alone is made known to it, wherever it lies."""
+"""What another interpreter runs: of all our packages it can import this one alone."""
 
 
 class Pool:
@@ -65,9 +65,9 @@ class Pool:
             size: Most processes at a time; as many as there are cores, up to `MOST_PROCESSES`,
                 if None.
             threads: Cores that one process computes on.
-            tasks_per_process: A process is replaced after so many tasks: leaks stay bounded.
+            tasks_per_process: A process is replaced after so many tasks, so that leaks stay small.
             memory_bytes: Most data memory of one process (Linux); more raises `MemoryError` there.
-            environment: Variables that the processes get beside those of this one.
+            environment: Variables that the processes get in addition to those of this process.
         """
         self.size = size or min(cores(), MOST_PROCESSES)
         self._threads = threads
@@ -75,7 +75,7 @@ class Pool:
         self._memory_bytes = memory_bytes
         self._environment = environment
         self._waiting: deque[Task] = deque()
-        self._workers: list[_Worker] = []
+        self._workers: list[_WorkerProcess] = []
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> Self:
@@ -116,10 +116,10 @@ class Pool:
             self._retire(worker)
 
     def _assign(self) -> None:
-        """Give waiting tasks to idle workers of their interpreter, then to new ones.
+        """Give waiting tasks to idle workers of their interpreter, then to new workers.
 
-        At most `size` workers are busy. Those of another interpreter wait idle for their next
-        task, with all that they have loaded.
+        At most `size` workers are busy. Further workers, of other interpreters, may wait idle for
+        their next task: they keep the libraries that they have loaded.
         """
         for worker in [worker for worker in self._workers if worker.task is None]:
             if worker.served >= self._tasks_per_process or worker.process.poll() is not None:
@@ -130,7 +130,7 @@ class Pool:
             python = self._waiting[0].python
             task = self._next_for(python, known=set())
             assert task is not None
-            worker = _Worker(
+            worker = _WorkerProcess(
                 python=python,
                 memory_bytes=self._memory_bytes,
                 environment=_environment(self._threads, self._environment, python=python),
@@ -144,7 +144,11 @@ class Pool:
         return sum(worker.task is not None for worker in self._workers) < self.size
 
     def _next_for(self, python: Path | None, known: set[str]) -> Task | None:
-        """What a worker has imports for already; else what no other one has; else the next."""
+        """The next task for a worker that has called the functions `known`.
+
+        Best is a task whose libraries this worker has loaded already, then one whose libraries no
+        other worker has loaded, then the next of the queue.
+        """
         fitting = [task for task in self._waiting if task.python == python]
         if not fitting:
             return None
@@ -160,9 +164,9 @@ class Pool:
         busy = [worker for worker in self._workers if worker.task is not None]
         nearest = min((worker.deadline for worker in busy), default=0.0)
         ready = self._selector.select(max(0.0, nearest - time.monotonic()))
-        now = time.monotonic()  # before others take the outcomes, who may keep us waiting
+        now = time.monotonic()  # read before outcomes are yielded: the caller may take long
         for key, _ in ready:
-            worker: _Worker = key.data
+            worker: _WorkerProcess = key.data
             task, outcome = worker.task, worker.receive()
             if worker.is_gone:
                 self._retire(worker)
@@ -175,15 +179,15 @@ class Pool:
                 self._retire(worker)
                 yield task, Failed("timeout", f"took longer than {worker.limit:.0f} s")
 
-    def _retire(self, worker: "_Worker") -> None:
+    def _retire(self, worker: "_WorkerProcess") -> None:
         if worker in self._workers:
             self._workers.remove(worker)
             self._selector.unregister(worker.replies)
             worker.kill()
 
 
-class _Worker:
-    """One process and what it is doing."""
+class _WorkerProcess:
+    """One worker process, and the task that it is doing."""
 
     def __init__(
         self, *, python: Path | None, memory_bytes: int | None, environment: Mapping[str, str]
@@ -215,10 +219,11 @@ class _Worker:
 
     @property
     def died_idle(self) -> bool:
-        """It had served, then ended before it took up its present task: not that task's doing."""
+        """Whether it ended before its task began, after others: this task is not the cause."""
         return self.is_gone and not self.has_begun and self.served > 1
 
     def give(self, task: Task) -> None:
+        """Send `task` to the process; its time limit starts."""
         self.limit = task.seconds + (0 if task.function in self.known else WARM_UP_SECONDS)
         self.deadline = time.monotonic() + self.limit
         self.task = task
@@ -234,7 +239,7 @@ class _Worker:
             self.process.stdin.flush()
 
     def receive(self) -> Outcome | None:
-        """Read what has come; the outcome once it is complete."""
+        """Read what has arrived; the outcome, if it is complete."""
         part = os.read(self.replies.fileno(), 1 << 20)
         self._buffer += part
         if not part:
@@ -247,7 +252,7 @@ class _Worker:
                 continue
             self.task = None
             return outcome_of(kind, payload)
-        if self._buffer:  # it waited for somebody to read: its task is done
+        if self._buffer:  # a part of the answer is here, so the task is done
             self.deadline = max(self.deadline, time.monotonic() + ANSWER_SECONDS)
         return None
 
@@ -289,7 +294,7 @@ def cores() -> int:
 def _environment(
     threads: int, given: Mapping[str, str] | None = None, *, python: Path | None = None
 ) -> dict[str, str]:
-    """So many cores for each worker, and the import path of this process or none."""
+    """The environment of a worker: its number of cores, and this process's import path or none."""
     share = dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT"),
         str(threads),

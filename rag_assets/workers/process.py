@@ -1,6 +1,7 @@
-"""The process of a worker: it serves the tasks that come on its standard input.
+"""The worker process: it serves the tasks that arrive on its standard input.
 
-It may run under an interpreter that has none of our dependencies: standard library alone.
+It may run under an interpreter that has none of our dependencies, so it imports the standard
+library alone.
 """
 
 import json
@@ -15,15 +16,15 @@ from typing import IO
 from rag_assets.workers.tasks import Json, answer
 
 GRACE_SECONDS = 5.0
-"""How much longer than its limit a task of a dead pool may live."""
+"""How much longer than its time limit a task may run if nobody is left to kill it."""
 BEGUN = b"t"
-"""Sent before the answer: the task has been taken up."""
+"""Sent before the answer: the task has begun."""
 HEADER = 9
 """Bytes before each payload: its kind, and its length (little-endian)."""
 
 
 class NetworkRefusedError(RuntimeError):
-    """A task that has no need of the network wanted to use it."""
+    """A task that must work without the network tried to use it."""
 
 
 def main() -> None:
@@ -46,21 +47,21 @@ def main() -> None:
 
 
 class _Network:
-    """Refuses what Python code of a task does to reach another machine, while it is told to."""
+    """Refuses the network to the Python code of a task while `is_refused` is set."""
 
     def __init__(self) -> None:
         self.is_refused = False
 
     def watch(self, event: str, arguments: tuple[object, ...]) -> None:
-        """The audit hook: what runs here cannot take it away again."""
+        """The audit hook: Python code cannot remove it again."""
         if not self.is_refused or not event.startswith("socket."):
             return
         if event in ("socket.getaddrinfo", "socket.gethostbyname"):
-            raise NetworkRefusedError(f"it wanted to look up {arguments[0]!r} in the network")
+            raise NetworkRefusedError(f"it tried to look up {arguments[0]!r} in the network")
         if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
             address = arguments[1]
             if not isinstance(address, (str, bytes)):  # the name of a file is no other machine
-                raise NetworkRefusedError(f"it wanted to reach {address} over the network")
+                raise NetworkRefusedError(f"it tried to reach {address} over the network")
 
 
 def _reply(replies: IO[bytes], kind: bytes, payload: bytes) -> None:
@@ -69,7 +70,7 @@ def _reply(replies: IO[bytes], kind: bytes, payload: bytes) -> None:
 
 
 def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """The pipes to the pool; what tasks read or print on 0 and 1 never touches them."""
+    """The pipes to the pool, moved away from file descriptors 0 and 1, which tasks may use."""
     calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -79,4 +80,4 @@ def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
 def _listen(calls: IO[bytes], tasks: "queue.SimpleQueue[dict[str, Json]]") -> None:
     for line in calls:
         tasks.put(json.loads(line))
-    os.killpg(0, signal.SIGKILL)  # the pool is gone: end, with all that was started here
+    os.killpg(0, signal.SIGKILL)  # the pool is gone: end this process and all that it started

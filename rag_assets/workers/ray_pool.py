@@ -1,10 +1,11 @@
 """Tasks on a Ray cluster.
 
-Each Ray worker guards a worker process of its own on its node (`workers.Pool`), so that limits of
-time and memory hold there as they do here; tasks without a memory limit run in the Ray worker
-itself, which keeps what it has loaded. A few calls are under way for each worker and the content
-of a file travels with its task: nothing needs a shared disk or the corpus in memory. A task whose
-worker is lost goes to another one once, and is then a failure of the environment.
+Each Ray worker runs isolated tasks in a worker process of its own on its node (`workers.Pool`), so
+that limits of time and memory hold there as they do here. Tasks without a memory limit run in the
+Ray worker itself, which keeps the models that it has loaded. Only a few calls are under way for
+each worker, and the content of a file travels with its task, so there is no need for a shared disk
+or for the corpus in memory. A task whose worker is lost goes to another worker once; if that is
+lost too, the task fails with an error of the environment.
 """
 
 import os
@@ -27,9 +28,9 @@ START_SECONDS = 900.0
 """How long a worker may take to start: a cluster that grows on demand boots a machine first."""
 TRIES = 2
 QUEUED = 2
-"""Calls given to a worker at once: it finds the next one when it is done."""
+"""Calls that a worker is given at once, so that the next one waits there when it is done."""
 UNCONNECTED_ROOM = 8
-"""Tasks that are taken before the size of the cluster is known."""
+"""Tasks that are accepted before the size of the cluster is known."""
 
 
 class ClusterError(Exception):
@@ -37,13 +38,14 @@ class ClusterError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """How a cluster is shared out."""
+class ClusterShare:
+    """How the cluster's cores and GPUs are divided among workers."""
 
     workers: int
     cpus: float
-    """Of each worker."""
+    """For each worker."""
     gpus: float
+    """For each worker."""
 
 
 class RayPool:
@@ -76,7 +78,7 @@ class RayPool:
         self._calls_at_once = calls_at_once
         self._device = device
         self._versions = versions_of(["rag-assets", *packages])
-        self._share: Share | None = None
+        self._share: ClusterShare | None = None
         self._waiting: deque[_Call] = deque()
         self._running: dict[ray.ObjectRef, _Call] = {}
         self._workers: list[ActorHandle] = []
@@ -127,10 +129,10 @@ class RayPool:
             call.deadline = time.monotonic() + START_SECONDS + limit
             self._running[worker.run.remote(call.task, self._content(call.task))] = call
 
-    def _free(self, call: "_Call", share: Share) -> "ActorHandle | None":
+    def _free(self, call: "_Call", share: ClusterShare) -> "ActorHandle | None":
         """The worker with the fewest calls; a new one where all have some and there is room.
 
-        A call whose worker was lost is done alone: if it is to blame, it takes no other with it.
+        A call whose worker was lost is run alone: if the call is the cause, no other call is lost.
         """
         busy = [other.worker for other in self._running.values()]
         alone = [other.worker for other in self._running.values() if other.tries]
@@ -144,11 +146,11 @@ class RayPool:
         most = 0 if call.tries else QUEUED * self._calls_at_once - 1
         return least if least is not None and busy.count(least) <= most else None
 
-    def _start(self, share: Share) -> "ActorHandle":
+    def _start(self, share: ClusterShare) -> "ActorHandle":
         import ray
 
         worker = (
-            ray.remote(_Worker)
+            ray.remote(_RayWorker)
             .options(
                 num_cpus=share.cpus,
                 num_gpus=share.gpus,
@@ -226,7 +228,7 @@ class RayPool:
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A task on its way."""
+    """A task that waits for a worker or runs on one."""
 
     task: Task
     tries: int = 0
@@ -234,15 +236,15 @@ class _Call:
     worker: "ActorHandle | None" = None
 
 
-class _Worker:
-    """What runs on the cluster, as a Ray actor."""
+class _RayWorker:
+    """The Ray actor that runs tasks on a node of the cluster."""
 
     def __init__(self, memory_bytes: int | None, versions: Mapping[str, str]) -> None:
         self._versions = versions
         self._pool = Pool(size=1, memory_bytes=memory_bytes) if memory_bytes else None
 
     def run(self, task: Task, content: bytes | None) -> Outcome:
-        """Do `task` on this node, with `content` as its file."""
+        """Run `task` on this node, with `content` as its file."""
         here = versions_of(list(self._versions))
         if here != self._versions:
             raise ClusterError(
@@ -263,8 +265,8 @@ class _Worker:
 
 def connected(
     address: str | None, *, size: int | None, isolated: bool, device: str | None
-) -> Share:
-    """Connect this process to the cluster, once, and share it out.
+) -> ClusterShare:
+    """Connect this process to the cluster, once, and divide it among workers.
 
     Raises:
         ClusterError: Ray is not installed, there is no cluster at `address`, or it has no GPU.
@@ -294,10 +296,11 @@ def connected(
 
 def shared(
     nodes: Sequence[Mapping[str, float]], *, size: int | None, isolated: bool, device: str | None
-) -> Share:
-    """What each worker gets of the `nodes`, given by their resources.
+) -> ClusterShare:
+    """What each worker gets of the `nodes`, which are given by their resources.
 
-    Isolated tasks take one core each; others a GPU each, or without one all cores of a node.
+    A worker for isolated tasks takes one core; any other takes a GPU, or all cores of a node if
+    there is no GPU.
 
     Raises:
         ClusterError: `device` is `cuda` and no node has a GPU.
@@ -308,13 +311,13 @@ def shared(
             "the index was built on cuda, but the Ray cluster has no GPU: add a node that has one"
         )
     if device != "cpu" and gpus:
-        return Share(workers=size or gpus, cpus=1, gpus=1)
+        return ClusterShare(workers=size or gpus, cpus=1, gpus=1)
     cpus = [int(node["CPU"]) for node in nodes if node.get("CPU", 0) >= 1] or [1]
     if isolated:
-        return Share(workers=size or sum(cpus), cpus=1, gpus=0)
+        return ClusterShare(workers=size or sum(cpus), cpus=1, gpus=0)
     if size is None:
-        return Share(workers=len(cpus), cpus=min(cpus), gpus=0)
-    return Share(workers=size, cpus=min(max(1, sum(cpus) // size), max(cpus)), gpus=0)
+        return ClusterShare(workers=len(cpus), cpus=min(cpus), gpus=0)
+    return ClusterShare(workers=size, cpus=min(max(1, sum(cpus) // size), max(cpus)), gpus=0)
 
 
 def versions_of(packages: Sequence[str]) -> dict[str, str]:

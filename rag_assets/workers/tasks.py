@@ -1,4 +1,4 @@
-"""What is asked of a worker, and what comes back: JSON or bytes, never code or pickles."""
+"""What a worker is sent, and what it sends back: JSON or bytes, never code or pickles."""
 
 import importlib
 import json
@@ -18,7 +18,7 @@ _abandoned: ContextVar[Event | None] = ContextVar("abandoned", default=None)
 
 
 class AbandonedError(Exception):
-    """Nobody waits for the outcome of this task any more."""
+    """Nobody waits for the outcome of this task any longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class Task:
     """A call of `function` with `arguments` in another process."""
 
     key: str
-    """Names the task to whoever submitted it."""
+    """Tells the tasks of one caller apart."""
     function: str
     """`package.module:function`; it takes the arguments by name and returns JSON or bytes."""
     arguments: Mapping[str, Json]
     seconds: float
-    """Time limit; the worker is killed when it is over."""
+    """Time limit; the worker is killed when it has passed."""
     file: Path | None = None
-    """What the function reads, as its argument `path`: a copy where the worker is elsewhere."""
+    """The file for the function's argument `path`; a worker on another machine gets a copy."""
     python: Path | None = None
     """The interpreter that runs it; this one if None."""
     offline: bool = False
@@ -41,7 +41,7 @@ class Task:
 
     @property
     def call(self) -> dict[str, Json]:
-        """What is called, and with what."""
+        """The function, its arguments and its rights, as JSON."""
         path = {"path": str(self.file)} if self.file else {}
         arguments = {**self.arguments, **path}
         return {"function": self.function, "arguments": arguments, "offline": self.offline}
@@ -69,9 +69,9 @@ Outcome: TypeAlias = Done | Failed
 
 
 def run_here(task: Task, *, abandoned: Event | None = None) -> Outcome:
-    """What a worker would make of `task`, in this process: without a limit of time or memory.
+    """Run `task` in this process, as a worker would, but without a limit of time or memory.
 
-    Once `abandoned` is set, the task ends where it next calls `go_on`.
+    Once `abandoned` is set, the task ends where it next calls `raise_if_abandoned`.
     """
     before = _abandoned.set(abandoned)
     try:
@@ -81,11 +81,11 @@ def run_here(task: Task, *, abandoned: Event | None = None) -> Outcome:
     return outcome_of(kind, payload)
 
 
-def go_on() -> None:
-    """Called by long tasks now and then: a thread cannot be killed.
+def raise_if_abandoned() -> None:
+    """End this task if nobody waits for it; long tasks call it often, as threads cannot be killed.
 
     Raises:
-        AbandonedError: The outcome is not wanted any more.
+        AbandonedError: The outcome is not wanted any longer.
     """
     abandoned = _abandoned.get()
     if abandoned and abandoned.is_set():
@@ -93,7 +93,10 @@ def go_on() -> None:
 
 
 def answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:
-    """Do what `Task.call` says: the outcome as one letter and its bytes, for `outcome_of`."""
+    """Run the call that `Task.call` describes; the outcome as one letter and bytes.
+
+    `outcome_of` turns these into `Done` or `Failed` again.
+    """
     try:
         arguments = call["arguments"]
         assert isinstance(arguments, Mapping)
@@ -101,17 +104,18 @@ def answer(call: Mapping[str, Json]) -> tuple[bytes, bytes]:
         if isinstance(value, bytes):
             return _BYTES, value
         return _VALUE, json.dumps(value).encode()
-    except BaseException as error:  # whatever a parser raises is an answer, not the worker's end
+    except BaseException as error:  # whatever the function raises is an answer: the worker lives on
         return _ERROR, json.dumps(asdict(failure_of(error))).encode()
 
 
 def failure_of(error: BaseException) -> Failed:
-    """What the outcome of a task is that raised `error`."""
+    """The outcome of a task that raised `error`."""
     name = type(error).__name__
     if isinstance(error, MemoryError):
         return Failed("memory", "ran out of memory", name)
     kind = "system" if isinstance(error, (OSError, ImportError)) else "error"
-    reason = str(error)[:2_000].encode("utf-8", "replace").decode()  # tables hold text alone
+    # tables hold valid UTF-8 only
+    reason = str(error)[:2_000].encode("utf-8", "replace").decode()
     return Failed(kind, reason, name)
 
 
@@ -121,7 +125,7 @@ def _function(name: str) -> Callable[..., Json | bytes]:
 
 
 def outcome_of(kind: bytes, payload: bytes) -> Outcome:
-    """What `answer` gave, wherever it ran."""
+    """The outcome that `answer` gave, here or in another process."""
     if kind == _BYTES:
         return Done(payload)
     value = json.loads(payload)

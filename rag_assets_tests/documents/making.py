@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.config import Config, Parser, addresses
+from rag_assets.config import Config, ParserSettings, addresses
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.identity import document_id, fingerprint
 from rag_assets.media.media_types import SUFFIXES
@@ -166,7 +166,7 @@ class Project:
         return Config(
             state_dir=self.store.root,
             sources={"documents": str(self.folder)},
-            parsers={"plain": Parser(**self.settings)},
+            parsers={"plain": ParserSettings(**self.settings)},
         )
 
     @property

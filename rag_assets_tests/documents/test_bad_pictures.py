@@ -129,14 +129,14 @@ def test_a_large_picture_inside_a_file_is_kept_as_it_would_be(monkeypatch, mode)
     drawn = PIL.Image.effect_mandelbrot((300, 200), (-2, -1, 1, 1), 20).convert(mode)
     file = io.BytesIO()
     drawn.save(file, "TIFF")
-    with PIL.Image.open(io.BytesIO(pictures.bearable(file.getvalue()))) as smaller:
+    with PIL.Image.open(io.BytesIO(pictures.reduced_if_large(file.getvalue()))) as smaller:
         assert max(smaller.size) == 50
         assert pictures.image_of(smaller) == pictures.image_of(drawn)
 
 
 def test_a_picture_that_is_not_large_is_left_alone():
-    assert pictures.bearable(SMALL) is SMALL
-    assert pictures.bearable(b"<svg/>") == b"<svg/>"
+    assert pictures.reduced_if_large(SMALL) is SMALL
+    assert pictures.reduced_if_large(b"<svg/>") == b"<svg/>"
 
 
 def test_a_file_has_more_time_for_more_pictures_and_none_for_those_that_are_left_out(tmp_path):

@@ -153,7 +153,7 @@ def test_a_parser_gets_no_network(chained):
     chained.list_files()
     (failure,) = chained.parse().failures
     assert failure.kind == "input"
-    assert "it wanted to look up 'localhost' in the network" in failure.reason
+    assert "it tried to look up 'localhost' in the network" in failure.reason
 
 
 def test_one_that_calls_a_server_of_the_config_does(chained, monkeypatch):
@@ -367,7 +367,7 @@ def test_a_run_killed_before_it_forgot_an_account_forgets_it_later(project, monk
     path.unlink()
     project.list_files()
     with monkeypatch.context() as killed:
-        killed.setattr(Accounts, "forget", lambda *_: 1 / 0)
+        killed.setattr(Accounts, "drop_all_but", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             project.parse()
     project.parse()
@@ -385,7 +385,7 @@ def test_documents_that_swap_their_contents_swap_their_accounts_even_when_killed
     project.write("b.md", "One.")
     project.list_files()
     with monkeypatch.context() as killed:
-        killed.setattr("rag_assets.documents.parse.renamed", lambda *_, **__: 1 / 0)
+        killed.setattr("rag_assets.documents.element_reuse.renamed", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             project.parse()
     assert project.parse().contents == 0

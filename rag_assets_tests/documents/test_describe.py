@@ -5,7 +5,7 @@ import pytest
 
 from rag_assets import schemas
 from rag_assets.change.sync import Batch, Report, Target, refresh, with_recipe
-from rag_assets.config import Config, Figures, Parser, VisionModel, addresses
+from rag_assets.config import Config, Figures, ParserSettings, VisionModel, addresses
 from rag_assets.documents import assets
 from rag_assets.documents.describe import KEY_VARIABLE, refresh_descriptions
 from rag_assets.documents.element_rows import pictures, to_arrow
@@ -16,7 +16,7 @@ from rag_assets_tests.documents.making import SENTENCE, Project
 from rag_assets_tests.documents.stand_in_vision import serving
 
 PARSER = "layout"
-CONFIG = Config(parsers={PARSER: Parser(engine="pymupdf")})
+CONFIG = Config(parsers={PARSER: ParserSettings(engine="pymupdf")})
 
 
 @pytest.fixture

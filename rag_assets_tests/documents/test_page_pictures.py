@@ -6,8 +6,8 @@ import pytest
 from PIL import Image
 
 from rag_assets.documents import page_pictures
+from rag_assets.documents.chunk_location import NotShownError
 from rag_assets.documents.page_pictures import MARK, picture_of
-from rag_assets.documents.shown import NotShownError
 from rag_assets.store.images import keep
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf
 

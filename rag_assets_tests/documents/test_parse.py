@@ -12,7 +12,7 @@ import pytest
 from PIL import Image as Picture
 
 from rag_assets.change import sync
-from rag_assets.documents import parse, parsers
+from rag_assets.documents import element_reuse, parse, parsers
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.documents.problems import joined, problem_of
@@ -100,7 +100,7 @@ def test_a_second_pass_reads_nothing_and_has_the_same_version(project, submitted
     project.write("a.md", "One.")
     project.list_files()
     first = project.parse()
-    monkeypatch.setattr(parse._Pass, "inputs", lambda _: pytest.fail("read its inputs"))
+    monkeypatch.setattr(parse._ParsingPass, "inputs", lambda _: pytest.fail("read its inputs"))
     second = project.parse()
     assert (second.unchanged, second.contents) == (1, 0)
     assert second.data_version == first.data_version
@@ -141,6 +141,7 @@ def test_a_rename_takes_over_the_elements(project, submitted):
 
 
 def test_files_that_swap_their_contents_swap_their_elements(project, submitted, monkeypatch):
+    monkeypatch.setattr(element_reuse, "DOCUMENTS_A_BATCH", 1)
     monkeypatch.setattr(parse, "DOCUMENTS_A_BATCH", 1)
     project.write("a.md", "Text of a.")
     project.write("b.md", "Text of b.")
@@ -494,13 +495,13 @@ def test_another_parser_version_parses_again(project, submitted, monkeypatch):
 
 def test_one_document_starts_one_worker(project, monkeypatch):
     started = []
-    begin = pool._Worker.__init__
+    begin = pool._WorkerProcess.__init__
 
     def spy(self, **options):
         started.append(self)
         begin(self, **options)
 
-    monkeypatch.setattr(pool._Worker, "__init__", spy)
+    monkeypatch.setattr(pool._WorkerProcess, "__init__", spy)
     pdf(project.folder / "a.pdf", ["<p>one</p>"])
     project.list_files()
     project.parse()

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets import config as configuration
+from rag_assets.documents.chunk_location import NotShownError
 from rag_assets.documents.elements import cleaned_cells
 from rag_assets.documents.parsers.tables import spanned_grid
 from rag_assets.documents.renditions import plain_text, table_of_unit
-from rag_assets.documents.shown import NotShownError
 from rag_assets.serving import cli
 from rag_assets_tests.documents.making import SENTENCE
 from rag_assets_tests.documents.test_chunking import ROWS

@@ -20,7 +20,7 @@ from rag_assets.config import (
     Evaluation,
     QueryFusion,
     QuestionSet,
-    Reranker,
+    RerankerSettings,
     Retrieval,
     Retriever,
     Sources,
@@ -445,7 +445,7 @@ def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
     (tmp_path / "config.json").write_text('{"hidden_size": 8, "max_position_embeddings": 64}')
     retrieval = Retrieval(
         retrievers={"own": Retriever(signals=["bm25"], reranker="mine")},
-        rerankers={"mine": Reranker(path=str(tmp_path))},
+        rerankers={"mine": RerankerSettings(path=str(tmp_path))},
     )
     own = config.model_copy(
         update={

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_assets.documents import outlines
-from rag_assets.documents.outlines import Entry
+from rag_assets.documents.outlines import Bookmark
 from rag_assets.evaluation.parsing_quality import (
     NO_HEADINGS,
     Heading,
@@ -17,7 +17,7 @@ from rag_assets.evaluation.parsing_quality import (
 
 
 def test_headings_match_by_words_whatever_their_number_and_case():
-    outline = [Entry("Samples and Methods", 3, 1), Entry("Creep at 700 °C", 4, 2)]
+    outline = [Bookmark("Samples and Methods", 3, 1), Bookmark("Creep at 700 °C", 4, 2)]
     found = [Heading("2 SAMPLES AND METHODS", 3, 1), Heading("2.1. Creep at 700°C", 4, 2)]
     score = heading_score(outline, found)
     assert (score.recall, score.precision) == (1.0, 1.0)
@@ -25,7 +25,7 @@ def test_headings_match_by_words_whatever_their_number_and_case():
 
 
 def test_a_heading_far_from_its_bookmark_or_not_in_the_outline_counts_against_the_parser():
-    outline = [Entry("Results", 9, 1), Entry("Creep", 10, 2)]
+    outline = [Bookmark("Results", 9, 1), Bookmark("Creep", 10, 2)]
     found = [Heading("Results", 4, 1), Heading("Creep", 11, 1), Heading("Note", 11, 1)]
     score = heading_score(outline, found)
     assert (score.recall, score.precision) == (1 / 2, 1 / 3)
@@ -33,13 +33,13 @@ def test_a_heading_far_from_its_bookmark_or_not_in_the_outline_counts_against_th
 
 
 def test_levels_are_compared_after_the_shift_that_fits_most():
-    outline = [Entry(title, 1, level) for title, level in zip("abcd", (2, 3, 3, 4), strict=True)]
+    outline = [Bookmark(title, 1, level) for title, level in zip("abcd", (2, 3, 3, 4), strict=True)]
     found = [Heading(title, 1, level) for title, level in zip("abcd", (1, 2, 2, 2), strict=True)]
     assert heading_score(outline, found).right_level == 3
 
 
 def test_equal_headings_are_matched_one_to_one_with_the_nearest():
-    outline = [Entry("Summary", 2, 1), Entry("Summary", 8, 1)]
+    outline = [Bookmark("Summary", 2, 1), Bookmark("Summary", 8, 1)]
     assert heading_score(outline, [Heading("Summary", 8, 1)]).matched == 1
     both = [Heading("Summary", 8, 1), Heading("Summary", 2, 1)]
     assert heading_score(outline, both).right_page == 2
@@ -52,7 +52,7 @@ def test_a_heading_that_is_only_a_number_is_compared_as_it_is():
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4)), max_size=8))
 def test_an_outline_matches_itself(pairs):
-    outline = [Entry(title, page, 1) for title, page in pairs]
+    outline = [Bookmark(title, page, 1) for title, page in pairs]
     score = heading_score(outline, [Heading(title, page, 1) for title, page in pairs])
     assert score.matched == score.right_page == len(pairs)
     assert score + NO_HEADINGS == score
@@ -79,8 +79,8 @@ def test_the_outline_of_a_pdf_is_read_with_pages_and_levels(tmp_path):
     document.set_toc([[1, "Scope", 1], [2, "Test  pieces", 2], [1, "Results", 3]])
     document.save(tmp_path / "report.pdf")
     read = outlines.read(str(tmp_path / "report.pdf"))
-    assert [Entry(**entry) for entry in read] == [
-        Entry("Scope", 1, 1),
-        Entry("Test pieces", 2, 2),
-        Entry("Results", 3, 1),
+    assert [Bookmark(**entry) for entry in read] == [
+        Bookmark("Scope", 1, 1),
+        Bookmark("Test pieces", 2, 2),
+        Bookmark("Results", 3, 1),
     ]

@@ -26,7 +26,7 @@ import pyarrow as pa
 from rag_assets import config as configuration
 from rag_assets.change import complete_sets, reclaim, sync
 from rag_assets.config import Config
-from rag_assets.documents import chunk, parse
+from rag_assets.documents import chunk, element_reuse, parse
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
 from rag_assets.lineage import store_of
@@ -41,6 +41,7 @@ from rag_assets_tests.faults.hashing import HashEncoder, hashing
 Log = Callable[[str], None]
 SMALL_BATCHES = {
     (parse, "DOCUMENTS_A_BATCH"): 3,
+    (element_reuse, "DOCUMENTS_A_BATCH"): 3,
     (chunk, "DOCUMENTS_A_BATCH"): 3,
     (rows, "ROWS_PER_BATCH"): 8,
     (parts, "UNITS_PER_PART"): 4,

@@ -86,7 +86,7 @@ def test_killed_workers_are_named_and_their_documents_are_parsed_by_the_next_ref
     tmp_path, monkeypatch
 ):
     made = with_pdfs(tmp_path, count=2)
-    give, given = pool._Worker.give, []
+    give, given = pool._WorkerProcess.give, []
 
     def give_and_kill(worker, task):
         give(worker, task)
@@ -96,7 +96,7 @@ def test_killed_workers_are_named_and_their_documents_are_parsed_by_the_next_ref
 
     with hashing():
         with monkeypatch.context() as fire:
-            fire.setattr(pool._Worker, "give", give_and_kill)
+            fire.setattr(pool._WorkerProcess, "give", give_and_kill)
             reports = {report.target: report for report in refresh(made.config)}
         report = reports[made.config.tables_of("default").elements]
         failures = report.failures

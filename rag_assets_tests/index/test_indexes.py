@@ -4,7 +4,7 @@ import pytest
 from lancedb.query import MatchQuery
 
 from rag_assets import schemas
-from rag_assets.config import Index
+from rag_assets.config import IndexSettings
 from rag_assets.index import indexes
 from rag_assets.index.indexes import maintain, measured_recall
 from rag_assets.store import Completion, Store, clean_up, text_parts
@@ -13,8 +13,8 @@ from rag_assets.store.text_parts import text_index
 TABLE = "documents__test"
 DIMENSION = 16
 SCHEMA = schemas.units(DIMENSION)
-EXACT = Index()
-ANN = Index(ann_from_rows=500)
+EXACT = IndexSettings()
+ANN = IndexSettings(ann_from_rows=500)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def add(store: Store, first: int, last: int, text: str = "words of unit{n}") -> 
     store.append(TABLE, pa.table(columns).cast(SCHEMA), schema=SCHEMA)
 
 
-def care(store: Store, settings: Index = EXACT, *, version: str = "v1"):
+def care(store: Store, settings: IndexSettings = EXACT, *, version: str = "v1"):
     return maintain(store, TABLE, settings=settings, data_version=version, log=lambda _: None)
 
 

@@ -22,7 +22,7 @@ from lance import LanceDataset
 from lancedb.index import FTS
 
 from rag_assets import schemas
-from rag_assets.config import Config, Index
+from rag_assets.config import Config, IndexSettings
 from rag_assets.index.indexes import FTS_INDEX, maintain
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import open_index
@@ -90,7 +90,7 @@ class Tables:
             maintain(
                 self.store,
                 name,
-                settings=Index(),
+                settings=IndexSettings(),
                 data_version=f"pass {self._passes}",
                 log=lambda _: None,
             )
@@ -251,12 +251,13 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from lance import LanceDataset
-from rag_assets.config import Index
+from rag_assets.config import IndexSettings
 from rag_assets.index.indexes import maintain
 from rag_assets.store import Store
 
 LanceDataset.commit_existing_index_segments = lambda *_: os._exit(9)
-maintain(Store(Path(sys.argv[1])), sys.argv[2], settings=Index(), data_version="x", log=print)
+settings = IndexSettings()
+maintain(Store(Path(sys.argv[1])), sys.argv[2], settings=settings, data_version="x", log=print)
 """
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag_assets.config import Config, EmbeddingModel, Reranker
+from rag_assets.config import Config, EmbeddingModel, RerankerSettings
 from rag_assets.models import late_interaction
 from rag_assets.models.late_interaction import LateInteraction
 from rag_assets.models.replicas import load_torch
@@ -106,7 +106,7 @@ def test_a_text_costs_its_forward_pass_once_while_it_is_kept(monkeypatch):
 
 def test_the_config_s_default_is_loaded_once_on_the_path_of_the_machine(tmp_path):
     save_tiny_model(tmp_path / "model")
-    settings = Reranker(backend="late_interaction", path=str(tmp_path / "model"))
+    settings = RerankerSettings(backend="late_interaction", path=str(tmp_path / "model"))
 
     reranker = load_reranker(settings, name="tiny", home=tmp_path / "home")
 
@@ -131,7 +131,7 @@ def save_tiny_cross_encoder(folder: Path, *, seed: int = 0) -> Path:
 @pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
 def test_a_cross_encoder_scores_pairs_whatever_their_order(tmp_path, backend):
     folder = save_tiny_cross_encoder(tmp_path / "model")
-    settings = Reranker(backend=backend, path=str(folder), precision="fp32", max_tokens=60)
+    settings = RerankerSettings(backend=backend, path=str(folder), precision="fp32", max_tokens=60)
     reranker = load_reranker(settings, name="tiny", home=tmp_path)
     pairs = [("steel", text) for text in ("a", "the yield strength of 316L", "trucks", "x" * 300)]
 
@@ -150,7 +150,7 @@ def test_both_backends_agree_on_a_cross_encoder(tmp_path):
     pairs = [("steel", "the yield strength"), ("weld", "of 316L")]
     scores = [
         load_reranker(
-            Reranker(backend=backend, path=str(folder), precision="fp32", max_tokens=60),
+            RerankerSettings(backend=backend, path=str(folder), precision="fp32", max_tokens=60),
             name=backend,
             home=tmp_path,
         ).score(pairs)
@@ -163,7 +163,7 @@ def test_both_backends_agree_on_a_cross_encoder(tmp_path):
 @pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
 def test_code_of_the_hub_is_run_at_a_named_revision_alone(tmp_path, monkeypatch, backend):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    loose = Reranker(path="acme/reranker", backend=backend, trust_remote_code=True)
+    loose = RerankerSettings(path="acme/reranker", backend=backend, trust_remote_code=True)
 
     with pytest.raises(RerankerError, match=r"rerankers.mine: acme/reranker.*set `revision`"):
         load_reranker(loose, name="mine", home=tmp_path)
@@ -182,7 +182,7 @@ def test_the_default_with_code_of_its_own_asks_for_a_revision(tmp_path):
 @pytest.mark.parametrize("backend", ["sentence_transformers", "flag_embedding"])
 def test_a_folder_with_code_is_known_by_its_weights_and_its_code(tmp_path, backend):
     folder = save_tiny_cross_encoder(tmp_path / "model")
-    settings = Reranker(
+    settings = RerankerSettings(
         backend=backend, path=str(folder), precision="fp32", max_tokens=60, trust_remote_code=True
     )
 
@@ -200,14 +200,14 @@ def test_a_folder_with_code_is_known_by_its_weights_and_its_code(tmp_path, backe
 def test_broken_weights_name_the_reranker(tmp_path, backend):
     folder = save_tiny_cross_encoder(tmp_path / "broken")
     (folder / "model.safetensors").write_bytes(b"not weights")
-    settings = Reranker(backend=backend, path=str(folder))
+    settings = RerankerSettings(backend=backend, path=str(folder))
     with pytest.raises(RerankerError, match=r"broken cannot be loaded by .* as a cross-encoder"):
         load_reranker(settings, name="mine", home=tmp_path)
 
 
 @pytest.mark.parametrize("backend", ["sentence_transformers", "late_interaction"])
 def test_weights_that_took_the_place_of_others_are_loaded(tmp_path, backend):
-    settings = Reranker(backend=backend, path=str(tmp_path / "model"), precision="fp32")
+    settings = RerankerSettings(backend=backend, path=str(tmp_path / "model"), precision="fp32")
     save_tiny_cross_encoder(tmp_path / "model")
     before = load_reranker(settings, name="mine", home=tmp_path)
     save_tiny_cross_encoder(tmp_path / "model", seed=1)
@@ -217,9 +217,9 @@ def test_weights_that_took_the_place_of_others_are_loaded(tmp_path, backend):
 def test_what_is_no_reranker_is_refused_with_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for settings, said in (
-        (Reranker(path=str(tmp_path)), "no embedding model at|config.json"),
-        (Reranker(path="BAAI/bge-reranker-base", backend="flag_embedding"), "hf download"),
-        (Reranker(path="tiny", backend="flashrank"), "pip install flashrank"),
+        (RerankerSettings(path=str(tmp_path)), "no embedding model at|config.json"),
+        (RerankerSettings(path="BAAI/bge-reranker-base", backend="flag_embedding"), "hf download"),
+        (RerankerSettings(path="tiny", backend="flashrank"), "pip install flashrank"),
     ):
         with pytest.raises(RerankerError, match=f"(?s)rerankers.mine.*({said})"):
             load_reranker(settings, name="mine", home=tmp_path)

@@ -6,7 +6,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from rag_assets.process.memory import MANY_ROWS, let_go
+from rag_assets.process.memory import MANY_ROWS, release_memory
 
 ARENAS_OF_MANY_THREADS = """
 import ctypes, os, sys, threading
@@ -58,5 +58,5 @@ def test_what_many_rows_took_is_given_back(
 
     for name in ("default_memory_pool", "system_memory_pool"):
         monkeypatch.setattr(pa, name, Pool)
-    let_go(rows=rows)
+    release_memory(rows=rows)
     assert bool(asked) == is_given_back

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from rag_assets.process.overlap import ahead, behind
+from rag_assets.process.overlap import read_ahead, write_behind
 
 
 def test_the_next_item_is_made_while_this_one_is_used():
@@ -13,7 +13,7 @@ def test_the_next_item_is_made_while_this_one_is_used():
         made.set()
         yield 2
 
-    iterator = ahead(items())
+    iterator = read_ahead(items())
     assert next(iterator) == 1
     assert made.wait(5)
     assert list(iterator) == [2]
@@ -24,7 +24,7 @@ def test_an_error_while_preparing_reaches_the_caller():
         yield 1
         raise ValueError("unreadable")
 
-    iterator = ahead(items())
+    iterator = read_ahead(items())
     assert next(iterator) == 1
     with pytest.raises(ValueError, match="unreadable"):
         next(iterator)
@@ -41,7 +41,7 @@ def test_an_item_is_worked_on_while_the_next_is_made():
     def work(item: int) -> None:
         assert is_made.wait(5)
 
-    assert list(behind(items(), work)) == [1, 2]
+    assert list(write_behind(items(), work)) == [1, 2]
 
 
 def test_items_are_worked_on_one_by_one_and_come_when_they_are_done():
@@ -54,7 +54,7 @@ def test_items_are_worked_on_one_by_one_and_come_when_they_are_done():
         running.remove(item)
         done.append(item)
 
-    for item in behind(iter(range(20)), work):
+    for item in write_behind(iter(range(20)), work):
         assert item in done
     assert done == list(range(20))
 
@@ -67,7 +67,7 @@ def test_work_that_is_under_way_is_ended_where_the_next_item_fails():
         raise ValueError("unreadable")
 
     with pytest.raises(ValueError, match="unreadable"):
-        list(behind(items(), done.append))
+        list(write_behind(items(), done.append))
     assert done == [1]
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_worked_on_after_work_that_failed():
         if item == 2:
             raise OSError("no space left")
 
-    iterator = behind(iter(range(1, 9)), work)
+    iterator = write_behind(iter(range(1, 9)), work)
     assert next(iterator) == 1
     with pytest.raises(OSError, match="no space left"):
         next(iterator)
@@ -99,7 +99,7 @@ def test_the_error_of_the_work_is_told_where_making_the_next_item_fails_as_well(
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space left"):
-        list(behind(items(), work))
+        list(write_behind(items(), work))
 
 
 def test_items_are_ended_before_the_error_of_the_work_is_told():
@@ -107,7 +107,7 @@ def test_items_are_ended_before_the_error_of_the_work_is_told():
 
     def items():
         try:
-            yield from ahead(iter(range(1, 9)))
+            yield from read_ahead(iter(range(1, 9)))
         finally:
             ended.append(True)
 
@@ -116,6 +116,6 @@ def test_items_are_ended_before_the_error_of_the_work_is_told():
 
     threads = threading.active_count()
     with pytest.raises(OSError, match="no space left") as failed:
-        list(behind(items(), work))
+        list(write_behind(items(), work))
     assert ended, f"still open while {failed.value} is handled"
     assert threading.active_count() == threads

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from rag_assets.config import Config, Execution, Parser, Variant
+from rag_assets.config import Config, Execution, ParserSettings, Variant
 from rag_assets.documents.chunk import refresh_chunks
 from rag_assets.documents.parse import refresh_elements
 from rag_assets.index.embed import refresh_documents, refresh_units
@@ -17,7 +17,7 @@ from rag_assets.index.units import chunk_source
 from rag_assets.models import paths
 from rag_assets.workers import WARM_UP_SECONDS, Done, Failed, Pool, Task
 from rag_assets.workers.executors import Threads, for_embedding, for_parsing, outcomes
-from rag_assets.workers.ray_pool import ClusterError, RayPool, Share, shared, versions_of
+from rag_assets.workers.ray_pool import ClusterError, ClusterShare, RayPool, shared, versions_of
 from rag_assets_tests.documents.making import SENTENCE, Project, pdf
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
@@ -73,7 +73,7 @@ def prepared(documents, state, place):
     config = Config(
         state_dir=project.store.root,
         sources={"documents": str(documents)},
-        parsers={"plain": Parser(**project.settings)},
+        parsers={"plain": ParserSettings(**project.settings)},
         variants={"default": Variant(parser="plain")},
         models=PLAIN_MODELS,
         execution=Execution(parsing=place, embedding=place, workers=2),
@@ -246,14 +246,14 @@ NODE = {"CPU": 16.0, "memory": 1e9}
 @pytest.mark.parametrize(
     ("nodes", "wishes", "share"),
     [
-        ([NODE, NODE], {"isolated": True}, Share(workers=32, cpus=1, gpus=0)),
-        ([NODE, NODE], {"isolated": True, "size": 3}, Share(workers=3, cpus=1, gpus=0)),
-        ([NODE, NODE, {"memory": 1.0}], {}, Share(workers=2, cpus=16, gpus=0)),
-        ([NODE, NODE], {"size": 8}, Share(workers=8, cpus=4, gpus=0)),
-        ([NODE, NODE], {"size": 1}, Share(workers=1, cpus=16, gpus=0)),
-        ([NODE, NODE | {"GPU": 4}], {"device": "cuda"}, Share(workers=4, cpus=1, gpus=1)),
-        ([NODE, NODE | {"GPU": 4}], {"device": None}, Share(workers=4, cpus=1, gpus=1)),
-        ([NODE, NODE | {"GPU": 4}], {}, Share(workers=2, cpus=16, gpus=0)),
+        ([NODE, NODE], {"isolated": True}, ClusterShare(workers=32, cpus=1, gpus=0)),
+        ([NODE, NODE], {"isolated": True, "size": 3}, ClusterShare(workers=3, cpus=1, gpus=0)),
+        ([NODE, NODE, {"memory": 1.0}], {}, ClusterShare(workers=2, cpus=16, gpus=0)),
+        ([NODE, NODE], {"size": 8}, ClusterShare(workers=8, cpus=4, gpus=0)),
+        ([NODE, NODE], {"size": 1}, ClusterShare(workers=1, cpus=16, gpus=0)),
+        ([NODE, NODE | {"GPU": 4}], {"device": "cuda"}, ClusterShare(workers=4, cpus=1, gpus=1)),
+        ([NODE, NODE | {"GPU": 4}], {"device": None}, ClusterShare(workers=4, cpus=1, gpus=1)),
+        ([NODE, NODE | {"GPU": 4}], {}, ClusterShare(workers=2, cpus=16, gpus=0)),
     ],
 )
 def test_a_cluster_is_shared_out_by_what_its_nodes_have(nodes, wishes, share):

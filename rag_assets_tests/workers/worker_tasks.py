@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from rag_assets.workers import go_on
+from rag_assets.workers import raise_if_abandoned
 
 
 def echo(value):
@@ -21,7 +21,7 @@ def process_id():
 
 def endless():
     while True:
-        go_on()
+        raise_if_abandoned()
         time.sleep(0.01)
 
 

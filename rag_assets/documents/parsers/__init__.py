@@ -1,20 +1,24 @@
 """Parsers: each turns a file into elements, in a worker process unless the file is harmless.
 
-A parser is one file of this folder with a `PARSER` that describes it and a function
+`description` says what is known of a parser without loading it, `chain` who helps the parser of a
+PDF, and `preflight` how much work a file is. The parsers are in `engines/` (PDF), `ocr/` (pages
+without a text layer), `office/` and `text/`; `tables` and `pictures` are used by several of them.
+
+A parser is a module with a `PARSER` that describes it and a function
 
     parse(path: str, pages: list[int] | None) -> list of elements as JSON
 
-where `pages` are the pages to take, from 1, of a format that has them; the parser's `options` are
-further arguments. It may run in an interpreter of its own: such a module, and what it imports of
-this package, need the standard library alone until it is called. One that knows harmless
-files also has two functions
+where `pages` are the numbers, from 1, of the pages to parse, in formats that have pages; the
+parser's `options` are further arguments. It may run in an interpreter of its own: such a module,
+and whatever it imports from this package, must need the standard library alone until it is called.
+A parser that can tell harmless files also has two functions
 
     is_harmless(content: bytes, media_type: str) -> bool
     elements(content: bytes, media_type: str) -> iterable of `Element`
 
-of which the second reads them in the process of the refresh. A parser raises `ParseError` with a
-sentence for the reader when the file is to blame. Heavy libraries are imported when it is called,
-never before.
+of which the second parses them in the process of the refresh. If the file is to blame, a parser
+raises `ParseError` with a sentence for the user. Heavy libraries are imported when the parser is
+called, never before.
 """
 
 from dataclasses import replace
@@ -46,7 +50,7 @@ _OTHERS = {
 }
 
 
-def parsers_of(settings: "config.Parser", *, name: str) -> dict[str, Parser]:
+def parsers_of(settings: "config.ParserSettings", *, name: str) -> dict[str, Parser]:
     """The parser of each media type, with the settings of one parser of the config.
 
     Args:
@@ -63,8 +67,8 @@ def parsers_of(settings: "config.Parser", *, name: str) -> dict[str, Parser]:
     return parsers
 
 
-def pdf_parser(settings: "config.Parser") -> Parser:
-    """What reads PDFs with these settings, installed or not."""
+def pdf_parser(settings: "config.ParserSettings") -> Parser:
+    """The parser of PDFs with these settings, installed or not."""
     parser = replace(PDF_ENGINES[settings.engine], python=settings.python)
     if settings.engine == "docling":
         return replace(parser, options=docling.options(settings.docling))
@@ -77,7 +81,7 @@ def pdf_parser(settings: "config.Parser") -> Parser:
     return parser
 
 
-def unavailable(settings: "config.Parser", *, name: str) -> str | None:
+def unavailable(settings: "config.ParserSettings", *, name: str) -> str | None:
     """Why nothing can be parsed with these settings, and what to do about it; else None."""
     try:
         parsers_of(settings, name=name)

@@ -1,4 +1,4 @@
-"""Who reads the pages of a PDF: the engine, then those that follow where it fails, or OCR."""
+"""The chain of parsers for the pages of a PDF: its engine, fallbacks where that fails, and OCR."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,19 +16,19 @@ class Chain:
     """The helpers of a PDF engine, as the config has them."""
 
     fallback: tuple[Parser, ...]
-    """Given a page on which the engine failed, one after the other; all are installed."""
+    """They get the pages on which the engine failed, one after the other; all are installed."""
     ocr: Parser | None
-    """Reads pages without a text layer; None where nothing does."""
+    """Reads pages without a text layer; None if there is no such parser."""
     no_ocr: str
-    """Why nothing does, and what to do about it."""
+    """Why there is none, and what to do about it."""
     version: str
-    """Names all of them; part of the fingerprint of documents that need them."""
+    """Versions of all helpers: part of the fingerprint of documents that need them."""
 
 
-def chain_of(settings: "config.Parser", *, name: str) -> Chain:
-    """The helpers of the parser that the config calls `name`; absent ones are left out.
+def chain_of(settings: "config.ParserSettings", *, name: str) -> Chain:
+    """The helpers of the parser called `name` in the config; those not installed are left out.
 
-    The interpreter of the config is that of its engine: those that follow it run in this one.
+    An interpreter that the config names is for the engine alone: the helpers run in this one.
     """
     others = (
         pdf_parser(settings.model_copy(update={"engine": engine, "python": None}))
@@ -48,7 +48,7 @@ def chain_of(settings: "config.Parser", *, name: str) -> Chain:
     return Chain(fallback, ocr, no_ocr, ", ".join(versions))
 
 
-def _ocr_of(settings: "config.Parser") -> Parser | None:
+def _ocr_of(settings: "config.ParserSettings") -> Parser | None:
     if settings.ocr == "rapidocr":
         return rapidocr.PARSER
     if settings.ocr == "tesseract":

@@ -39,32 +39,32 @@ class Parser:
     """A way to turn files into elements."""
 
     name: str
-    """Part of its version, wherever its module lies."""
+    """Part of its version, so it stays even if the module moves."""
     module: str
     """The module with its functions."""
     revision: int
     """Raised when the same file gives other elements than before."""
     distribution: str | None
-    """The package that does the work; None where there is no need of one."""
+    """The package that does the work; None if it needs none."""
     install: str
-    """How to get it."""
-    instead: str = ""
-    """The setting that does without it, if there is one."""
-    lowest: int = 0
-    """Lowest major version that will do."""
+    """The command that installs it."""
+    alternative: str = ""
+    """Another value of the same setting that needs no further package, if there is one."""
+    minimum_major: int = 0
+    """Lowest major version of the package that works."""
     harmless_bytes: int = 0
-    """Files up to this size are parsed in the process of the refresh, unless they hold what is left
-    to a worker: nothing native touches them and the time they take grows with their size alone."""
-    beside: tuple[str, ...] = ()
-    """Further packages that it needs and that decide what it gives."""
+    """Files up to this size are parsed in the process of the refresh if `is_harmless` says so: no
+    native code touches them, and their time grows with their size alone."""
+    other_packages: tuple[str, ...] = ()
+    """Further packages that it needs and that influence its output."""
     options: Mapping[str, Json] = field(default_factory=dict)
-    """What its function takes beside path and pages; part of the version."""
+    """Arguments of its function in addition to path and pages; part of the version."""
     python: Path | None = None
-    """The interpreter that it is installed in, if not this one."""
-    lacks: Callable[[Mapping[str, Json]], str | None] | None = None
-    """Says which weights are not where the options say, without loading anything."""
+    """The interpreter in which it is installed; None: this one."""
+    missing_weights: Callable[[Mapping[str, Json]], str | None] | None = None
+    """Says which weights are missing under these options, without loading anything."""
     calls_servers: bool = False
-    """Whether the config names servers that it calls; all others parse without a network."""
+    """Whether it calls servers that the config names; all others parse without a network."""
 
     @property
     def function(self) -> str:
@@ -72,7 +72,7 @@ class Parser:
         return f"{self.module}:parse"
 
     def is_harmless(self, content: bytes, media_type: str) -> bool:
-        """Whether a file of a harmless size holds nothing that is left to a worker."""
+        """Whether a small file may be parsed outside a worker."""
         return import_module(self.module).is_harmless(content, media_type)
 
     def elements(self, content: bytes, media_type: str) -> list[Element]:
@@ -82,12 +82,12 @@ class Parser:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """All packages that decide what it gives."""
-        return (self.distribution, *self.beside) if self.distribution else ()
+        """All packages that influence its output."""
+        return (self.distribution, *self.other_packages) if self.distribution else ()
 
     @cached_property
     def version(self) -> str:
-        """Names the output: libraries, our revision and the options; part of fingerprints."""
+        """Everything that decides its output: our revision, libraries, options; in fingerprints."""
         found = installed(self.packages, python=self.python)
         libraries = [f"{name} {found[name]}" for name in self.packages if name in found]
         options = [fingerprint(json.dumps(self.options, sort_keys=True))] if self.options else []
@@ -105,11 +105,12 @@ class Parser:
             if name not in found:
                 return f"the package {name} is not installed{where}"
         library = found[self.distribution]
-        if int(library.split(".")[0]) < self.lowest:
+        if int(library.split(".")[0]) < self.minimum_major:
             return (
-                f"{self.distribution} {library} is too old: {self.lowest} is the lowest that works"
+                f"{self.distribution} {library} is too old: {self.minimum_major} is the lowest "
+                "version that works"
             )
-        return self.lacks(self.options) if self.lacks else None
+        return self.missing_weights(self.options) if self.missing_weights else None
 
 
 def installed(packages: tuple[str, ...], *, python: Path | None = None) -> Mapping[str, str]:
@@ -125,7 +126,7 @@ def installed(packages: tuple[str, ...], *, python: Path | None = None) -> Mappi
 
 @cache
 def version_here(package: str) -> str:
-    """The version that is installed: a process keeps the first, as it keeps what it imported."""
+    """The installed version, looked up once in a process, which keeps what it has imported."""
     return version(package)
 
 
@@ -152,6 +153,6 @@ class ParserUnavailableError(Exception):
 
 
 def remedy_of(parser: Parser, *, setting: str) -> str:
-    """What to do about a missing parser; `setting` is the key of the config that chose it."""
+    """What to do about a missing parser; `setting` is the config key that chose it."""
     remedy = f"run `{parser.install}`"
-    return f"{remedy}, or set {setting}: {parser.instead}" if parser.instead else remedy
+    return f"{remedy}, or set {setting}: {parser.alternative}" if parser.alternative else remedy

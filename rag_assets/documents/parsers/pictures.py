@@ -1,6 +1,6 @@
-"""Pictures as elements hold them: small enough to store, as PNG, and photographs as JPEG.
+"""Pictures as elements store them: reduced in size, as PNG, photographs as JPEG.
 
-And where a file says that a picture lies.
+`link_of` reads where a picture lies that a file links to.
 """
 
 import posixpath
@@ -20,14 +20,14 @@ FUNCTION = f"{__name__}:read"
 DATA = "data:"
 """Begins the link of a picture that stands in the text."""
 LEFT_OUT = b"rag-assets: "
-"""Begins what stands in an Office file in place of a picture that was left out, and why."""
+"""Marks the text that replaces a picture in an Office file; the reason follows it."""
 METAFILES = ("WMF", "EMF")
 """Formats of Windows drawings, as Pillow calls them."""
 LARGEST_FILE = 50_000_000
-"""Bytes; a file beside a document that is larger is not read."""
+"""Bytes; a larger file beside a document is not read."""
 MOST_PIXELS = 178_956_970
-"""From here on Pillow takes a picture for a bomb; it would take a worker's memory or time, and its
-document with it."""
+"""Pillow refuses larger pictures as decompression bombs: they could use up a worker's memory or
+time, and their document would be lost with them."""
 LARGE = 25_000_000
 """Pixels from which a picture inside an Office file is made smaller before docling copies it."""
 LONGEST_SIDE = 2_000
@@ -48,10 +48,10 @@ def read(path: str) -> Json:
     return asdict(image_of(ImageOps.exif_transpose(_decoded(path))))
 
 
-def bearable(data: bytes) -> bytes:
-    """The bytes of a picture that an Office file holds, of a large one those of a smaller PNG.
+def reduced_if_large(data: bytes) -> bytes:
+    """The bytes of a picture of an Office file; a large picture becomes a smaller PNG.
 
-    What Pillow does not know is given back as it is: others may.
+    Formats that Pillow does not know are returned unchanged: docling may know them.
 
     Raises:
         ParseError: It is damaged, or too large.
@@ -72,7 +72,7 @@ def bearable(data: bytes) -> bytes:
 
 
 def _decoded(file: str | BytesIO) -> "Picture":
-    """A picture with all its pixels; a drawing in a metafile has none until it is drawn.
+    """A picture with its pixels loaded, except for metafiles, which have none until drawn.
 
     Raises:
         ParseError: It is none, damaged, or too large.
@@ -103,11 +103,11 @@ def _decoded(file: str | BytesIO) -> "Picture":
 
 
 def link_of(target: str, *, base: str = "") -> str | None:
-    """Where a picture lies beside the file that shows it, or its `data:`.
+    """The path of a picture beside the file that shows it, or its `data:` link.
 
     Args:
-        target: What the file writes, percent-encoded.
-        base: The place, relative to the file, that its targets count from.
+        target: The target as the file writes it, percent-encoded.
+        base: The place, relative to the file, from which its targets start.
 
     Returns:
         A path relative to the file; None for an address of the web, and for a path from the root

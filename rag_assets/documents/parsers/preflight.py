@@ -1,7 +1,7 @@
-"""A look at a file before it is parsed: how much work it is, and whether it is worth trying.
+"""Inspection of a file before it is parsed: how much work it is, and whether it can be parsed.
 
-Of a PDF it tells how many letters the text layer of each page has, which is what a parser is held
-against, and which pages have none but show something: those go through text recognition.
+For a PDF it counts the letters in the text layer of each page, with which the output of a parser is
+compared, and finds pages that have no text layer but show something: they need text recognition.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -55,7 +55,7 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a look at a file found."""
+    """What the inspection of a file found."""
 
     pages: int
     """Number of pages or slides; 0 where there are none."""
@@ -82,7 +82,7 @@ def _validator() -> "TypeAdapter[Inspection]":
 
 
 def letters_of(text: str) -> int:
-    """Letters and digits: what two readings of a page can be compared by."""
+    """Number of letters and digits, by which two readings of a page are compared."""
     is_letter = text.encode("utf-8", "surrogatepass").translate(_IS_ASCII_LETTER)
     letters = int.from_bytes(is_letter, "little").bit_count()  # faster than to count bytes
     if not text.isascii():
@@ -91,7 +91,7 @@ def letters_of(text: str) -> int:
 
 
 def inspect(path: str, media_type: str, most_pages: int) -> Json:
-    """Look at a file without parsing it.
+    """Inspect a file without parsing it.
 
     Args:
         path: The file.
@@ -102,7 +102,7 @@ def inspect(path: str, media_type: str, most_pages: int) -> Json:
         An `Inspection` as JSON.
 
     Raises:
-        ParseError: It cannot be opened, is a trap, or holds what no document needs.
+        ParseError: It cannot be opened, or is dangerous (such as a decompression bomb).
     """
     if media_type == PDF:
         return asdict(_pdf(path, most_pages))
@@ -159,7 +159,7 @@ def _letters(page: "PdfPage") -> int:
 
 
 def _shows_something(page: "PdfPage") -> bool:
-    """Whether pictures cover much of a page, or so much is drawn that it may be letters."""
+    """Whether pictures cover much of a page, or enough shapes are drawn to be letters."""
     width, height = page.get_size()
     covered, strokes = 0.0, 0
     for item in page.get_objects(filter=[_IMAGE, _PATH], max_depth=_DEEPEST):

@@ -1,4 +1,4 @@
-"""Tables: whether cells are a table at all, and cells from words where a parser gives only a box.
+"""Tables: is a grid of cells a table at all? And cells from words, where a parser gives only a box.
 
 The validity check stands in for the one that P3 (appendix A.2) leaves to an agent: a table has at
 least two rows and two columns, enough of its cells are filled, and its rows agree on the columns.

@@ -24,7 +24,7 @@ from rag_assets.config import Config, ParserComparisonExperiment
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents import outlines
 from rag_assets.documents.files import FILE_COLUMNS, FetchError, SourceFile, SourceReader
-from rag_assets.documents.outlines import Entry
+from rag_assets.documents.outlines import Bookmark
 from rag_assets.documents.parse import MEMORY_A_WORKER
 from rag_assets.documents.parsers import pdf_parser, unavailable
 from rag_assets.evaluation.experiments.design import (
@@ -334,7 +334,9 @@ def _counts(elements: pa.Table) -> Row:
     }
 
 
-def _headings(elements: Mapping[str, pa.Table], entries: Mapping[str, Sequence[Entry]]) -> Appendix:
+def _headings(
+    elements: Mapping[str, pa.Table], entries: Mapping[str, Sequence[Bookmark]]
+) -> Appendix:
     rows = []
     for name, parsed in elements.items():
         headings: defaultdict[str, list[Heading]] = defaultdict(list)
@@ -379,9 +381,9 @@ def _texts(elements: pa.Table) -> Mapping[str, Mapping[int, str]]:
     return texts
 
 
-def _outlines(copies: Mapping[str, Path]) -> dict[str, list[Entry]]:
+def _outlines(copies: Mapping[str, Path]) -> dict[str, list[Bookmark]]:
     """The outline of each PDF that has one."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[Bookmark]] = {}
     with Pool(memory_bytes=MEMORY_A_WORKER) as pool:
         for document, path in copies.items():
             task = Task(document, outlines.FUNCTION, {}, outlines.SECONDS, file=path, offline=True)
@@ -392,7 +394,7 @@ def _outlines(copies: Mapping[str, Path]) -> dict[str, list[Entry]]:
     return found
 
 
-def _entries(values: Sequence[object]) -> Iterator[Entry]:
+def _entries(values: Sequence[object]) -> Iterator[Bookmark]:
     for value in values:
         assert isinstance(value, dict)
-        yield Entry(**value)
+        yield Bookmark(**value)

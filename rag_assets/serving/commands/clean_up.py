@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.change.reclaim import CleanedTables, clean_up_tables
-from rag_assets.config.sections import MOST_DAYS
+from rag_assets.config.running import MOST_DAYS
 from rag_assets.serving import disk_errors, refresh_run
 from rag_assets.serving.answers import Answer, CommandError, say, table
 from rag_assets.store import Store, images

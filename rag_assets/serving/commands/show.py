@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
+    from rag_assets.documents.chunk_location import NotShownError
     from rag_assets.documents.renditions import table_of_unit
-    from rag_assets.documents.shown import NotShownError
 
     try:
         table = table_of_unit(Store.of(config), config, variant=variant, unit_id=unit_id)
@@ -59,8 +59,8 @@ def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
 
 
 def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> Answer:
+    from rag_assets.documents.chunk_location import NotShownError
     from rag_assets.documents.page_pictures import picture_of
-    from rag_assets.documents.shown import NotShownError
     from rag_assets.store.atomic import write_atomically
 
     try:

@@ -147,7 +147,7 @@ def cell(text, *, row, column, columns=1):
 
 def test_absent_weights_are_named_at_once_with_the_remedy(tmp_path):
     started = time.monotonic()
-    settings = config.Parser(
+    settings = config.ParserSettings(
         engine="docling", docling=config.Docling(artifacts_path=tmp_path, formulas=True)
     )
     reason = unavailable(settings, name="docling")
@@ -161,9 +161,9 @@ def test_absent_weights_are_named_at_once_with_the_remedy(tmp_path):
 
 
 def test_the_version_names_the_settings(tmp_path):
-    plain = pdf_parser(config.Parser(engine="docling"))
+    plain = pdf_parser(config.ParserSettings(engine="docling"))
     weights = pdf_parser(
-        config.Parser(engine="docling", docling=config.Docling(artifacts_path=tmp_path))
+        config.ParserSettings(engine="docling", docling=config.Docling(artifacts_path=tmp_path))
     )
     assert plain.version.startswith("docling r2 docling-slim ")
     assert "rapid-layout 1.2" in plain.version

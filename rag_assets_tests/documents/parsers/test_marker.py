@@ -174,11 +174,13 @@ def test_a_server_that_does_not_answer_is_named_at_once():
 def test_what_is_missing_is_said_at_once_with_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     started = time.monotonic()
-    nowhere = config.Parser(engine="marker", python=tmp_path / "python")
+    nowhere = config.ParserSettings(engine="marker", python=tmp_path / "python")
     assert "make parsers" in unavailable(nowhere, name="marker")
     assert "there is no interpreter" in unavailable(nowhere, name="marker")
-    assert "holds no models--datalab-to" in marker.lacks({"settings": {"local_models": True}})
-    assert marker.lacks({"settings": {}}) is None
+    assert "holds no models--datalab-to" in marker.missing_weights(
+        {"settings": {"local_models": True}}
+    )
+    assert marker.missing_weights({"settings": {}}) is None
     assert time.monotonic() - started < 5
 
 
@@ -187,7 +189,7 @@ def test_what_is_missing_is_said_at_once_with_the_remedy(tmp_path, monkeypatch):
 
 @installed
 def test_its_own_interpreter_gives_the_report(path):
-    settings = config.Parser(engine="marker", python=PYTHON)
+    settings = config.ParserSettings(engine="marker", python=PYTHON)
     assert unavailable(settings, name="marker") is None
     parser = pdf_parser(settings)
     assert parser.version.startswith(f"marker r{parser.revision} marker-pdf 2.")

@@ -266,7 +266,7 @@ def test_tesseract_reads_columns_one_after_the_other(tmp_path, program):
 
 
 def test_what_follows_an_engine_with_an_interpreter_of_its_own_runs_in_this_one(tmp_path):
-    settings = config.Parser(
+    settings = config.ParserSettings(
         engine="marker", python=tmp_path / "python", fallback=["pymupdf", "pdfium"]
     )
     found = chain.chain_of(settings, name="main").fallback

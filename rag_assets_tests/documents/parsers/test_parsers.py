@@ -439,7 +439,7 @@ def test_pymupdf_keeps_the_words_of_a_table_without_a_grid():
 
 def test_what_draws_the_pages_is_part_of_the_version():
     engines = ("pymupdf", "docling", "marker", "pdfium")
-    drawing = [pdf_parser(config.Parser(engine=engine)) for engine in engines]
+    drawing = [pdf_parser(config.ParserSettings(engine=engine)) for engine in engines]
     drawing += [rapidocr.PARSER, tesseract.parser(command="tesseract", languages=["en"])]
     assert all("pypdfium2 " in parser.version for parser in drawing)
 
@@ -964,7 +964,7 @@ def test_the_time_limit_follows_what_good_files_take(tmp_path, parser, media_typ
     started = process_time()
     parser.parse(str(path), None)
     taken = process_time() - started
-    settings = config.Parser()
+    settings = config.ParserSettings()
     pages = inspected(path, media_type).work
     assert taken * 6 < settings.seconds_per_task + pages * settings.seconds_per_page
 
@@ -972,7 +972,7 @@ def test_the_time_limit_follows_what_good_files_take(tmp_path, parser, media_typ
 def test_a_page_of_the_web_of_a_megabyte_is_given_less_than_two_minutes(tmp_path):
     path = tmp_path / "deep.html"
     path.write_text("<div>" * 90_000 + "deep" + "</div>" * 90_000)
-    settings = config.Parser()
+    settings = config.ParserSettings()
     pages = inspected(path, HTML).work
     assert settings.seconds_per_task + pages * settings.seconds_per_page < 100
 
@@ -982,7 +982,7 @@ def test_a_page_of_the_web_of_a_megabyte_is_given_less_than_two_minutes(tmp_path
 
 def test_every_parser_of_an_engine_is_described(monkeypatch):
     for engine in ("pymupdf", "docling", "pdfium"):
-        parsers = parsers_of(config.Parser(engine=engine), name="x")
+        parsers = parsers_of(config.ParserSettings(engine=engine), name="x")
         assert parsers[PDF].name == engine
         assert all(parser.version.startswith(f"{parser.name} r") for parser in parsers.values())
 
@@ -993,7 +993,7 @@ def test_an_absent_parser_is_an_error_with_the_remedy(monkeypatch):
 
     monkeypatch.setattr(description, "version_here", version)
     with pytest.raises(ParserUnavailableError) as caught:
-        parsers_of(config.Parser(engine="pymupdf"), name="main")
+        parsers_of(config.ParserSettings(engine="pymupdf"), name="main")
     assert "pip install 'rag-assets[pymupdf]'" in str(caught.value)
     assert "parsers.main.engine: pdfium" in str(caught.value)
 

@@ -48,7 +48,7 @@ _DEVIATION = (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class LayoutRegion:
     """A block that the model saw."""
 
     label: str
@@ -61,14 +61,14 @@ class Region:
 class BundledLayout:
     """The model, loaded at its first use."""
 
-    def regions(self, picture: "Image") -> list[Region]:
+    def regions(self, picture: "Image") -> list[LayoutRegion]:
         """Blocks on the picture of a page, from top to bottom."""
         outputs = cast("list[np.ndarray]", self._session.run(None, {"image": _input(picture)}))
         half = len(outputs) // 2
         boxes, scores = _decoded(outputs[:half], outputs[half:])
         scale = (picture.width / WIDTH, picture.height / HEIGHT) * 2
         found = [
-            Region(label, float(scores[place, kind]), _box(boxes[place] * scale))
+            LayoutRegion(label, float(scores[place, kind]), _box(boxes[place] * scale))
             for kind, label in enumerate(LABELS)
             for place in _strongest(boxes, scores[:, kind])
         ]

@@ -60,7 +60,7 @@ def options(settings: "config.Docling") -> dict[str, Json]:
     return {"artifacts_path": str(path) if path else None, "formulas": settings.formulas}
 
 
-def lacks(options: Mapping[str, Json]) -> str | None:
+def missing_weights(options: Mapping[str, Json]) -> str | None:
     """Which weights are not under `artifacts_path`."""
     if not options.get("artifacts_path"):
         return None
@@ -83,11 +83,11 @@ PARSER = Parser(
     revision=2,
     distribution="docling-slim",
     install="pip install 'rag-assets[docling]'",
-    instead="pdfium",
-    lowest=2,
-    beside=(LAYOUT_PACKAGE, "pypdfium2"),
+    alternative="pdfium",
+    minimum_major=2,
+    other_packages=(LAYOUT_PACKAGE, "pypdfium2"),
     options={"artifacts_path": None, "formulas": False},
-    lacks=lacks,
+    missing_weights=missing_weights,
 )
 
 

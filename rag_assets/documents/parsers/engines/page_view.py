@@ -1,8 +1,8 @@
-"""What PDFium shows of the pages of a PDF: pictures of a part of a page, its words, their size.
+"""Pages of a PDF as PDFium sees them: pictures of parts of a page, its words and their size.
 
-Engines that give only the box of a figure, a formula or a table look it up here, so that all of
-them yield the same pictures. Places are points from the top left of the page as it is shown,
-whatever its rotation and crop box.
+Engines that give only the box of a figure, a formula or a table get its picture and words here, so
+that all of them yield the same pictures. Coordinates are points from the top left of the page as it
+is shown, whatever its rotation and crop box.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -90,7 +90,7 @@ class PageView:
         return [word for word in self.words(number) if is_inside(word.box, box)]
 
     def type_size(self, number: int, box: Box) -> float | None:
-        """Height of the tallest word in `box`, in half points: headings are told apart by it."""
+        """Height of the tallest word in `box`, rounded to half points: it ranks headings."""
         heights = [word.box[3] - word.box[1] for word in self.words_in(number, box)]
         return round(max(heights) * 2) / 2 if heights else None
 

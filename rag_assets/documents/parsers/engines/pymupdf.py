@@ -27,9 +27,9 @@ PARSER = Parser(
     revision=4,
     distribution="pymupdf",
     install="pip install 'rag-assets[pymupdf]'",
-    instead="pdfium",
-    lowest=2,
-    beside=("pypdfium2",),
+    alternative="pdfium",
+    minimum_major=2,
+    other_packages=("pypdfium2",),
 )
 
 TYPES = {
@@ -57,7 +57,7 @@ _BULLET = re.compile(r"[•◦▪‣∙·●○■□\u2013\u2014*\ue000-\uf8ff-
 _NUMBERED = re.compile(r"(?:\d{1,3}|[a-zA-Z])[.)]\s")
 
 
-class Span(TypedDict):
+class TextSpan(TypedDict):
     """A run of equal type in a line."""
 
     text: str
@@ -66,11 +66,11 @@ class Span(TypedDict):
     bbox: Sequence[float]
 
 
-class Line(TypedDict):
+class TextLine(TypedDict):
     """A line inside a block of the layout."""
 
     bbox: Sequence[float]
-    spans: list[Span]
+    spans: list[TextSpan]
 
 
 def parse(path: str, pages: list[int] | None) -> Json:
@@ -178,15 +178,17 @@ def _elements(page: "PageLayout", view: PageView, words: Sequence[Word]) -> Iter
         yield Element(type="text", text=text, page=page.page_number, box=(x0, y0, x1, y1))
 
 
-def _lines(block: "LayoutBox") -> list[Line]:
-    return cast("list[Line]", block.textlines or [])
+def _lines(block: "LayoutBox") -> list[TextLine]:
+    return cast("list[TextLine]", block.textlines or [])
 
 
-def _lost_lines(page: "PageLayout") -> list[Line]:
+def _lost_lines(page: "PageLayout") -> list[TextLine]:
     """Lines of the text layer that the layout gave to no block, most often for their tall type."""
     taken = [line["bbox"] for block in page.boxes for line in _lines(block)]
     taken += [(box.x0, box.y0, box.x1, box.y1) for box in page.boxes if box.boxclass == "table"]
-    lines = [line for block in page.fulltext or () for line in cast("list[Line]", block["lines"])]
+    lines = [
+        line for block in page.fulltext or () for line in cast("list[TextLine]", block["lines"])
+    ]
     return [
         line
         for line in lines
@@ -207,22 +209,22 @@ def _table(block: "LayoutBox", words: Sequence[Word], *, page: int, box: Box) ->
     return table_of(cells, page=page, box=box, spans=spans, text=text)
 
 
-def _is_code(line: Line) -> bool:
+def _is_code(line: TextLine) -> bool:
     return all(span["flags"] & MONOSPACED for span in line["spans"] if span["text"].strip())
 
 
-def _font_size(lines: Sequence[Line]) -> float:
+def _font_size(lines: Sequence[TextLine]) -> float:
     sizes = [span["size"] for line in lines for span in line["spans"]]
     return round(max(sizes, default=0.0) * 2) / 2
 
 
-def _prose(lines: Sequence[Line]) -> str:
+def _prose(lines: Sequence[TextLine]) -> str:
     return prose_of(map(_line_text, lines))
 
 
-def _item(lines: Sequence[Line]) -> str:
+def _item(lines: Sequence[TextLine]) -> str:
     """One or several list items in Markdown; a line further left or with a bullet starts one."""
-    items: list[list[Line]] = []
+    items: list[list[TextLine]] = []
     for line in lines:
         is_first = not items or line["bbox"][0] < items[-1][-1]["bbox"][0] - 2
         if is_first or _BULLET.match(_line_text(line)):
@@ -232,7 +234,7 @@ def _item(lines: Sequence[Line]) -> str:
     return "\n".join(text if _NUMBERED.match(text) else f"- {text}" for text in texts if text)
 
 
-def _code(lines: Sequence[Line]) -> str:
+def _code(lines: Sequence[TextLine]) -> str:
     """Lines as they stand, indented as on the page."""
     spans = [span for line in lines for span in line["spans"]]
     letters = sum(len(span["text"]) for span in spans)
@@ -246,19 +248,19 @@ def _code(lines: Sequence[Line]) -> str:
     )
 
 
-def _listing(lines: Sequence[Line]) -> str:
+def _listing(lines: Sequence[TextLine]) -> str:
     """The words of a figure, line by line."""
     return "\n".join(map(_line_text, lines))
 
 
-_TEXT_OF: dict[str, Callable[[Sequence[Line]], str]] = {
+_TEXT_OF: dict[str, Callable[[Sequence[TextLine]], str]] = {
     "list": _item,
     "code": _code,
     "figure": _listing,
 }
 
 
-def _line_text(line: Line) -> str:
+def _line_text(line: TextLine) -> str:
     """The spans of a line, with a blank where there is a gap; 10 to the -3 becomes 10^-3."""
     text = ""
     end = 0.0

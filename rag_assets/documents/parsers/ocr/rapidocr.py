@@ -21,8 +21,8 @@ PARSER = Parser(
     revision=1,
     distribution="rapidocr",
     install="pip install 'rag-assets[ocr]'",
-    lowest=3,
-    beside=("pypdfium2",),
+    minimum_major=3,
+    other_packages=("pypdfium2",),
 )
 
 

@@ -1,4 +1,4 @@
-"""Pages as pictures through Tesseract (Apache), a program that lies on the machine."""
+"""Pages as pictures through Tesseract (Apache), a program that is installed on the machine."""
 
 import csv
 import io
@@ -40,14 +40,14 @@ CODES = {
 
 @dataclass(frozen=True)
 class Tesseract(Parser):
-    """The program, and what it is told."""
+    """The parser, with its program and languages."""
 
     command: str = "tesseract"
     languages: tuple[str, ...] = ("en",)
 
     @cached_property
     def version(self) -> str:
-        """Names the output: our revision, the program, the languages and who draws the pages."""
+        """Everything that decides its output: our revision, program, languages and PDF renderer."""
         program = f"{self.name} r{self.revision} {_version(self.command)}"
         return f"{program} {_codes(self.languages)} pypdfium2 {version_here('pypdfium2')}"
 
@@ -140,15 +140,15 @@ def _codes(languages: Sequence[str]) -> str:
 
 @cache
 def _version(command: str) -> str:
-    return (_said(command, "--version").splitlines() or ["absent"])[0]
+    return (_output_of(command, "--version").splitlines() or ["absent"])[0]
 
 
 @cache
 def _languages(command: str) -> frozenset[str]:
-    return frozenset(_said(command, "--list-langs").split())
+    return frozenset(_output_of(command, "--list-langs").split())
 
 
-def _said(command: str, option: str) -> str:
+def _output_of(command: str, option: str) -> str:
     try:
         done = subprocess.run(
             [command, option], capture_output=True, timeout=ASK_SECONDS, check=False

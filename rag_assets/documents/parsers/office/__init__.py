@@ -1,5 +1,6 @@
 """DOCX, PPTX, HTML and XLSX.
 
-`docling_office` reads the first three through docling, with the readers of `docling_scripts`;
-`spreadsheet` and `charts` read workbooks, and `archives` looks at a file before it is unpacked.
+`docling_office` reads the first three through docling, whose readers `docling_backends` corrects;
+`picture_meta` names what these two tell each other of a picture. `spreadsheet` and `charts` read
+workbooks, and `archives` inspects a file before it is unpacked.
 """

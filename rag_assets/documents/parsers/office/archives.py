@@ -1,7 +1,7 @@
-"""Office files are archives of XML: what they would unpack to, and what they must not hold.
+"""Office files are archives of XML: how large they are unpacked, and what they must not hold.
 
-The sizes that an archive declares bound what Python's reader gives, so that nothing has to be
-unpacked to tell a bomb. A picture that is one is left out, and its document read.
+Python's reader never gives more bytes than an archive declares, so a decompression bomb is found
+without unpacking it. A picture that is a bomb is left out; the rest of its document is read.
 """
 
 import re

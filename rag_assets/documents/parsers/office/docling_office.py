@@ -22,6 +22,7 @@ from rag_assets.documents.parsers.office.archives import (
     MOST_MEMBERS,
     without_oversize_pictures,
 )
+from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import image_of
 from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
@@ -45,12 +46,8 @@ PARSER = Parser(
     revision=8,
     distribution="docling-slim",
     install="pip install 'docling-slim[format-html,format-office]>=2.140,<2.143'",
-    lowest=2,
+    minimum_major=2,
 )
-
-ALT, LINK, PROBLEM = "rag_assets__alt", "rag_assets__link", "rag_assets__problem"
-"""Name the alternative text of a picture of a web page, its link, and why there is no picture in
-an Office file, in docling's document."""
 
 EMU_A_POINT = 12_700
 """Slides are measured in English metric units."""
@@ -104,9 +101,9 @@ def elements_of(html: str) -> list[Element]:
 
 
 def _captions_of(path: str) -> frozenset[str]:
-    """Letters of each paragraph of a DOCX in the style of captions, which docling does not tell.
+    """Letters of each paragraph of a DOCX in the style of captions, which docling does not give.
 
-    Word calls the style the same in every language.
+    Word uses the same name for this style in every language.
     """
     from docx import Document
     from docx.oxml.ns import qn
@@ -122,7 +119,7 @@ def _captions_of(path: str) -> frozenset[str]:
 
 
 def _letters(text: str) -> str:
-    """What two readings of a paragraph have in common, however they number it."""
+    """The letters of a paragraph, by which two readings are compared, however they number it."""
     return _NO_LETTERS.sub("", text)
 
 
@@ -137,15 +134,19 @@ def _converter() -> "DocumentConverter":
         WordFormatOption,
     )
 
-    from rag_assets.documents.parsers.office.docling_scripts import Docx, Html, Pptx
+    from rag_assets.documents.parsers.office.docling_backends import (
+        DocxBackend,
+        HtmlBackend,
+        PptxBackend,
+    )
 
     logging.getLogger("docling").setLevel(logging.ERROR)
     html = HTMLFormatOption(
-        backend=Html,
+        backend=HtmlBackend,
         backend_options=HTMLBackendOptions(infer_furniture=False, fetch_images=False),
     )
     word = WordFormatOption(
-        backend=Docx,
+        backend=DocxBackend,
         backend_options=MsWordBackendOptions(
             max_total_bytes=LARGEST_UNPACKED,
             max_file_bytes=LARGEST_UNPACKED,
@@ -156,7 +157,7 @@ def _converter() -> "DocumentConverter":
         allowed_formats=[InputFormat.DOCX, InputFormat.PPTX, InputFormat.HTML],
         format_options={
             InputFormat.DOCX: word,
-            InputFormat.PPTX: PowerpointFormatOption(backend=Pptx),
+            InputFormat.PPTX: PowerpointFormatOption(backend=PptxBackend),
             InputFormat.HTML: html,
         },
     )
@@ -271,7 +272,7 @@ class _Reader:
         yield from self._in_cells(item)
 
     def _in_cells(self, item: "TableItem") -> Iterator[Element]:
-        """What stands in the cells of a table and is no text of theirs."""
+        """Pictures and tables inside the cells of a table."""
         from docling_core.types.doc import RichTableCell
 
         for cell in item.data.table_cells:
@@ -279,7 +280,7 @@ class _Reader:
                 yield from self._inside(cell.ref.resolve(self._document), said=cell.text)
 
     def _inside(self, node: "NodeItem", *, said: str) -> Iterator[Element]:
-        """Pictures in a cell, and tables whose words are not among those that it says itself."""
+        """Pictures in a cell, and tables whose words are not in the text of the cell already."""
         from docling_core.types.doc import PictureItem, TableItem
 
         for reference in node.children:
@@ -293,7 +294,7 @@ class _Reader:
                 yield from self._inside(item, said=said)
 
     def _cell_words(self, cell: "TableCell") -> str:
-        """The text of a cell; docling forgets of a styled one what stands above its line."""
+        """The text of a cell; for a styled cell docling loses the superscripts."""
         from docling_core.types.doc import RichTableCell
 
         if not isinstance(cell, RichTableCell):
@@ -348,7 +349,7 @@ class _Reader:
                 yield from self._list_lines(item, depth=depth)
 
     def _beside(self, group: "NodeItem") -> Iterator[Element]:
-        """What docling hangs below a list although it is no item of it, such as a table."""
+        """What docling puts below a list although it is no item of it, such as a table."""
         from docling_core.types.doc import InlineGroup, ListGroup, ListItem
 
         for reference in group.children:

@@ -1,1 +1,1 @@
-"""Markdown and plain text, and the HTML that stands in Markdown."""
+"""`markdown` reads Markdown and plain text; `html_blocks` reads the HTML inside Markdown."""

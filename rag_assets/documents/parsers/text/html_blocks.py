@@ -1,8 +1,8 @@
-"""HTML inside Markdown: the pictures that it shows, and its tables, which docling reads.
+"""HTML inside Markdown: its pictures, and its tables, which docling reads.
 
-A table may run over several blocks, since a blank line ends a block of HTML. A run of blocks that
-opens tables and closes them all is read as a piece of a web page; what it holds beside its tables
-becomes elements too. A table that is never closed, or is no table, stays as it is written.
+A table may extend over several blocks, as a blank line ends a block of HTML. A run of blocks that
+closes all tables that it opens is read as a piece of a web page; whatever else it holds becomes
+elements too. Tables that are never closed, or are no tables, stay as they are written.
 """
 
 import re
@@ -39,7 +39,7 @@ def without_comments(html: str) -> str:
 def pictures(html: str) -> list[tuple[str, str]]:
     """Target and alternative text of each picture, up to where the HTML cannot be read."""
     tags = _Tags()
-    with suppress(AssertionError):  # what the standard library says of a broken declaration
+    with suppress(AssertionError):  # the standard library raises it for a broken declaration
         tags.feed(without_comments(html))
     return tags.found
 
@@ -52,9 +52,9 @@ class _Tags(HTMLParser):
         self.found: list[tuple[str, str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        held = dict(attrs)
-        if tag == "img" and (target := (held.get("src") or "").strip()):
-            self.found.append((target, held.get("alt") or ""))
+        values = dict(attrs)
+        if tag == "img" and (target := (values.get("src") or "").strip()):
+            self.found.append((target, values.get("alt") or ""))
 
 
 def table_runs(blocks: "Sequence[Sequence[Token]]") -> list[range]:

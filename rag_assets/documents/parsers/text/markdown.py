@@ -1,8 +1,8 @@
-"""Markdown and plain text: blocks of the source as they stand.
+"""Markdown and plain text: the blocks of the source, unchanged.
 
-A picture that Markdown shows from beside it, or holds, is a figure after its block; a paragraph of
-such pictures alone is them. What lies at another place is left as it is written. Tables that are
-written in HTML are read as those of a web page are.
+A picture that lies beside the file, or inside it as `data:`, becomes a figure after the block that
+shows it; a paragraph of nothing but such pictures becomes those figures. Links to other places stay
+as they are written. Tables in HTML are read like those of a web page.
 """
 
 import re
@@ -34,7 +34,7 @@ PARSER = Parser(
     distribution="markdown-it-py",
     install="pip install markdown-it-py",
     harmless_bytes=1_000_000,
-    beside=("docling-slim",),
+    other_packages=("docling-slim",),
 )
 
 _FRONT_MATTER = re.compile(

@@ -1,10 +1,10 @@
-"""docling's readers of Office files and pages, for what they forget.
+"""docling's readers of Office files and web pages, corrected where they lose something.
 
-They read a heading, and all text of a slide, as one string: 10^3 becomes 103 or 10 3. Here the
-marks are written into the file in memory before docling reads it. Of a picture on a web page they
-forget where it lies and, where it has a caption, its alternative text. A picture of an Office file
-that is damaged or too large would end the whole file: here it is a figure that says why it has no
-picture. Only the worker that parses imports this module: it imports docling.
+They read a heading, and all text of a slide, as one string: 10^3 becomes 103 or 10 3. Here such
+marks are written into the file in memory before docling reads it. For a picture on a web page
+docling keeps neither its link nor, if it has a caption, its alternative text. One damaged or
+oversized picture would make docling fail on a whole Office file: here it becomes a figure that says
+why it has no picture. Only the worker that parses imports this module, as it imports docling.
 """
 
 # ruff: noqa: TID253 - nothing but docling's worker imports this module
@@ -34,8 +34,8 @@ from pptx.shapes.picture import Picture
 
 from rag_assets.documents.elements import EXPONENT
 from rag_assets.documents.parsers.description import ParseError
-from rag_assets.documents.parsers.office.docling_office import ALT, LINK, PROBLEM
-from rag_assets.documents.parsers.pictures import bearable, link_of
+from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
+from rag_assets.documents.parsers.pictures import link_of, reduced_if_large
 
 UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or JPEG in its place"
 """Why most pictures without pixels have none."""
@@ -43,7 +43,7 @@ UNKNOWN = "is of a kind that is not read here, such as WMF or EMF: put a PNG or 
 _HEADING = re.compile(r"h[1-6]|title", re.IGNORECASE)
 
 
-class Html(HTMLDocumentBackend):
+class HtmlBackend(HTMLDocumentBackend):
     """Keeps exponents and indices of headings, alternative texts, and where pictures lie."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -67,7 +67,7 @@ class Html(HTMLDocumentBackend):
         return reference
 
 
-class Docx(MsWordDocumentBackend):
+class DocxBackend(MsWordDocumentBackend):
     """Keeps exponents of headings, and the figures whose pictures cannot be read."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -87,11 +87,11 @@ class Docx(MsWordDocumentBackend):
     def _get_image_from_relationship(
         self, element: Any, rel_attr: str, image_type: str = "image"
     ) -> bytes | None:
-        """The bytes of the picture that is added next; None where docling must not touch it."""
+        """The bytes of the picture that is added next; None if docling must not read it."""
         data = super()._get_image_from_relationship(element, rel_attr, image_type)
         self._problem = None if data is None else UNKNOWN
         try:
-            return bearable(data) if data else data
+            return reduced_if_large(data) if data else data
         except ParseError as error:
             self._problem = str(error)
             return None
@@ -105,12 +105,12 @@ class Docx(MsWordDocumentBackend):
     ) -> RefItem:
         reference = super()._add_picture_to_doc(doc, parent, pil_image, is_spacer)
         if pil_image is None and self._problem:
-            _say_why(reference, doc, self._problem)
+            _set_problem(reference, doc, self._problem)
         self._problem = None
         return reference
 
 
-class Pptx(MsPowerpointDocumentBackend):
+class PptxBackend(MsPowerpointDocumentBackend):
     """Keeps exponents, and the figures whose pictures cannot be read."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -130,7 +130,7 @@ class Pptx(MsPowerpointDocumentBackend):
     ) -> None:
         known, problem = len(doc.pictures), UNKNOWN
         try:
-            _make_bearable(shape)
+            _reduce_picture(shape)
             super()._handle_pictures(shape, parent_slide, slide_ind, doc, slide_size)
         except ParseError as error:
             problem = str(error)
@@ -141,11 +141,11 @@ class Pptx(MsPowerpointDocumentBackend):
             doc.add_picture(parent=parent_slide, prov=place)
         added = doc.pictures[-1]
         if added.image is None:
-            _say_why(added.get_ref(), doc, problem)
+            _set_problem(added.get_ref(), doc, problem)
 
 
-def _make_bearable(shape: Picture) -> None:
-    """Let the file hold what can be read of the picture of a shape.
+def _reduce_picture(shape: Picture) -> None:
+    """Replace the picture of a shape in memory by a smaller one, if it is too large.
 
     Raises:
         ParseError: It is damaged, or too large.
@@ -154,14 +154,14 @@ def _make_bearable(shape: Picture) -> None:
         part = shape.part.related_part(shape._element.blip_rId or "")
     except (KeyError, AttributeError, InvalidXmlError) as error:
         raise ParseError("does not lie in the file: insert it instead of a link to it") from error
-    held = part.blob
-    taken = bearable(held)
-    if taken is not held:
-        part.blob = taken
+    stored = part.blob
+    reduced = reduced_if_large(stored)
+    if reduced is not stored:
+        part.blob = reduced
 
 
-def _say_why(reference: RefItem, doc: DoclingDocument, problem: str) -> None:
-    """Let a picture without pixels say why it has none."""
+def _set_problem(reference: RefItem, doc: DoclingDocument, problem: str) -> None:
+    """Store at a picture without pixels why it has none."""
     picture = reference.resolve(doc)
     assert isinstance(picture, PictureItem)
     picture.meta = PictureMeta.model_validate({PROBLEM: f"its picture {problem}"})
@@ -194,5 +194,5 @@ def _unwrap(script: Tag) -> None:
 
 
 def _marked(text: str, *, before: str) -> str:
-    """Text above the line as it is written in one: 10^3, but not the mark of a footnote."""
+    """Superscript text as plain text: 10^3; the mark of a footnote stays as it is."""
     return f"^{text}" if before[-1:].isalnum() and EXPONENT.fullmatch(text) else text

@@ -1,4 +1,4 @@
-"""A unit that somebody wants to see: where it stands, and the file that it is of."""
+"""Where a chunk comes from: its file, pages and elements, for those who show it to people."""
 
 from dataclasses import dataclass
 
@@ -17,35 +17,35 @@ class NotShownError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A chunk, as far as it has to be known to be shown."""
+class ChunkLocation:
+    """The place of a chunk in its document."""
 
     file: SourceFile
     pages: tuple[int, ...]
     """Pages that it touches; none in formats without pages."""
     image: str | None
-    """Under which the picture of its figure is stored."""
+    """Key of its figure's picture; None if it has none."""
     elements: str
     """The table that holds its elements."""
     within: str
-    """What holds of its elements alone in that table, as a filter."""
+    """A filter on that table that selects its elements."""
 
 
-def shown(store: Store, config: Config, *, variant: str, unit_id: str) -> Shown:
-    """The chunk `unit_id` of `variant`.
+def locate_chunk(store: Store, config: Config, *, variant: str, unit_id: str) -> ChunkLocation:
+    """Where the chunk `unit_id` of `variant` comes from.
 
     Raises:
         NotShownError: There is no such chunk, or its document is gone.
         MissingTableError: The variant was never built.
     """
     names = _tables(store, config, variant)
-    held = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
-    if not held.num_rows:
+    rows = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
+    if not rows.num_rows:
         raise NotShownError(
             f"{unit_id} is no chunk of the variant {variant}: the row of a database has no page; "
             "else name the variant that found it with --variant"
         )
-    chunk = held.to_pylist()[0]
+    chunk = rows.to_pylist()[0]
     files = store.read_keys(
         DOCUMENT_FILES_TABLE,
         column="document_id",
@@ -54,7 +54,7 @@ def shown(store: Store, config: Config, *, variant: str, unit_id: str) -> Shown:
     )
     if not files.num_rows:
         raise NotShownError("the unit's document is gone from its source: refresh the index")
-    return Shown(
+    return ChunkLocation(
         file=SourceFile(**files.to_pylist()[0]),
         pages=tuple(chunk["pages"]),
         image=chunk["image"],
@@ -65,7 +65,7 @@ def shown(store: Store, config: Config, *, variant: str, unit_id: str) -> Shown:
 
 
 def _tables(store: Store, config: Config, variant: str) -> CompleteSet | VariantTables:
-    """What the units that a search finds were cut from; before there is an index, all there is."""
+    """The tables behind the units that a search finds; without an index yet, the newest ones."""
     try:
         return set_of(store, config, variant)
     except MissingTableError:

@@ -1,4 +1,4 @@
-"""Where the paths of a config lead: relative ones start at the file's own folder."""
+"""Paths in the config: relative ones start at the file's folder, `package:NAME` at a package."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,12 +11,13 @@ from rag_assets.config.experiments import (
     IndexSizeExperiment,
     QueryFusionExperiment,
 )
-from rag_assets.config.parsers import Parser
+from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.retrieval import Retrieval
-from rag_assets.config.sections import Config, Sources
+from rag_assets.config.root import Config
+from rag_assets.config.sources import Sources
 
 
-def anchored(config: Config, *, root: Path) -> Config:
+def with_absolute_paths(config: Config, *, root: Path) -> Config:
     """`config` with every relative path made absolute from `root`."""
     sources = Sources(
         documents=[
@@ -74,8 +75,8 @@ def _anchored_retrieval(retrieval: Retrieval, *, root: Path) -> Retrieval:
     for name, retriever in retrievers.items():
         fusion = retriever.query_fusion
         if fusion and fusion.path:
-            anchored = fusion.model_copy(update={"path": _from(root, fusion.path)})
-            retrievers[name] = retriever.model_copy(update={"query_fusion": anchored})
+            with_absolute_paths = fusion.model_copy(update={"path": _from(root, fusion.path)})
+            retrievers[name] = retriever.model_copy(update={"query_fusion": with_absolute_paths})
     rerankers = {
         name: reranker.model_copy(update={"path": _anchored_model(reranker.path, root=root)})
         for name, reranker in retrieval.rerankers.items()
@@ -91,7 +92,7 @@ def _anchored_experiment(experiment: AnyExperiment, *, root: Path) -> AnyExperim
     return experiment
 
 
-def _anchored_parser(parser: Parser, *, root: Path) -> Parser:
+def _anchored_parser(parser: ParserSettings, *, root: Path) -> ParserSettings:
     weights = parser.docling.artifacts_path
     return parser.model_copy(
         update={
@@ -117,7 +118,7 @@ def _anchored_model(path: str, *, root: Path) -> str:
 
 
 def _from(root: Path, path: Path) -> Path:
-    """`path` from `root` on; `~` alone is the home, `~x` may be the name of a folder."""
+    """`path` below `root`; `~` as its first part is the home folder, `~x` is a name like others."""
     return root / (path.expanduser() if path.parts[:1] == ("~",) else path)
 
 

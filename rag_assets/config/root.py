@@ -1,0 +1,174 @@
+"""The whole file: all sections, their defaults, and what must hold across them."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from rag_assets.config import addresses
+from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
+from rag_assets.config.checks import Checks
+from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
+from rag_assets.config.errors import ConfigError
+from rag_assets.config.evaluation import Evaluation
+from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
+from rag_assets.config.figures import Figures
+from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
+from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
+from rag_assets.config.recipes import Tables, Variant
+from rag_assets.config.retrieval import Retrieval
+from rag_assets.config.running import CleanUp, Execution, IndexSettings, Schedule, Serving
+from rag_assets.config.sources import Sources
+from rag_assets.schemas import VariantTables
+
+
+class Config(Section):
+    """The whole of `rag_assets.yaml`."""
+
+    state_dir: Path = Field(Path("data/.state"), description="everything built lies here")
+    tables_url: str | None = Field(
+        None,
+        pattern=r"^s3://[^/@:]+(/[^@]*)?$",
+        description="s3://BUCKET/PREFIX that holds the LanceDB tables instead of state_dir; "
+        "credentials and endpoint come from the environment (AWS_*)",
+    )
+    owner: Owner = Field(
+        "team:data", description="shown in Dagster: team:NAME or an e-mail address"
+    )
+    sources: Sources = Sources()
+    parsers: dict[Slug, ParserSettings] = Field({}, validate_default=True)
+    figures: Figures = Figures()
+    chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
+    documents: Documents = Documents()
+    tables: Tables = Tables()
+    models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
+    serving: Serving = Serving()
+    experiments: Experiments = Field({})
+    variants: dict[Slug, Variant] = Field(
+        {"default": Variant()}, min_length=1, validate_default=True
+    )
+    index: IndexSettings = IndexSettings()
+    execution: Execution = Execution()
+    retrieval: Retrieval = Retrieval()
+    evaluation: Evaluation = Evaluation()
+    schedule: Schedule = Schedule()
+    clean_up: CleanUp = CleanUp()
+    checks: Checks = Checks()
+
+    @field_validator("parsers", mode="before")
+    @classmethod
+    def _with_default_parsers(cls, value: object) -> object:
+        return merged_with_defaults(value, defaults=DEFAULT_PARSERS)
+
+    @field_validator("chunkings", mode="before")
+    @classmethod
+    def _with_default_chunkings(cls, value: object) -> object:
+        return merged_with_defaults(value, defaults=DEFAULT_CHUNKINGS)
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _with_default_models(cls, value: object) -> object:
+        return merged_with_defaults(value, defaults=DEFAULT_MODELS)
+
+    @field_validator("variants", mode="after")
+    @classmethod
+    def _with_compared_variants(
+        cls, value: dict[str, Variant], info: ValidationInfo
+    ) -> dict[str, Variant]:
+        """Add the variants that experiments compare."""
+        for experiment in info.data.get("experiments", {}).values():
+            value = value | experiment.derived(value)
+        return value
+
+    @model_validator(mode="after")
+    def _names_resolve(self) -> Self:
+        self._check_variants()
+        self._check_parsers()
+        for name in self.evaluation.retrievers:
+            self.retrieval.check_retriever(name, key="evaluation.retrievers")
+        self._check_experiments()
+        if self.serving.variant is not None and self.serving.variant not in self.variants:
+            raise ValueError(
+                f"serving.variant: no variant is named {self.serving.variant!r}; "
+                f"there are {', '.join(self.variants)}"
+            )
+        return self
+
+    def _check_variants(self) -> None:
+        for name, variant in self.variants.items():
+            for part, known in (
+                ("parser", self.parsers),
+                ("chunking", self.chunkings),
+                ("model", self.models),
+            ):
+                wanted = getattr(variant, part)
+                if wanted not in known:
+                    raise ValueError(
+                        f"variants.{name}.{part}: no {part} is named {wanted!r}; "
+                        f"there are {', '.join(sorted(known))}"
+                    )
+
+    def _check_parsers(self) -> None:
+        for name, parser in self.parsers.items():
+            if parser.python is not None and self.execution.parsing == "in_process":
+                raise ValueError(
+                    f"parsers.{name}.python: another interpreter is another process; set "
+                    "execution.parsing: processes"
+                )
+
+    def _check_experiments(self) -> None:
+        for name, experiment in self.experiments.items():
+            if experiment.reranker and experiment.reranker not in self.retrieval.rerankers:
+                raise ValueError(
+                    f"experiments.{name}.reranker: no reranker is named {experiment.reranker!r}; "
+                    f"there are {', '.join(self.retrieval.rerankers)}"
+                )
+            self._check_arms(experiment, key=f"experiments.{name}")
+
+    def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
+        for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
+            if isinstance(arm.retriever, str):
+                self.retrieval.check_retriever(arm.retriever, key=f"{key}.arms.{arm.name}")
+            else:
+                self.retrieval.check_rerankers(arm.retriever, key=f"{key}.arms.{arm.name}")
+            if arm.variant is not None and arm.variant not in self.variants:
+                raise ValueError(
+                    f"{key}.arms.{arm.name}: no variant is named {arm.variant!r}; "
+                    f"there are {', '.join(self.variants)}"
+                )
+
+    def variant_like(self, recipe: Variant) -> str:
+        """Name of a variant with exactly this `recipe`.
+
+        Raises:
+            ConfigError: The config has none.
+        """
+        for name, variant in self.variants.items():
+            if variant == recipe:
+                return name
+        raise ConfigError(f"no variant has the recipe {recipe.model_dump()}")
+
+    def tables_of(self, variant: str) -> VariantTables:
+        """Names of the tables of the variant called `variant`."""
+        return addresses.tables_of(self, self.variant(variant))
+
+    @property
+    def table_sources(self) -> frozenset[str]:
+        """Names of the table sources."""
+        return frozenset(source.name for source in self.sources.tables)
+
+    @property
+    def serving_variant(self) -> str:
+        """The variant that answers queries until a serving pointer is set."""
+        return self.serving.variant or next(iter(self.variants))
+
+    def variant(self, name: str) -> Variant:
+        """The variant called `name`.
+
+        Raises:
+            ConfigError: There is none of that name.
+        """
+        if name not in self.variants:
+            known = ", ".join(self.variants)
+            raise ConfigError(f"no variant is named {name!r}; the config has {known}")
+        return self.variants[name]

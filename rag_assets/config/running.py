@@ -1,0 +1,116 @@
+"""The sections of operation: `serving`, `schedule`, `execution`, `clean_up` and `index`."""
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field, JsonValue, field_validator
+
+from rag_assets.config.base import MOST_SECONDS, Section, Slug
+
+SECONDS_A_DAY = 86_400
+LONGEST_RUN = SECONDS_A_DAY
+"""Seconds: by then the next nightly run is due."""
+MOST_DAYS = 36_500
+"""Longest time for which something is kept: a hundred years, which every calendar knows."""
+
+ExecutionPlace: TypeAlias = Literal["in_process", "processes", "ray"]
+
+
+class Serving(Section):
+    """What answers queries."""
+
+    variant: Slug | None = Field(None, description="the first variant unless given")
+
+
+class Schedule(Section):
+    """When the nightly refresh runs."""
+
+    cron: str = "0 2 * * *"
+    timezone: str = "UTC"
+    sensor_seconds: int = Field(
+        300, ge=30, le=SECONDS_A_DAY, description="how often sources are looked at"
+    )
+
+    @field_validator("timezone")
+    @classmethod
+    def _timezone_exists(cls, value: str) -> str:
+        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # the last: a folder of them
+            raise ValueError("not an IANA time zone such as Europe/Stockholm") from error
+        return value
+
+
+class Execution(Section):
+    """Where documents are parsed and texts embedded; the result is the same everywhere."""
+
+    parsing: ExecutionPlace = Field(
+        "processes",
+        description="worker processes, with limits of time and memory, here or on a Ray cluster; "
+        "in_process has no limits",
+    )
+    embedding: ExecutionPlace = Field(
+        "in_process", description="this process uses all cores and GPUs; the others are for more"
+    )
+    workers: int | None = Field(
+        None,
+        gt=0,
+        description="most processes (one for each core, up to 4) or Ray workers (what fits)",
+    )
+    ray_address: str | None = Field(
+        None,
+        pattern=r"^(auto|[^/\s]+:\d+)$",
+        description="of the Ray cluster that this machine is a node of: auto, or HOST:PORT of its "
+        "head; one is started on this machine unless given",
+    )
+    steps: str | None = Field(
+        None,
+        pattern=r"^\w+(\.\w+)*:\w+$",
+        description="Dagster executor that does the steps of a run, such as "
+        "dagster_k8s:k8s_job_executor; the process of the run does unless given",
+    )
+    steps_config: dict[str, JsonValue] = Field({}, description="config of that executor")
+    max_runtime_seconds: int | None = Field(
+        LONGEST_RUN,
+        gt=0,
+        le=MOST_SECONDS,
+        description="a run that takes longer is stopped; null lets it go on",
+    )
+
+
+class CleanUp(Section):
+    """When old versions of tables and old runs of experiments are removed, and which of them."""
+
+    keep_days: int = Field(
+        7,
+        ge=1,
+        le=MOST_DAYS,
+        description="versions replaced less than so many days ago stay, and so do tables that a "
+        "variant named less than so many days ago",
+    )
+    keep_runs_days: int = Field(
+        90,
+        ge=1,
+        le=MOST_DAYS,
+        description="runs and arms of experiments used less than so many days ago stay",
+    )
+    cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
+
+
+class IndexSettings(Section):
+    """When search indexes are built and maintained."""
+
+    ann_from_rows: int | None = Field(
+        None,
+        gt=0,
+        description="a table of so many units has an ANN index and is searched through it; one "
+        "whose vectors take more than 512 MiB unless given; a smaller one is searched exactly",
+    )
+    maintain_from_share: float = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="the ANN index and those of filters take in new rows once this share of the "
+        "table is unindexed; the full-text index does at every refresh",
+    )

@@ -1,0 +1,129 @@
+"""The section `sources`: where documents and tables come from."""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
+
+from rag_assets.config.base import MOST_SECONDS, Section, Slug, duplicates
+
+LONGEST_TABLE_NAME = 255
+"""Characters: the file of an exported table is named after it."""
+
+
+class DocumentSource(Section):
+    """A folder or bucket of documents."""
+
+    name: Slug = Field("documents", description="name of the source")
+    url: str = Field(min_length=1, description="local folder, or an s3://, gs:// or az:// URL")
+    include: list[str] = Field(["**/*"], description="glob patterns of the files to take")
+    exclude: list[str] = Field([], description="glob patterns of the files to leave out")
+    max_bytes: int = Field(200_000_000, gt=0, description="larger files get the status too_large")
+
+
+class TableSpec(Section):
+    """One source table, or a pattern of tables."""
+
+    name: str = Field(
+        min_length=1,
+        max_length=LONGEST_TABLE_NAME,
+        description="table name, as the source spells it; * and ? make it a pattern",
+    )
+    title: str | None = Field(None, description="the table's name in plain words")
+    key: list[str] = Field(
+        [], description="columns that identify a row; found from the primary key if empty"
+    )
+    cursor: str | None = Field(
+        None, description="column that grows when a row is inserted or updated"
+    )
+    hidden: list[str] | None = Field(
+        None, description="columns kept out of the text; the key columns unless given"
+    )
+    headings: dict[str, str] = Field(
+        {}, description="column: heading in plain words, unit in square brackets"
+    )
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether the name stands for several tables."""
+        return any(mark in self.name for mark in "*?[")
+
+
+def _table_specs(value: object) -> object:
+    if isinstance(value, list):
+        return [item if isinstance(item, (dict, TableSpec)) else {"name": item} for item in value]
+    return value
+
+
+class TableSource(Section):
+    """A database, or a folder of CSV, Parquet or XLSX files."""
+
+    name: Slug = Field("tables", description="name of the source")
+    url: SecretStr = Field(
+        min_length=1,
+        description="SQLAlchemy URL, or folder or s3://, gs://, az:// URL of tabular files; "
+        "package:NAME/PATH names a file or folder inside an installed Python package",
+    )
+    db_schema: str | None = Field(None, alias="schema", description="database schema")
+    tables: Annotated[list[TableSpec], BeforeValidator(_table_specs)] = Field(
+        [TableSpec(name="*")], description="tables to take, each with its own node, or patterns"
+    )
+    exclude: list[str] = Field([], description="patterns of table names to leave out")
+    lock_timeout_seconds: float | None = Field(
+        60,
+        gt=0,
+        le=MOST_SECONDS,
+        description="a table of a database that stays locked so long fails; null waits",
+    )
+    statement_timeout_seconds: float | None = Field(
+        3_600,
+        gt=0,
+        le=MOST_SECONDS,
+        description="a table that is not read within so long fails; null waits",
+    )
+    headings_file: Path | None = Field(
+        None, description="CSV with the columns table, column, heading and unit"
+    )
+
+    @field_validator("tables")
+    @classmethod
+    def _tables_are_named_once(cls, value: list[TableSpec]) -> list[TableSpec]:
+        if twice := duplicates(spec.name for spec in value):
+            raise ValueError(f"two entries are named {twice[0]}: make one of them")
+        return value
+
+    @property
+    def is_database(self) -> bool:
+        """Whether the URL is a SQLAlchemy URL rather than a place of files."""
+        url = self.url.get_secret_value()
+        scheme, mark, _ = url.partition("://")
+        return bool(mark) and scheme not in ("file", "s3", "gs", "gcs", "az", "abfss", "https")
+
+
+def _document_sources(value: object) -> object:
+    if isinstance(value, str):
+        value = {"url": value}
+    if isinstance(value, dict):
+        value = [value]
+    if isinstance(value, list):
+        return [{"url": item} if isinstance(item, str) else item for item in value]
+    return value
+
+
+class Sources(Section):
+    """Where documents and tables come from; a plain path or URL is enough for each."""
+
+    documents: Annotated[list[DocumentSource], BeforeValidator(_document_sources)] = Field([])
+    tables: Annotated[list[TableSource], BeforeValidator(_document_sources)] = Field([])
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [source.name for source in (*self.documents, *self.tables)]
+        if twice := duplicates(names):
+            raise ValueError(f"two sources are named {', '.join(twice)}: give each its own name")
+        if alike := duplicates(name.replace("-", "_") for name in names):
+            raise ValueError(
+                f"two sources are named {alike[0]} but for - and _, which Dagster takes for the "
+                "same: rename one of them"
+            )
+        return self

@@ -1,0 +1,11 @@
+"""Keys under which pictures of docling's document hold what docling itself does not keep.
+
+`docling_backends` writes them, `docling_office` reads them.
+"""
+
+ALT = "rag_assets__alt"
+"""The alternative text of a picture on a web page."""
+LINK = "rag_assets__link"
+"""Where a picture on a web page lies: see `pictures.link_of`."""
+PROBLEM = "rag_assets__problem"
+"""Why a figure of an Office file has no picture."""

@@ -1,0 +1,184 @@
+"""The plan of the house: imports run down its floors, without circles, and no name stands twice.
+
+Imports inside functions and those for the type checker count as well.
+"""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import rag_assets
+
+PACKAGE = Path(rag_assets.__file__).parent
+ROOT = PACKAGE.name
+
+FLOORS = (
+    ("serving",),
+    ("definitions", "automation"),
+    ("operations", "questions", "training"),
+    ("answering", "evaluation"),
+    ("sources", "documents", "tables", "index", "knowledge", "retrieval"),
+    ("gates", "lineage", "quality"),
+    ("change",),
+    ("store", "models", "workers", "reports"),
+    ("config", "columns", "process", "media", "identity", "schemas"),
+)
+"""Rooms and root modules, from the top floor to the bottom."""
+FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
+STAGES = frozenset({"sources", "documents", "tables", "index", "knowledge"})
+"""They stand side by side and do not import each other."""
+RETRIEVAL_KNOWS = frozenset({"store", "models", *FLOORS[-1]})
+"""All that the library of retrieval imports."""
+AT_THE_ROOT = frozenset({"definitions", "automation", "lineage", "gates", "schemas", "identity"})
+NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}
+"""A package, and the module that it must not import itself: it would load what few need."""
+
+# What is known to break the plan, with the reason. Each line goes with what it names.
+KNOWN_CIRCLES = {
+    frozenset({"retrieval.lexical", "retrieval.units"}),  # the room of retrieval ends it
+    frozenset({"sources.databases.database", "sources.entries"}),  # the room of sources ends it
+    frozenset(  # the room of evaluation ends it
+        f"evaluation.experiments.{name}" for name in ("layout", "report", "results")
+    ),
+}
+KNOWN_CLIMBS = {
+    ("change.complete_sets", "index.indexes"),  # goes with the list of steps
+    ("change.complete_sets", "index.joint"),  # goes with the list of steps
+    ("change.reclaim", "index.indexes"),  # goes with the list of steps
+    ("retrieval.search", "change.complete_sets"),  # goes with the list of steps
+    ("store.pins", "change.sync"),  # goes with the list of steps
+}
+KNOWN_AT_THE_ROOT = {
+    "snapshots",  # goes when exports are Lance tables
+    "snapshot_contract",  # goes when exports are Lance tables
+    "snapshot_files",  # goes when exports are Lance tables
+    "snapshot_passes",  # goes when exports are Lance tables
+    "snapshot_patches",  # goes when exports are Lance tables
+    "snapshot_types",  # goes when exports are Lance tables
+}
+KNOWN_TWICE = {
+    "Document",  # operations.plans and serving.documents
+    "DocumentText",  # documents.passages and evaluation.quotes
+    "Failed",  # workers.tasks and serving.checks
+    "Held",  # evaluation, operations, retrieval and sources
+    "Outcome",  # quality.values and serving.refresh
+    "Place",  # retrieval.rankings and store.places
+    "Record",  # evaluation.results and evaluation.experiments.results
+    "Snapshot",  # snapshot_files and tables.snapshots: goes when exports are Lance tables
+    "TableRead",  # sources.databases.alchemy and sources.databases.postgres_reads
+    "Target",  # change.sync and change.difference
+    "_Content",  # retrieval.duplicates and sources.files.manifest
+}
+
+
+@cache
+def modules() -> Mapping[str, ast.Module]:
+    """The syntax tree of each module of the package, by its dotted name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text("utf-8"))
+    return found
+
+
+def imported_by(tree: ast.Module) -> Iterator[str]:
+    """The modules of the package that a module imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports name modules in full"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in modules() else str(node.module) for name in inner]
+        else:
+            continue
+        yield from (name for name in names if name in modules())
+
+
+@cache
+def imports() -> Mapping[str, frozenset[str]]:
+    """For each module of the package those that it imports."""
+    return {name: frozenset(imported_by(tree)) - {name} for name, tree in modules().items()}
+
+
+def short(module: str) -> str:
+    return module.removeprefix(f"{ROOT}.")
+
+
+def room(module: str) -> str:
+    return short(module).partition(".")[0]
+
+
+def reached_from(module: str) -> set[str]:
+    """Whatever a module imports, at once or through others."""
+    reached: set[str] = set()
+    waiting = [module]
+    while waiting:
+        new = imports()[waiting.pop()] - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def circles() -> set[frozenset[str]]:
+    """Groups of modules each of which leads to all others of its group."""
+    reached = {name: reached_from(name) for name in modules()}
+    return {
+        frozenset(short(other) for other in below if name in reached[other])
+        for name, below in reached.items()
+        if name in below
+    }
+
+
+def test_no_module_leads_back_to_itself():
+    assert circles() == KNOWN_CIRCLES
+
+
+def climbs() -> set[tuple[str, str]]:
+    """Imports that do not run down the floors: importer and imported."""
+    return {
+        (short(module), short(other))
+        for module, below in imports().items()
+        for other in below
+        if is_climb(room(module), room(other))
+    }
+
+
+def is_climb(upper: str, lower: str) -> bool:
+    """Whether `upper` must not import `lower`; modules on no floor may import anything."""
+    if upper == lower or upper not in FLOOR_OF or lower not in FLOOR_OF:
+        return False
+    if FLOOR_OF[lower] < FLOOR_OF[upper]:
+        return True
+    if upper == "retrieval":
+        return lower not in RETRIEVAL_KNOWS
+    return upper in STAGES and lower in STAGES
+
+
+def test_imports_run_down_the_floors():
+    assert climbs() == KNOWN_CLIMBS
+
+
+def test_only_what_all_need_stands_at_the_root():
+    at_the_root = {short(name) for name in modules() if name.count(".") == 1}
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert at_the_root - rooms == AT_THE_ROOT | KNOWN_AT_THE_ROOT
+    assert rooms <= FLOOR_OF.keys()
+
+
+def test_no_two_classes_have_one_name():
+    places = defaultdict(list)
+    for module, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(short(module))
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert twice.keys() == KNOWN_TWICE, twice
+
+
+def test_packages_do_not_load_what_few_need():
+    for package, module in NOT_LOADED.items():
+        assert module not in reached_from(package)
