@@ -8,7 +8,9 @@ from pydantic import BaseModel
 
 from rag_assets import config
 
-DOCS = Path(__file__).parents[1] / "docs"
+REPOSITORY = Path(__file__).parents[1]
+DOCS = REPOSITORY / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *REPOSITORY.glob("*.md")])
 SECTIONS = [
     value
     for value in (*vars(config).values(), *vars(config.checks).values())
@@ -25,7 +27,7 @@ def test_every_key_of_the_config_is_documented(section):
     assert keys <= documented
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_pages_resolve(page):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
 
