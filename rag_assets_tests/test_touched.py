@@ -139,3 +139,15 @@ def test_a_room_without_tests_is_refused(tree):
     assert touched.room("store", tree).files
     with pytest.raises(SystemExit, match="no tests in rag_assets_tests/attic"):
         touched.room("attic", tree)
+
+
+def test_what_tests_take_is_measured_by_the_mean_of_their_cases():
+    stopwatch = touched.Stopwatch()
+    for case, seconds in (("one", 1.0), ("two", 4.0)):
+        for when in ("setup", "call"):
+            name = f"rag_assets_tests/store/test_locks.py::test_slow[{case}]"
+            stopwatch.pytest_runtest_logreport(
+                pytest.TestReport(name, ("", 0, ""), {}, "passed", None, when, duration=seconds)
+            )
+
+    assert stopwatch.durations == {"test_locks.py::test_slow": 5.0}

@@ -20,6 +20,7 @@ import argparse
 import ast
 import json
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -39,7 +40,7 @@ SECONDS = 35.0
 """What the tests may take together, by `durations.json`."""
 OVERTIME = 45.0
 """When no further test begins, whatever the tests were thought to take."""
-UNKNOWN = 0.2
+UNKNOWN = 0.05
 """Seconds of a test that `durations.json` does not name: it names those that take longer."""
 SHOWN = 5
 CHANGED, IN_ROOM, REST_OF_ROOM, ELSEWHERE = range(4)
@@ -241,11 +242,12 @@ class Stopwatch:
 
     @property
     def durations(self) -> dict[str, float]:
-        """The longest of each test's cases; short ones are not worth a line."""
-        longest: dict[str, float] = {}
+        """The mean of each test's cases; short ones are not worth a line."""
+        cases: dict[str, list[float]] = {}
         for node_id, seconds in self.took.items():
-            longest[name_of(node_id)] = max(round(seconds, 1), longest.get(name_of(node_id), 0))
-        return {name: longest[name] for name in sorted(longest) if longest[name] > UNKNOWN}
+            cases.setdefault(name_of(node_id), []).append(seconds)
+        means = {name: round(statistics.fmean(cases[name]), 1) for name in sorted(cases)}
+        return {name: mean for name, mean in means.items() if mean > UNKNOWN}
 
 
 def main() -> None:

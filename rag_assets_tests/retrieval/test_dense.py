@@ -7,7 +7,7 @@ from lancedb.index import IvfFlat
 from rag_assets.config import Config
 from rag_assets.retrieval import dense
 from rag_assets.retrieval.units import UnitTable
-from rag_assets.store import Store, store
+from rag_assets.store import Store, ann
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, write
 
 UNITS = 400
@@ -133,10 +133,10 @@ def test_where_nothing_is_allowed_nothing_is_found(vectors):
 
 
 def test_a_table_too_large_for_memory_is_searched_where_it_lies(table, monkeypatch):
-    monkeypatch.setattr(store, "EXACT_BYTES", UNITS * 16 * 4)
+    monkeypatch.setattr(ann, "EXACT_BYTES", UNITS * 16 * 4)
     assert UnitTable(table).vectors is not None
 
-    monkeypatch.setattr(store, "EXACT_BYTES", UNITS * 16 * 4 - 1)
+    monkeypatch.setattr(ann, "EXACT_BYTES", UNITS * 16 * 4 - 1)
     assert UnitTable(table).vectors is None
 
 
