@@ -23,7 +23,7 @@ export RUNTIME__DLTHUB_TELEMETRY := false
 export GX_ANALYTICS_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo ui test parsers clean
+.PHONY: help install demo ui quick test parsers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,12 @@ demo: .venv/installed ## Build the index on data/, measure it and show three sea
 
 ui: .venv/installed ## Open the Dagster UI and start its daemon on the same state
 	@exec env $(RUN) ui
+
+quick: .venv/installed-dev ## Lint, types, and the tests that your change touches (or ROOM=retrieval)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/ty check
+	.venv/bin/python -m rag_assets_tests.touched $(ROOM)
 
 test: .venv/installed-dev ## Lint, check formatting and types, and run the tests
 	.venv/bin/ruff check .

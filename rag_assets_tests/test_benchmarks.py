@@ -1,5 +1,6 @@
 """Benchmarks in a small form: each comes to its closing line, whatever its bounds say of it."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -30,3 +31,76 @@ def test_a_benchmark_ends_with_what_it_found(name):
     found = json.loads(last)
     assert found["name"] == name
     assert found["bounds"]
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Imports a module of `benchmarks/`, whose folder is on the path where one runs."""
+    monkeypatch.syspath_prepend(REPOSITORY / "benchmarks")
+    return importlib.import_module
+
+
+@pytest.fixture
+def bounds(benchmark):
+    return benchmark("bounds")
+
+
+def ended(bounds, *found):
+    """The exit status of a benchmark that found this."""
+    with pytest.raises(SystemExit) as done:
+        bounds.finish("some", found)
+    return done.value.code
+
+
+def test_a_benchmark_fails_by_a_miss_that_nobody_knows(bounds, capsys):
+    assert ended(bounds, bounds.at_most("seconds", 1.0, 2.0)) == 0
+    assert ended(bounds, bounds.at_most("seconds", 3.0, 2.0)) == 1
+    assert "FAIL seconds" in capsys.readouterr().out
+
+
+def test_a_known_miss_is_told_as_a_miss_and_why(bounds, capsys):
+    missed = bounds.at_most("seconds", 3.0, 2.0)
+
+    assert ended(bounds, bounds.known_miss(missed, worst=4, reason="more is done")) == 0
+
+    [head, why, last] = capsys.readouterr().out.splitlines()
+    assert head.startswith("miss seconds")
+    assert "more is done" in why
+    [told] = json.loads(last)["bounds"]
+    assert (told["ok"], told["known"]) == (False, True)
+
+
+def test_a_known_miss_may_not_grow_and_needs_no_excuse_once_it_holds(bounds):
+    worse, held = bounds.at_most("seconds", 5.0, 2.0), bounds.at_most("seconds", 2.0, 2.0)
+
+    assert ended(bounds, bounds.known_miss(worse, worst=4, reason="more is done")) == 1
+    assert not bounds.known_miss(held, worst=4, reason="more is done").known
+
+
+def test_a_value_that_cannot_be_fails_like_one_that_is_too_low(bounds):
+    assert [bounds.within("share", value, 0.6, 1).ok for value in (0.5, 0.6, 1, 1.4)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_the_page_gives_the_reason_of_a_known_miss(benchmark):
+    record = benchmark("record")
+
+    assert record.holds({"ok": True}) == "yes"
+    assert record.holds({"ok": False}) == "**no**"  # as it was recorded by earlier releases
+    told = record.holds({"ok": False, "known": True, "reason": "more is done"})
+    assert told == "**no**, known: more is done"
+
+
+def test_the_known_misses_of_a_refresh_are_bounds_that_it_has(benchmark):
+    refresh = benchmark("refresh")
+
+    made = {
+        f"{edition}: seconds / {other}"
+        for edition in refresh.EDITIONS
+        for other in ("floor", "best peer")
+    }
+    assert set(refresh.KNOWN) <= made

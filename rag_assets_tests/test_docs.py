@@ -8,9 +8,10 @@ from pydantic import BaseModel
 
 from rag_assets import config
 
-DOCS = Path(__file__).parents[1] / "docs"
+REPOSITORY = Path(__file__).parents[1]
+DOCS = REPOSITORY / "docs"
 INDEX = DOCS / "README.md"
-PAGES = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+PAGES = sorted([*DOCS.glob("*.md"), *REPOSITORY.glob("*.md")])
 SECTIONS = [
     value
     for value in (*vars(config).values(), *vars(config.checks).values())
@@ -44,7 +45,7 @@ def test_every_key_of_the_config_is_documented(section):
     assert keys <= documented
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_links_between_pages_resolve(page):
     assert [path for path, _ in links(page) if not path.exists()] == []
 

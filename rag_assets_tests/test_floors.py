@@ -36,41 +36,10 @@ NOT_LOADED = {"rag_assets.workers": "rag_assets.workers.ray_pool"}
 """A package, and the module that it must not import itself: it would load what few need."""
 
 # What is known to break the plan, with the reason. Each line goes with what it names.
-KNOWN_CIRCLES = {
-    frozenset({"retrieval.lexical", "retrieval.units"}),  # the room of retrieval ends it
-    frozenset({"sources.databases.database", "sources.entries"}),  # the room of sources ends it
-    frozenset(  # the room of evaluation ends it
-        f"evaluation.experiments.{name}" for name in ("layout", "report", "results")
-    ),
-}
-KNOWN_CLIMBS = {
-    ("change.complete_sets", "index.indexes"),  # goes with the list of steps
-    ("change.complete_sets", "index.joint"),  # goes with the list of steps
-    ("change.reclaim", "index.indexes"),  # goes with the list of steps
-    ("retrieval.search", "change.complete_sets"),  # goes with the list of steps
-    ("store.pins", "change.sync"),  # goes with the list of steps
-}
-KNOWN_AT_THE_ROOT = {
-    "snapshots",  # goes when exports are Lance tables
-    "snapshot_contract",  # goes when exports are Lance tables
-    "snapshot_files",  # goes when exports are Lance tables
-    "snapshot_passes",  # goes when exports are Lance tables
-    "snapshot_patches",  # goes when exports are Lance tables
-    "snapshot_types",  # goes when exports are Lance tables
-}
-KNOWN_TWICE = {
-    "Document",  # operations.plans and serving.documents
-    "DocumentText",  # documents.passages and evaluation.quotes
-    "Failed",  # workers.tasks and serving.checks
-    "Held",  # evaluation, operations, retrieval and sources
-    "Outcome",  # quality.values and serving.refresh
-    "Place",  # retrieval.rankings and store.places
-    "Record",  # evaluation.results and evaluation.experiments.results
-    "Snapshot",  # snapshot_files and tables.snapshots: goes when exports are Lance tables
-    "TableRead",  # sources.databases.alchemy and sources.databases.postgres_reads
-    "Target",  # change.sync and change.difference
-    "_Content",  # retrieval.duplicates and sources.files.manifest
-}
+KNOWN_CIRCLES: set[frozenset[str]] = set()
+KNOWN_CLIMBS: set[tuple[str, str]] = set()
+KNOWN_AT_THE_ROOT: set[str] = set()
+KNOWN_TWICE: set[str] = set()
 
 
 @cache

@@ -612,16 +612,21 @@ def test_pictures_beside_a_web_page_are_stored(project):
     assert not any((project.store.root / "scratch" / project.elements_table).iterdir())
 
 
-@pytest.mark.parametrize("form", ["base64,{}", "BASE64, {}", "{}"])
-def test_a_picture_inside_a_web_page_is_stored(project, form):
-    held = b64encode(png("red")).decode() if "," in form else quote(png("red"))
-    head = "data:image/png;" if "," in form else "data:image/png,"
-    project.write("a.html", f"<p>Red.</p><img alt=red src='{head}{form.format(held)}'>")
+def test_a_picture_inside_a_web_page_is_stored(project):
+    encoded, spelled = b64encode(png("red")).decode(), quote(png("red"))
+    sources = {
+        "a.html": f"data:image/png;base64,{encoded}",
+        "b.html": f"data:image/png;BASE64, {encoded}",
+        "c.html": f"data:image/png,{spelled}",
+    }
+    for uri, source in sources.items():
+        project.write(uri, f"<p>Red, in {uri}.</p><img alt=red src='{source}'>")
     project.list_files()
     project.parse()
-    ((caption, key, problem),) = figures(project, "a.html")
-    assert (caption, problem) == ("red", None)
-    assert key
+    for uri in sources:
+        ((caption, key, problem),) = figures(project, uri)
+        assert (caption, problem) == ("red", None)
+        assert key
 
 
 def test_a_picture_shown_many_times_is_read_once(project, submitted):
@@ -655,35 +660,39 @@ def test_markdown_with_a_table_of_html_is_read_in_a_worker(project, submitted, m
     assert sorted(opened) == ["a.md", "b.md", "c.txt"], "each is read once"
 
 
-@pytest.mark.parametrize(("uri", "form"), [("a.md", "![A crack]({})"), ("a.html", IMG)])
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("gone.png", "gone.png: is no picture among the files of its source"),
-        ("../outside.png", "../outside.png: is no picture among the files"),
-        ("a.md", "a.md: is no picture among the files"),
-        ("broken.png", "broken.png: is damaged or no picture"),
-        ("data:image/png;base64,AAAA", "a picture inside the text: is damaged or no picture"),
-        (f"data:image/png;base64,{CUT_SHORT}", "inside the text: is damaged or no picture"),
-        ("link.png", "link.png: leads out of its source"),
-        ("a%00b.png", "ab.png: is no picture among the files"),
-    ],
-)
-def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, uri, form, target, said):
+OUT_OF_REACH = {
+    "gone.png": "gone.png: is no picture among the files of its source",
+    "../outside.png": "../outside.png: is no picture among the files",
+    "a.md": "a.md: is no picture among the files",
+    "broken.png": "broken.png: is damaged or no picture",
+    "data:image/png;base64,AAAA": "a picture inside the text: is damaged or no picture",
+    f"data:image/png;base64,{CUT_SHORT}": "inside the text: is damaged or no picture",
+    "link.png": "link.png: leads out of its source",
+    "a%00b.png": "ab.png: is no picture among the files",
+}
+"""Targets of pictures, and what is said of each."""
+
+
+@pytest.mark.parametrize(("suffix", "form"), [("md", "![A crack]({})"), ("html", IMG)])
+def test_a_picture_that_cannot_be_had_is_named_and_loses_no_text(project, suffix, form):
     outside = project.folder.parent / "outside.png"
     outside.write_bytes(png("red"))
     (project.folder / "link.png").symlink_to(outside)
     project.write("broken.png", b"\x89PNG and no more")
     project.write("a.md", "Not read here.")
-    project.write(uri, f"Before {form.format(target)} after.")
+    shown = {f"{place}.{suffix}": target for place, target in enumerate(OUT_OF_REACH)}
+    for uri, target in shown.items():
+        project.write(uri, f"Before {form.format(target)} after.")
     project.list_files()
     project.parse()
-    ((caption, key, problem),) = figures(project, uri)
-    assert (caption, key) == ("A crack", None)
-    assert said in problem
-    assert texts(project, uri)[0].startswith("Before")
-    (account,) = [row for row in accounts(project) if row["document_id"] == project.id_of(uri)]
-    assert (account["figures"], account["kept_figures"], account["tables"]) == (1, 0, 0)
+    found = {row["document_id"]: row for row in accounts(project)}
+    for uri, target in shown.items():
+        ((caption, key, problem),) = figures(project, uri)
+        assert (caption, key) == ("A crack", None)
+        assert OUT_OF_REACH[target] in problem
+        assert texts(project, uri)[0].startswith("Before")
+        account = found[project.id_of(uri)]
+        assert (account["figures"], account["kept_figures"], account["tables"]) == (1, 0, 0)
 
 
 def accounts(project):

@@ -38,6 +38,8 @@ The slowest good files take a second of one core for 118 kB of HTML (tables), 10
 (tables of HTML), 305 kB of Word, 213 kB of slides, 2.1 MB of a workbook: at the six seconds that
 a page is given (`parsers.NAME.seconds_per_page`) that is at least six times what they take.
 """
+BYTES_OF_OTHERS = 100_000
+"""The same for formats that nobody has measured: as for the slowest of those that were."""
 PICTURE_BYTES_A_PAGE = 1_000_000
 """The same for the pictures of an Office file."""
 FEWEST_LETTERS = 20
@@ -115,7 +117,7 @@ def inspect(path: str, media_type: str, most_pages: int) -> Json:
 
 
 def _work(size: int, media_type: str) -> int:
-    return 1 + size // BYTES_A_PAGE[media_type]
+    return 1 + size // BYTES_A_PAGE.get(media_type, BYTES_OF_OTHERS)
 
 
 def _pdf(path: str, most_pages: int) -> Inspection:
