@@ -13,7 +13,7 @@ from typing import TypeAlias, TypedDict
 import dagster as dg
 import pyarrow as pa
 
-from rag_assets.change.complete_sets import take_over
+from rag_assets.change.completing import take_over
 from rag_assets.change.reclaim import note_named
 from rag_assets.change.steps import REVISIONS, step_of
 from rag_assets.change.sync import Report

@@ -11,8 +11,8 @@
 - Nothing is deleted by accident: `shrinking`.
 - A no-op is proven by what was finished, and a data version is an order-independent hash over key
   and fingerprint: `data_versions`.
-- Readers see complete sets only: `complete_sets`. What nothing names any more is removed in time:
-  `reclaim`.
+- Readers see complete sets only: `completing` records them. What nothing names any more is removed
+  in time: `reclaim`.
 
 Read `steps`, `deciding` and `sync` first.
 """

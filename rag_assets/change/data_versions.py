@@ -18,7 +18,6 @@ from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
 from rag_assets.identity import fingerprint
 from rag_assets.store import ROW_ID, Store
-from rag_assets.store.pins import Pin
 
 IDENTITIES_PER_BATCH = 65_536
 NAMED_UP_TO_SHARE = 1 / 16
@@ -198,17 +197,3 @@ def current_version(store: Store, name: str, *, key: str) -> str:
     if ended:
         return ended.data_version
     return Content.of(iter(Identities.of(store, name, key=key))).data_version
-
-
-def pin_of(store: Store, name: str, *, key: str) -> Pin:
-    """The table called `name` as it stands now.
-
-    Raises:
-        MissingTableError: No refresh has built it yet.
-        DamagedTablesError: Its files cannot be read.
-    """
-    table = store.generation(name)
-    version = store.version(table)
-    files = store.files(table, version=version)
-    assert files is not None, "the newest version is there"
-    return Pin(table, version, files, current_version(store, name, key=key))

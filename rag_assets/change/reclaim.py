@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rag_assets.change import complete_sets
+from rag_assets.change import completing
 from rag_assets.change.quarantine import record
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.store import Store
+from rag_assets.store import Store, complete_sets
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, is_of_recipe, name_of
 from rag_assets.store.clean_up import RUNNING, Cleaned, clean_up_all
 from rag_assets.store.damage import DamagedTablesError
 
 if TYPE_CHECKING:
-    from rag_assets.change.complete_sets import CompleteSet
+    from rag_assets.store.complete_sets import CompleteSet
 
 UNNAMED = "unnamed.json"
 
@@ -52,7 +52,7 @@ def clean_up_tables(
     Raises:
         DamagedTablesError: Some could not be read; the others have been cleaned up.
     """
-    complete_sets.take_over(store, config)
+    completing.take_over(store, config)
     answering = complete_sets.answering(store, config)
     pinned = _pinned(store, named=_named(store, config, answering), answering=answering)
     cleaned: list[Cleaned] = []
@@ -67,7 +67,7 @@ def clean_up_tables(
         folder_of(held): _removed(store, held, log=log)
         for held in _due(store, named=_named(store, config, answering), after=after)
     }
-    complete_sets.record_all(store, config)  # what was merged: the old fragments go the next time
+    completing.record_all(store, config)  # what was merged: the old fragments go the next time
     complete_sets.forget_gone(store)
     if damaged:
         raise damaged

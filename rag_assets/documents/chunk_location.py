@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from rag_assets.change.complete_sets import CompleteSet, set_of
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.documents.files import FILE_COLUMNS, SourceFile
 from rag_assets.schemas import DOCUMENT_FILES_TABLE, VariantTables
 from rag_assets.store import MissingTableError, Store
+from rag_assets.store.complete_sets import CompleteSet, set_of
 
 _PLACE = ["document_id", "pages", "element_start", "element_end", "image"]
 

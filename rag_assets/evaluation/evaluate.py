@@ -17,7 +17,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from rag_assets import identity, schemas
-from rag_assets.change.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
@@ -29,6 +28,7 @@ from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Se
 from rag_assets.evaluation.scores import evaluate
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
+from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.store.pins import Pin
 
 REVISION = 4

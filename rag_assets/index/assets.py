@@ -5,7 +5,7 @@ from collections.abc import Callable
 import dagster as dg
 
 from rag_assets import lineage, schemas
-from rag_assets.change import complete_sets
+from rag_assets.change import completing
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.index.embed import EmbeddingReport, refresh_documents, refresh_rows
@@ -85,7 +85,7 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
         )
         index = _maintained(store, project, report, log=log)
         _maintain_domains(store, project, context.partition_key, log=log)
-        recorded = complete_sets.record_all(store, project)
+        recorded = completing.record_all(store, project)
         if context.partition_key not in recorded:
             log(f"variant {context.partition_key} is answered by its last complete set meanwhile")
         model = project.variant(context.partition_key).model

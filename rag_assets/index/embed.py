@@ -127,7 +127,9 @@ def refresh_units(
         EncoderError: The model cannot compute where texts are embedded.
         ClusterError: Texts are embedded on a Ray cluster that cannot be used.
     """
-    work = _Pass(store, source=source, target=target, encoder=encoder, execution=execution, log=log)
+    work = _EmbeddingPass(
+        store, source=source, target=target, encoder=encoder, execution=execution, log=log
+    )
     embedding_work = Work(
         store=store,
         target=Target(
@@ -144,7 +146,7 @@ def refresh_units(
     return work.report(report)
 
 
-class _Pass:
+class _EmbeddingPass:
     """One pass over a units table: which vectors it finds, which it computes, and the tally."""
 
     def __init__(

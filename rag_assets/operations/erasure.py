@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rag_assets.change.data_versions import pin_of
 from rag_assets.columns.sql import quoted
 from rag_assets.index.indexes import FTS_INDEX, build_text_index
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.clean_up import keep_only, write_anew
-from rag_assets.store.pins import Pin
+from rag_assets.store.pins import Pin, pin_of
 
 if TYPE_CHECKING:
     from lance import LanceDataset, LanceFragment
@@ -122,7 +121,7 @@ def erase_units(
         if store.version(generation) != version:
             store.open(generation, version=version).to_lance().restore()
         delete_for_good(store, generation, column=DOCUMENT, keys=[document])
-        made[version] = pin_of(store, generation, key=UNIT)
+        made[version] = pin_of(store, generation)
     return {pin: made[pin.version] for pin in mine}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import schemas
-from rag_assets.change import complete_sets
+from rag_assets.change import completing
 from rag_assets.change.quarantine import QUARANTINE, forget
 from rag_assets.evaluation.experiments.arms import root_of
 from rag_assets.evaluation.experiments.runs import lock_of
@@ -23,7 +23,7 @@ from rag_assets.operations.proof import Proof
 from rag_assets.operations.purge_plan import IMAGE, MANIFEST, Document, Log, PurgeContext, PurgePlan
 from rag_assets.retrieval.cache import Cache
 from rag_assets.sources.files.looks import Looks
-from rag_assets.store import Store, images
+from rag_assets.store import Store, complete_sets, images
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.clean_up import keep_only
@@ -126,7 +126,7 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
 
 def _erase_units(state: PurgeContext, units: Sequence[str], document: Document) -> None:
     store = state.store
-    complete_sets.take_over(store, state.config)
+    completing.take_over(store, state.config)
     pins = {pin for each in complete_sets.all_sets(store) for pin in each.pins}
     moved: dict[Pin, Pin] = {}
     for generation in units:

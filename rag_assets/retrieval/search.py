@@ -5,7 +5,7 @@
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 
-An index is opened at the last set of tables that a refresh completed: see `change.complete_sets`.
+An index is opened at the last set of tables that a refresh completed: see `store.complete_sets`.
 It keeps answering from that set while other versions are written, for as long as
 `clean_up.keep_days` keeps the set. Models are loaded at the first query that needs them.
 """
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Self, overload
 
 import pyarrow as pa
 
-from rag_assets.change.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.config import Config, Expansion, Retrieval, Retriever, RetrieverName
 from rag_assets.identity import Canonical
 from rag_assets.models.paths import load_for_queries
@@ -36,6 +35,7 @@ from rag_assets.retrieval.units import UnitTable
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import MissingTableError, Store
 from rag_assets.store.catalog import folder_of, name_of
+from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.pins import holds, opened
 from rag_assets.store.places import Stamp

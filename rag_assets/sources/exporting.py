@@ -148,7 +148,7 @@ def _with(request: Export, *, memory: str) -> Done:
     _remove_damaged(request)
     with spilling_to(folder, memory=memory) as connection:
         rows = LandedRows(connection, request.landed, remembered=uuid.uuid4().hex)
-        return _Pass(request, connection, rows).run()
+        return _ExportPass(request, connection, rows).run()
 
 
 def _remove_damaged(request: Export) -> None:
@@ -167,7 +167,7 @@ def _remove_damaged(request: Export) -> None:
         raise StaleKeysError from None
 
 
-class _Pass:
+class _ExportPass:
     """One pass over one table."""
 
     def __init__(

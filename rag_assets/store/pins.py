@@ -19,7 +19,22 @@ class Pin:
     files: str
     """See `Store.files`: a table that was deleted and built anew has the same numbers again."""
     data_version: str
-    """What it says: see `change.data_versions`."""
+    """What it says: see `change.data_versions`; its files, if no pass over it was finished."""
+
+
+def pin_of(store: Store, name: str) -> Pin:
+    """The table called `name` as it stands now.
+
+    Raises:
+        MissingTableError: No refresh has built it yet.
+        DamagedTablesError: Its files cannot be read.
+    """
+    table = store.generation(name)
+    version = store.version(table)
+    files = store.files(table, version=version)
+    assert files is not None, "the newest version is there"
+    ended = store.ended(name)
+    return Pin(table, version, files, ended.data_version if ended else files)
 
 
 def opened(store: Store, pin: Pin) -> "LanceTable":

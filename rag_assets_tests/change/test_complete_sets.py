@@ -7,13 +7,12 @@ from datetime import timedelta
 import pytest
 
 from rag_assets import schemas
-from rag_assets.change import complete_sets
-from rag_assets.change.complete_sets import set_of_recipe
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config
 from rag_assets.index import joint
 from rag_assets.retrieval.search import OutdatedIndexError
-from rag_assets.store import MissingTableError
+from rag_assets.store import MissingTableError, complete_sets
+from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets_tests.faults import comparing, pipeline, project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh

@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from rag_assets.change.data_versions import pin_of
 from rag_assets.config import Config
 from rag_assets.evaluation.gold import DocumentGold, RowGold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.store import Store
+from rag_assets.store.pins import pin_of
 from rag_assets_tests.retrieval import corpus
 
 TEXT = "The yield strength is 355 MPa.\n\nWelding needs preheating."

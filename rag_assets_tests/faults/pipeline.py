@@ -24,7 +24,7 @@ import lancedb  # noqa: F401 - likewise
 import pyarrow as pa
 
 from rag_assets import config as configuration
-from rag_assets.change import complete_sets, reclaim, sync
+from rag_assets.change import completing, reclaim, sync
 from rag_assets.config import Config
 from rag_assets.documents import chunk, element_reuse, parse
 from rag_assets.index import embed, joint, parts
@@ -107,7 +107,7 @@ def build_index(
             store, report.target, settings=config.index, data_version=report.data_version, log=log
         )
         done.append(report)
-    complete_sets.record_all(store, config)
+    completing.record_all(store, config)
     return done
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.change import complete_sets, reclaim
+from rag_assets.change import reclaim
 from rag_assets.index import encoders, joint
 from rag_assets.lineage import store_of
 from rag_assets.retrieval.search import VariantIndex, open_index
+from rag_assets.store import complete_sets
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, previous_release
 from rag_assets_tests.faults.hashing import HashEncoder, embedding_with

@@ -1,6 +1,6 @@
 import pytest
 
-from rag_assets.change.complete_sets import joint_made_from
+from rag_assets.change.completing import joint_made_from
 from rag_assets.change.steps import variant_steps
 from rag_assets.index.embed import refresh_documents, refresh_rows
 from rag_assets.index.joint import refresh_joint

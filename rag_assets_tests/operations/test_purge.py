@@ -15,7 +15,6 @@ import pytest
 from lance.file import LanceFileReader
 
 from rag_assets import schemas
-from rag_assets.change import complete_sets
 from rag_assets.change.quarantine import Failure, record
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.identity import document_id
@@ -25,6 +24,7 @@ from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import OutdatedIndexError, open_index
 from rag_assets.serving import dagster_instance
 from rag_assets.serving.answers import FAILED, OK, USAGE
+from rag_assets.store import complete_sets
 from rag_assets_tests.faults import comparing
 from rag_assets_tests.faults.hashing import HashEncoder
 from rag_assets_tests.faults.kills import kill, said_by

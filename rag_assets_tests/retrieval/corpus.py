@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
-from rag_assets.change import complete_sets
 from rag_assets.config import Config
-from rag_assets.store import Store
+from rag_assets.store import Store, complete_sets
 from rag_assets.store.places import remove_folder
 
 VARIANT = "default"

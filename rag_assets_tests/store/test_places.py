@@ -6,12 +6,11 @@ import pyarrow as pa
 import pytest
 from pyarrow.fs import FileSelector, FileSystem
 
-from rag_assets.change import complete_sets
 from rag_assets.config import ConfigError, load
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
 from rag_assets.serving.answers import FAILED
-from rag_assets.store import Completion, MissingTableError, Store
+from rag_assets.store import Completion, MissingTableError, Store, complete_sets
 from rag_assets.store.places import MANIFESTS
 from rag_assets_tests import object_store
 from rag_assets_tests.faults import comparing, project

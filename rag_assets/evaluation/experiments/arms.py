@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rag_assets.change.complete_sets import set_of_recipe
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
@@ -35,6 +34,7 @@ from rag_assets.retrieval.search import Ranked, VariantIndex, open_index
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
+from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.store.pins import Pin
 
 REVISION = 1

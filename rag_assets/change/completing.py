@@ -1,0 +1,109 @@
+"""A variant is complete: its tables are recorded as the set that answers from now on.
+
+See `store.complete_sets` for what a set is.
+"""
+
+import os
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from rag_assets.change.deciding import fingerprint_of
+from rag_assets.change.steps import REVISIONS, Step, made_from, variant_steps
+from rag_assets.config import Config
+from rag_assets.identity import fingerprint
+from rag_assets.store import MissingTableError, Store
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.complete_sets import FOLDER, CompleteSet, as_it_stands, as_json, file_of
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.pins import pin_of
+from rag_assets.store.places import remove_folder
+
+JOINT = "joint_index"
+"""The asset of the step that completes a variant."""
+
+
+def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
+    """Let the tables of `variant` be its set, if they belong together as they stand.
+
+    Where nothing changed since the last set, no table is opened. None where a part is still to
+    come: what was recorded before stays.
+    """
+    tables = config.tables_of(variant)
+    seen = _seen(store, config, variant)
+    if seen is None:
+        return None
+    model = config.variant(variant).model
+    known = CompleteSet.read(file_of(store, variant))
+    if known and known.seen == seen and known.is_of(store, tables):
+        return known
+    found = CompleteSet(
+        variant=variant,
+        joint=pin_of(store, tables.joint),
+        documents=pin_of(store, tables.documents),
+        rows=pin_of(store, tables.rows),
+        elements=store.known_as(tables.elements),
+        chunks=store.known_as(tables.chunks),
+        model=model,
+        settings=config.models[model].model_dump(mode="json"),
+        recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        seen=seen,
+    )
+    if not _is_as_left(store, found) or _seen(store, config, variant) != seen:
+        return None
+    write_atomically(file_of(store, variant), as_json(found))
+    return found
+
+
+def record_all(store: Store, config: Config) -> list[str]:
+    """The same for all variants, since they share tables; returns those whose tables belong."""
+    return [variant for variant in config.variants if record(store, config, variant=variant)]
+
+
+def take_over(store: Store, config: Config) -> None:
+    """Record the sets of a state that an earlier release left behind, before it is written to.
+
+    Each variant answers as it did then, until a refresh completes it. Whoever is killed on the way
+    has recorded none; of a variant whose tables are damaged, the refresh says so.
+    """
+    folder = store.root / FOLDER
+    if folder.exists() or not store.root.exists():
+        return
+    begun = store.root / f".{FOLDER}.{os.getpid()}"
+    begun.mkdir(exist_ok=True)
+    for variant in config.variants:
+        with suppress(DamagedTablesError, MissingTableError):
+            held = as_it_stands(store, config, variant)
+            write_atomically(begun / f"{variant}.json", as_json(held))
+    try:
+        begun.rename(folder)
+    except OSError:  # another process was first
+        remove_folder(begun)
+
+
+def joint_made_from(store: Store, joint: Step) -> str:
+    """What the joint table is made from as its two parts stand now.
+
+    Equal to `made_from` of the joint table's completion if, and only if, the three belong together.
+    """
+    recipe = str(REVISIONS[joint.asset])
+    return fingerprint_of(made_from(store, joint, recipe=recipe)())
+
+
+def _seen(store: Store, config: Config, variant: str) -> str | None:
+    """What a set is recorded by; None while a pass is under way or the tables do not belong."""
+    step = variant_steps(config, variant)[JOINT]
+    names = [step.table, *(name for name, _ in step.sources)]
+    ended = [store.ended(name) for name in names]
+    joint = ended[0]
+    if None in ended or joint is None or joint.made_from != joint_made_from(store, step):
+        return None
+    files = [store.index_file(name) for name in names]
+    indexes = [file.read_text("utf-8") if file.exists() else "" for file in files]
+    return fingerprint([asdict(each) for each in ended if each], indexes)
+
+
+def _is_as_left(store: Store, found: CompleteSet) -> bool:
+    """Whether each table is what its last pass left: nobody has begun to write it again."""
+    ended = [(pin, store.ended(pin.table)) for pin in found.pins]
+    return all(left is not None and left.files == pin.files for pin, left in ended)
