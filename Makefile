@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
 RUN := RAG_ASSETS_CONFIG="$(CURDIR)/rag_assets.yaml" .venv/bin/rag-assets
+TEST_PROCESSES ?= 2
 DONE_WITH_FAILED_UNITS := 3
 IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 14) else \
     "rag_assets needs Python 3.11 to 3.13, and $(PYTHON) is " + sys.version.split()[0] + \
@@ -49,7 +50,7 @@ test: .venv/installed-dev ## Lint, check formatting and types, and run the tests
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/ty check
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
 
 parsers: .venv-docling/installed .venv-marker/installed ## Install the PDF engines docling and Marker, each into its own environment
 	@printf 'Set in rag_assets.yaml, under parsers:\n'
@@ -61,6 +62,9 @@ clean: ## Remove everything that was built; sources and the environment stay
 # $(call environment,FOLDER): a sound environment there, made anew if what is there is none.
 environment = $(1)/bin/python -c 'import pip; $(IS_SUPPORTED)' 2>/dev/null || \
     { $(PYTHON) -c '$(IS_SUPPORTED)' && $(PYTHON) -m venv --clear $(1); }
+
+# Tests of one file share what is costly to set up, so they stay in one process: --dist loadfile.
+# TEST_PROCESSES=0 runs all of them in one process, in their order.
 
 # The locks name what runs everywhere. A build of PyTorch for CUDA, which is what pip takes on Linux where
 # it finds no other, needs packages of its own: they are installed after the lock.
