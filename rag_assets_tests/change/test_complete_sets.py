@@ -54,7 +54,7 @@ def killed_before(made: Project, monkeypatch: pytest.MonkeyPatch, step: str) -> 
 STEPS = {
     "rows": (pipeline.embed, "refresh_rows"),
     "joint": (pipeline.joint, "refresh_joint"),
-    "record": (pipeline.complete_sets, "record_all"),
+    "record": (pipeline.completing, "record_all"),
 }
 
 
@@ -105,7 +105,7 @@ def test_a_recipe_under_another_name_keeps_its_tables_ids_and_set(made, tmp_path
     ids = made.store.read(made.config.tables_of("default").joint)["unit_id"].to_pylist()
     config = reconfigure(made, "small", "medium")
 
-    assert opened(config).held.recorded_at
+    assert opened(config).complete_set.recorded_at
     reports = refresh(config)
 
     assert not any(report.touched for report in reports)
@@ -168,7 +168,7 @@ def test_a_reader_whose_table_was_built_anew_is_told(made):
     edit(made)
     refresh(made.config)
 
-    assert made.store.version(cold.held.joint.table) >= cold.held.joint.version
+    assert made.store.version(cold.complete_set.joint.table) >= cold.complete_set.joint.version
     with pytest.raises(OutdatedIndexError, match="open it again"):
         found(cold)
     with suppress(OutdatedIndexError):
