@@ -1,8 +1,7 @@
 """Tables in plain text: a line for each row, in which every cell follows the name of its column.
 
-Nothing of it is stored: it follows from the cells and from which of them are wide. A cell of the
-header that reaches over several columns names each of them, and a cell of the body that reaches
-over several rows stands in each.
+Nothing of this is stored: it is computed from the cells and their spans. A header cell that spans
+several columns names each of them, and a body cell that spans several rows is repeated in each.
 """
 
 import json
@@ -18,7 +17,7 @@ from rag_assets.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The table that a unit shows, whole, also where the unit is a part of it."""
+    """The table that a unit shows: the whole table, even if the unit is a part of it."""
 
     uri: str
     """The document, below its source root."""
