@@ -172,9 +172,9 @@ class _Cutter:
         while first < end:
             last = self._last(first, end)
             if last < end:
-                held = bisect_right(rows, last) - 1
-                if held >= 0 and rows[held] > first:
-                    last = rows[held]
+                row = bisect_right(rows, last) - 1
+                if row >= 0 and rows[row] > first:
+                    last = rows[row]
             yield self._chunk(first, last)
             first = last
 

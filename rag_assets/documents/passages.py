@@ -150,8 +150,8 @@ class DocumentText:
         for place in range(first, last + 1):
             language = self.blocks[place].language
             if language:
-                held = min(end, self.end(place)) - max(start, self.starts[place])
-                characters[language] += held
+                length = min(end, self.end(place)) - max(start, self.starts[place])
+                characters[language] += length
         return characters.most_common(1)[0][0]
 
 

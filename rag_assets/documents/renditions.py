@@ -78,12 +78,14 @@ def plain_text(cells: Cells, *, spans: Sequence[Span] = ()) -> str:
     header = [grid[row] for row in range(depth) if row not in titles]
     names = [", ".join(dict.fromkeys(filter(None, column))) for column in zip(*header, strict=True)]
     body = [(row, _is_alone(row)) for row in grid[depth:]]
-    said = [any(column) for column in zip(*(row for row, alone in body if not alone), strict=True)]
-    unsaid = [name for name, is_said in zip_longest(names, said) if name and not is_said]
+    filled = [
+        any(column) for column in zip(*(row for row, alone in body if not alone), strict=True)
+    ]
+    empty = [name for name, is_filled in zip_longest(names, filled) if name and not is_filled]
     return "\n".join(
         [
             *("".join(cells[row]) for row in titles),
-            *(["; ".join(unsaid)] if unsaid else []),
+            *(["; ".join(empty)] if empty else []),
             *("".join(row) if alone else _line(row, names=names) for row, alone in body),
         ]
     ).strip("\n")

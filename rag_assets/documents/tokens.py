@@ -141,11 +141,11 @@ class TokenCounter:
         bounds = starts.searchsorted(places)
         of_text = np.repeat(places[:-1], np.diff(bounds))
         columns = (starts - of_text, ends - of_text, before)
-        held = Words(*(array("q", column.tobytes()) for column in columns), most=0)
+        all_words = Words(*(array("q", column.tobytes()) for column in columns), most=0)
         counts = np.append(np.diff(before), 0)
         most = np.maximum.reduceat(counts, bounds[:-1]).tolist()
         for (first, end), of_most in zip(pairwise(bounds.tolist()), most, strict=True):
-            yield held.part(first, end, most=of_most if first < end else 0)
+            yield all_words.part(first, end, most=of_most if first < end else 0)
 
     def _tokens_before(self, content: bytes, kinds: np.ndarray) -> np.ndarray:
         """Tokens (int64) up to each of the words, and to the end of all."""
