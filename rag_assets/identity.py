@@ -1,7 +1,8 @@
-"""Ids (UUIDv5) and fingerprints (SHA-256): the same content gets the same name on any machine.
+"""Ids (UUIDv5) and fingerprints (SHA-256): equal content has equal ones on any machine.
 
-An id says *which* thing this is and never depends on when or in which order it was built. A
-fingerprint says *what it was made from*: equal fingerprints mean equal output, so nothing is done.
+An id says *which* thing something is; it does not depend on when or in which order it was built. A
+fingerprint says *what it was made from*: where the stored fingerprint of an output equals that of
+its input, the output is up to date and nothing needs to be done.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ Canonical: TypeAlias = (
 
 
 def canonical_json(value: Canonical) -> str:
-    """`value` as JSON with sorted keys and no spare blanks: equal values give equal text."""
+    """`value` as JSON with sorted keys and without blanks: equal values give equal text."""
     return _JSON.encode(value)
 
 
@@ -68,7 +69,7 @@ def chunk_id(document: str, chunking: str, text: str, occurrence: int) -> str:
 def row_id(
     source: str, table: str, pairs: Sequence[tuple[str, str | None]], occurrence: int
 ) -> str:
-    """Id of a table row from its canonical pairs, whatever serializer shows it.
+    """Id of a table row from its canonical pairs; it is the same for all serializers.
 
     `pairs` are (column, canonical value or None) in column order; `occurrence` (from 0) tells
     identical rows of one table apart.
@@ -77,10 +78,10 @@ def row_id(
 
 
 class Counts(Protocol):
-    """How often each row was met, as a dictionary would tell."""
+    """How often each row has occurred: a dictionary, or something with these two methods."""
 
     def get(self, row: str, default: int, /) -> int:
-        """Number of times, `default` if never."""
+        """Number of occurrences of `row`, `default` if there was none."""
         ...
 
     def __setitem__(self, row: str, times: int) -> None: ...
@@ -89,8 +90,8 @@ class Counts(Protocol):
 def row_ids(source: str, table: str, contents: Iterable[str], *, seen: Counts) -> list[str]:
     """`row_id` of many rows of one table, each given by the canonical JSON of its pairs.
 
-    `seen` counts the rows of equal content met so far and is brought up to date: hand the same
-    object to each batch of a table.
+    `seen` counts the rows of equal content in earlier batches, and is updated: pass the same object
+    with each batch of a table.
     """
     head = canonical_json(["row", source, table])[:-1]
     ids = []

@@ -1,8 +1,8 @@
 """The Arrow schema of every table: the data model on one page.
 
 Each column carries its meaning as field metadata (`comment`), which the Dagster UI shows. Derived
-tables end with two system columns that `sync` keeps: `fingerprint` (what the row was made from)
-and `row_fingerprint` (what the row says), see DESIGN "the rule of change".
+tables end with two system columns that `change.sync` writes: `fingerprint` (what the row was made
+from) and `row_fingerprint` (the row's content), see DESIGN "the rule of change".
 """
 
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ ELEMENT_TYPES = (
 )
 
 HEADINGS = ("title", "heading")
-"""Types of the elements that open a section."""
+"""Types of elements that begin a section."""
 
 ACCOUNTS = pa.schema(
     [
@@ -132,7 +132,7 @@ IMAGES = pa.schema(
         _required("data", pa.large_binary(), "the picture"),
     ]
 )
-"""Pictures of figures and formulas, each once, whatever documents show it. Key: `image`."""
+"""Pictures of figures and formulas, each stored once for all documents. Key: `image`."""
 
 DESCRIPTIONS = derived(
     _required("image", pa.string(), "the picture in IMAGES"),

@@ -111,7 +111,7 @@ def _chunks(config: Config) -> Subject:
 def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableMeasures:
     tally = Tally("duplicate_ids", "unknown_types")
     profiler = Profiler(expected_rows=store.count(name))
-    held: set[str] = set()
+    with_elements: set[str] = set()
     columns = ["element_id", "document_id", "type", "text", *NULLABLE_OF_ELEMENTS]
     for batch in store.batches(name, columns=columns):
         profiler.rows(batch, nullable=NULLABLE_OF_ELEMENTS)
@@ -121,10 +121,10 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableM
         is_unknown = pc.invert(pc.is_in(batch["type"], pa.array(ELEMENT_TYPES)))
         shown = batch.select(["document_id", "type", "element_id"])
         tally.count("unknown_types", is_unknown, shown=shown)
-        held.update(pc.unique(batch["document_id"]).to_pylist())
+        with_elements.update(pc.unique(batch["document_id"]).to_pylist())
     files = _documents(store, DOCUMENT_FILES_TABLE, where=IS_PARSED)
     failed = sync.quarantined(store, name)
-    known = held | {failure.key for failure in failed}
+    known = with_elements | {failure.key for failure in failed}
     _put_lost(tally, store, name, known=known, wanted=lambda: files)
     failures = [failure for failure in failed if failure.key in files]
     tally.put(
@@ -144,7 +144,7 @@ def _measured_elements(store: Store, name: str, *, accounts: Accounts) -> TableM
 def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> TableMeasures:
     tally = Tally("duplicate_ids", "blank_texts", "oversized_chunks", "inverted_spans")
     profiler = Profiler(expected_rows=store.count(name))
-    held: set[str] = set()
+    with_chunks: set[str] = set()
     spans = ["char_start", "char_end", "element_start", "element_end"]
     columns = ["chunk_id", "document_id", "uri", "index", "tokens", "text", *spans]
     for batch in store.batches(name, columns=columns):
@@ -159,8 +159,8 @@ def _measured_chunks(store: Store, name: str, *, elements: str, size: int) -> Ta
             pc.less(batch["element_end"], batch["element_start"]),
         )
         tally.count("inverted_spans", is_inverted, shown=batch.select(["uri", "index", *spans]))
-        held.update(pc.unique(batch["document_id"]).to_pylist())
-    known = held | {failure.key for failure in sync.quarantined(store, name)}
+        with_chunks.update(pc.unique(batch["document_id"]).to_pylist())
+    known = with_chunks | {failure.key for failure in sync.quarantined(store, name)}
     _put_lost(tally, store, name, known=known, wanted=lambda: _documents(store, elements))
     return tally.measures(profiler.profile())
 

@@ -235,7 +235,8 @@ class _ChunkingPass:
     def _cut(self, part: _Documents, counter: TokenCounter) -> sync.Batch:
         """The chunks of some documents."""
         of_fields = [
-            fields_of(held, self._rules, elements=self._elements_looked_at) for held in part.blocks
+            fields_of(blocks, self._rules, elements=self._elements_looked_at)
+            for blocks in part.blocks
         ]
         cut = chunks_of(
             part.texts,
@@ -349,9 +350,9 @@ class _ChunkingPass:
         of_documents: Mapping[str, _Place],
         found: Mapping[str, tuple[str, ...]],
     ) -> pa.Table:
-        owners = [document for document, held in documents.items() for _ in held]
+        owners = [document for document, of_document in documents.items() for _ in of_document]
         places = [of_documents[document] for document in owners]
-        chunks = [chunk for held in documents.values() for chunk in held]
+        chunks = [chunk for of_document in documents.values() for chunk in of_document]
         values = dict(zip(Chunk._fields, zip(*chunks, strict=True), strict=True)) if chunks else {}
         hashes = [text_hash(text) for text in values.get("text", ())]
         repeats = occurrences(zip(owners, hashes, strict=True))
@@ -361,7 +362,9 @@ class _ChunkingPass:
             "document_id": owners,
             "source": [place.source for place in places],
             "uri": [place.uri for place in places],
-            "index": [index for held in documents.values() for index in range(len(held))],
+            "index": [
+                index for of_document in documents.values() for index in range(len(of_document))
+            ],
             "text_hash": hashes,
             "fields": [found[document] or None for document in owners],
         }

@@ -1,26 +1,25 @@
 """Chunks: exact slices of a document's text that fit a token limit.
 
-A chunk begins and ends with a word and never exceeds the limit under the real tokenizer; only a
-word that alone exceeds it is cut. Equal elements and settings give equal chunks. Tables and
-figures share no chunk with prose; a table is cut between its rows, and no formula that fits is
-cut.
+A chunk begins and ends with a word and never exceeds the limit, counted by the real tokenizer; only
+a word that is too long for a chunk of its own is cut. Equal elements and settings give equal
+chunks. Tables and figures share no chunk with prose; a table is cut between its rows, and a formula
+that fits into a chunk is not cut.
 
 Three strategies:
 
 - `fixed`: as long as the limit allows, from the first word on.
-- `content`: within the limit as well, but cut at places that the text itself names
-  (`cuts.ranks`), so that an edit leaves the cuts before and after it alone. A short text is halved
-  by the number of its paragraphs, and each half again, until all fit: no edit within a paragraph
-  moves such a cut. The overlap is taken from what stands before a cut and has no say in where the
-  cut is: an edit in it changes one chunk more, and moves nothing.
-- `headers`: no chunk crosses into the next section; one that is too long is cut as in `content`.
-  (P4, 3.3, cuts it at a fixed length, which has the rest of the section embedded again after an
-  edit.)
+- `content`: within the limit as well, but the content of the text decides where it is cut
+  (`cuts.ranks`), so that an edit does not move the cuts before and after it. A short text is halved
+  by the number of its paragraphs, and each half again, until all parts fit: no edit within a
+  paragraph moves such a cut. The overlap repeats text from before a cut and has no influence on
+  where the cut is: an edit in it changes one more chunk and moves no cut.
+- `headers`: no chunk reaches into the next section; a section that is too long is cut as in
+  `content`. (P4, 3.3, cuts it at a fixed length: after an edit the rest of the section would be
+  embedded again.)
 
-A header, if there is one, stands on lines of its own before the slice: it enters the model with it
-and counts towards the limit. One that takes more than its share (`headers`) is shortened at a
-word, so that a chunk is never mostly header; a word that needs more than what such a header leaves
-is cut.
+A header, if there is one, is on lines of its own before the slice of text: it enters the model with
+the slice and counts towards the limit. One that exceeds its share (`headers`) is shortened at a
+word, so that a chunk is never mostly header; a word that does not fit beside such a header is cut.
 """
 
 from bisect import bisect_left, bisect_right
@@ -37,15 +36,15 @@ from rag_assets.documents.passages import Block, Chunk, DocumentText, Region, se
 from rag_assets.documents.tokens import TokenCounter, Words
 
 Strategy: TypeAlias = Callable[[DocumentText], list[Region]]
-"""Says what may share a chunk."""
+"""Divides a document into regions; only text of one region may share a chunk."""
 
 STRATEGIES: dict[str, Strategy] = {"fixed": whole, "headers": sections, "content": whole}
 LEAST_SHARE = 4
-"""A cut leaves at least the limit divided by this on both sides, if it can."""
+"""If possible, both sides of a cut have at least the limit divided by this."""
 SHORT = 3
-"""Times the limit: so long a text is cut by its paragraphs, a longer one by content."""
+"""A text of up to this many times the limit is cut by its paragraphs, a longer one by content."""
 SURELY_TOO_LONG = 4
-"""Words of so many times the limit do not fit, whatever their tokens are when taken together."""
+"""Words with this many times the limit are too long together, however tokens merge across words."""
 
 
 class CountedText(NamedTuple):
@@ -76,15 +75,15 @@ def chunks_of(
     """Cut documents.
 
     Args:
-        texts: What is to be cut.
+        texts: The documents to cut.
         strategy: One of `STRATEGIES`.
         size: Most tokens of a chunk, special tokens and header included.
         overlap: Most tokens that a chunk of prose repeats from the one before, in whole words.
         counter: Counts tokens, as it did for `texts`.
-        header: `none`, or what stands before each slice: the document's `title`, the `section` as
-            well, or its header `fields` (the title where it has none). A heading that the slice
-            itself begins with is not repeated.
-        names: What each document is called if no heading spans it; needed for a header.
+        header: `none`, or what is put before each slice: the document's `title`, its title and
+            `section`, or its header `fields` (the title if it has none). If the slice itself begins
+            with a heading, the header does not repeat it.
+        names: The name of each document if no heading spans it; needed for a header.
         fields: The header fields of each document, `name: value` each.
 
     Returns:
@@ -147,12 +146,12 @@ class _Cutter:
 
     @property
     def _least(self) -> int:
-        """Tokens that are left beside the longest header of the region."""
+        """Tokens that the longest header of the region leaves for text."""
         return self._budget - self._headers.most - self._headers.added(self._region)[1]
 
     @property
     def _room(self) -> int:
-        """Tokens that are left beside header and overlap."""
+        """Tokens that header and overlap leave for new text."""
         return self._least - self._overlap
 
     def _windows(self, first: int, end: int) -> Iterator[Chunk]:
@@ -173,9 +172,9 @@ class _Cutter:
         while first < end:
             last = self._last(first, end)
             if last < end:
-                held = bisect_right(rows, last) - 1
-                if held >= 0 and rows[held] > first:
-                    last = rows[held]
+                row = bisect_right(rows, last) - 1
+                if row >= 0 and rows[row] > first:
+                    last = rows[row]
             yield self._chunk(first, last)
             first = last
 

@@ -1,12 +1,11 @@
-"""Where a text may be cut so that an edit moves few cuts: places ranked by what stands there.
+"""Where to cut a text so that an edit moves few cuts: possible places are ranked by their content.
 
-Every word has a rank: a hash of the words from it on, and before that how good a place it is. Cut
-in two at the word of the lowest rank, and each part again until all fit, a text falls into the
-same parts wherever it stands: the rank of a word depends on nothing but what is around it, so that
-an edit leaves all cuts but those at its own place. The words before it have no say in its hash: an
-edited sentence gives its own beginning another rank, and not that of the next sentence as well.
-Tree-structured, this is how a treap (Seidel and Aragon 1996) keeps its shape; a fixed length has no
-such memory, and every cut after an edit moves.
+Every word has a rank: first how good a place for a cut it is, then a hash of the words that begin
+there. A text is cut in two before the word of lowest rank, and each part again, until all parts
+fit. The rank of a word depends only on the words around it, so an edit moves only cuts at its own
+place. The hash does not cover the words before: an edited sentence changes the rank of its own
+beginning, not that of the next sentence. A treap (Seidel and Aragon 1996) keeps its shape in the
+same way. With cuts at a fixed length, every cut after an edit would move.
 """
 
 import numpy as np
@@ -16,10 +15,10 @@ from rag_assets.documents.tokens import Words
 from rag_assets.schemas import HEADINGS
 
 WORDS_HASHED = 5
-"""Words from a place on that its hash is made of."""
+"""Number of words that the hash of a place covers."""
 ENDS_SENTENCE = ".!?:;"
 BLOCK, SENTENCE, WORD, IN_FORMULA = range(4)
-"""How good a place is: a paragraph, a sentence or a word begins there, or a formula goes on."""
+"""How good a place for a cut is: before a paragraph, a sentence, a word, or inside a formula."""
 CLASS_BITS = 2
 BASE = 0x9E3779B97F4A7C15
 """An odd number: it has an inverse modulo 2 to the 64, so that a hash rolls."""

@@ -46,11 +46,11 @@ def fields_of(
 
 def first_page(blocks: Sequence[Block], *, elements: int) -> str:
     """The first `elements` elements, as far as they stand on the first page, as Markdown."""
-    held = blocks[:elements]
-    page = next((block.page for block in held if block.page is not None), None)
+    examined = blocks[:elements]
+    page = next((block.page for block in examined if block.page is not None), None)
     lines = [
         f"# {block.text}" if block.type in HEADINGS else block.text
-        for block in held
+        for block in examined
         if block.text and block.page in (None, page)
     ]
     return "\n".join(lines)[:MOST_CHARACTERS]

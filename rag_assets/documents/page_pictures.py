@@ -1,7 +1,7 @@
 """Pictures of units: the page of a PDF with the unit's blocks marked, or a figure's own picture.
 
-A page is drawn in a worker process, from a copy of the very bytes that were parsed: a file that
-was edited since is refused, since its page may say something else.
+A page is drawn in a worker process, from a copy of the bytes that were parsed. A file that has been
+edited since then is refused, as its page may show something else.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ MEMORY = 2 << 30
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A unit, to look at."""
+    """A picture of a unit."""
 
     data: bytes
     """PNG."""
@@ -116,7 +116,7 @@ def draw(path: str, page: int, boxes: Sequence[Box], dpi: int) -> bytes:
 
 
 def _stored(store: Store, unit: ChunkLocation) -> Picture:
-    """What is kept of a figure of a file whose pages cannot be drawn."""
+    """The stored picture of a figure, for a file whose pages cannot be drawn."""
     uri, pages = unit.file.uri, unit.pages
     if unit.image is None:
         raise NotShownError(f"{uri} is no PDF: only its figures can be shown")

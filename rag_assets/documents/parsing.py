@@ -310,17 +310,17 @@ class Parsing:
         found: dict[int, list[Element]] = {page: [] for page in part.pages}
         for element in elements:
             found.setdefault(element.page or part.pages[0], []).append(element)
-        for page, held in found.items():
+        for page, of_page in found.items():
             letters = opened.account.letters[page - 1] if opened.account.letters else 0
-            is_seen = any(letters_of(element.text) for element in held)
+            is_seen = any(letters_of(element.text) for element in of_page)
             if not is_seen and letters >= FEWEST_LETTERS and part.parser is not self._chain.ocr:
                 reason = f"the parser {part.parser.name} found none of its {letters:,} letters"
-                figures = part.figures or tuple(item for item in held if item.type == "figure")
+                figures = part.figures or tuple(item for item in of_page if item.type == "figure")
                 missed = replace(part, pages=[page], length=1, figures=figures)
                 self._pass_on(missed, (*part.problems, Problem(reason, "input")))
                 continue
-            has_figures = any(element.type == "figure" for element in held)
-            opened.parts[page] = held if has_figures else [*held, *part.figures]
+            has_figures = any(element.type == "figure" for element in of_page)
+            opened.parts[page] = of_page if has_figures else [*of_page, *part.figures]
             opened.account.engines[page] = part.parser.name
             if part.problems:
                 opened.account.replaced[page] = joined(part.problems).reason
@@ -333,7 +333,7 @@ class Parsing:
             if element.link:
                 places.setdefault(element.link, []).append(place)
         opened.account.is_linked = any(not link.startswith(DATA) for link in places)
-        self._add(*(PictureToRead(opened, link, held) for link, held in places.items()))
+        self._add(*(PictureToRead(opened, link, positions) for link, positions in places.items()))
 
     def _receive_picture(self, picture: PictureToRead, outcome: Outcome) -> None:
         picture.path.unlink(missing_ok=True)

@@ -1,9 +1,9 @@
-"""What chunks are cut from: a document's text and the regions of it that share no chunk.
+"""What chunks are cut from: the text of a document, divided into regions that share no chunk.
 
-The document's text is its elements joined by an empty line, page headers and footers left out
-unless a parser took all that it says for them. A table or figure is a region of its own, with its
-caption and the headings that directly precede it; what lies between is prose. A figure without a
-word of its own is shown by its caption; one without either gives nothing.
+The text of a document is its elements, joined by empty lines. Page headers and footers are left
+out, unless the parser found nothing else. A table or figure is a region of its own, together with
+its caption and the headings directly before it; everything between is prose. A figure without words
+of its own is represented by its caption; without a caption it is left out.
 """
 
 import re
@@ -25,7 +25,7 @@ _LABEL = re.compile(r"\W*(?:(?P<table>tab)|(?P<figure>fig|abb|bild))", re.IGNORE
 
 
 class Block(NamedTuple):
-    """An element, as far as chunks need to know it: made for each, so it has to be cheap."""
+    """The part of an element that chunks depend on. There are many, so it must be cheap to make."""
 
     index: int
     type: str
@@ -42,7 +42,7 @@ class Block(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A slice of a document's text and where it comes from: made for each, as `Block`."""
+    """A slice of a document's text and where it comes from; cheap to make, like `Block`."""
 
     text: str
     """Header and line break, if there is one, and the slice."""
@@ -150,8 +150,8 @@ class DocumentText:
         for place in range(first, last + 1):
             language = self.blocks[place].language
             if language:
-                held = min(end, self.end(place)) - max(start, self.starts[place])
-                characters[language] += held
+                length = min(end, self.end(place)) - max(start, self.starts[place])
+                characters[language] += length
         return characters.most_common(1)[0][0]
 
 

@@ -1,8 +1,7 @@
 """Tables in plain text: a line for each row, in which every cell follows the name of its column.
 
-Nothing of it is stored: it follows from the cells and from which of them are wide. A cell of the
-header that reaches over several columns names each of them, and a cell of the body that reaches
-over several rows stands in each.
+Nothing of this is stored: it is computed from the cells and their spans. A header cell that spans
+several columns names each of them, and a body cell that spans several rows is repeated in each.
 """
 
 import json
@@ -18,7 +17,7 @@ from rag_assets.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The table that a unit shows, whole, also where the unit is a part of it."""
+    """The table that a unit shows: the whole table, even if the unit is a part of it."""
 
     uri: str
     """The document, below its source root."""
@@ -79,12 +78,14 @@ def plain_text(cells: Cells, *, spans: Sequence[Span] = ()) -> str:
     header = [grid[row] for row in range(depth) if row not in titles]
     names = [", ".join(dict.fromkeys(filter(None, column))) for column in zip(*header, strict=True)]
     body = [(row, _is_alone(row)) for row in grid[depth:]]
-    said = [any(column) for column in zip(*(row for row, alone in body if not alone), strict=True)]
-    unsaid = [name for name, is_said in zip_longest(names, said) if name and not is_said]
+    filled = [
+        any(column) for column in zip(*(row for row, alone in body if not alone), strict=True)
+    ]
+    empty = [name for name, is_filled in zip_longest(names, filled) if name and not is_filled]
     return "\n".join(
         [
             *("".join(cells[row]) for row in titles),
-            *(["; ".join(unsaid)] if unsaid else []),
+            *(["; ".join(empty)] if empty else []),
             *("".join(row) if alone else _line(row, names=names) for row, alone in body),
         ]
     ).strip("\n")

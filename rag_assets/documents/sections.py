@@ -1,4 +1,4 @@
-"""Sections: which headings stand above each element.
+"""Sections: the headings above each element.
 
 Formats with a structure of their own (DOCX, PPTX, HTML, Markdown) give the level of a heading. In
 a PDF a heading is only larger type: its level follows from its section number ("3.2.1" is level 3)

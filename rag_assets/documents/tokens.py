@@ -1,9 +1,9 @@
-"""Counting tokens fast: what occurs again and again goes through the tokenizer once.
+"""Counting tokens fast: words that occur again and again go through the tokenizer once.
 
-WordPiece and the tokenizers of most embedding models split at blanks first, so that the tokens of
-a text are those of its words; some split at punctuation as well, which leaves even fewer parts to
-count. Whether a tokenizer does is tried out when it is loaded; one that does not (byte-level BPE)
-has each text counted as a whole.
+WordPiece and the tokenizers of most embedding models split a text at blanks first, so that the
+tokens of a text are those of its words. Some also split at punctuation, which leaves fewer distinct
+parts to count. Whether a tokenizer splits so is tested when it is loaded; with one that does not
+(byte-level BPE), each text is counted as a whole.
 """
 
 import string
@@ -27,7 +27,7 @@ FILE = "tokenizer.json"
 MOST_PARTS = 250_000
 """Distinct parts of words whose counts are kept."""
 MOST_CHARACTERS = 4_000_000
-"""Of those parts together: what has no blanks is one part, however long."""
+"""Characters of all those parts: a text without blanks is one part, however long."""
 PARTS_AT_ONCE = 1_024
 """Parts that go through the tokenizer as one text."""
 CHARACTERS_AT_ONCE = 4_000_000
@@ -72,7 +72,7 @@ def _from_hub(name: str) -> Path:
         return Path(hf_hub_download(name, FILE))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"the tokenizer {name} is no folder here and cannot be had from the hub ({error}): "
+            f"the tokenizer {name} is no folder here and cannot be downloaded ({error}): "
             "correct chunkings.*.tokenizer, or put the model's folder on this machine"
         ) from error
 
@@ -141,11 +141,11 @@ class TokenCounter:
         bounds = starts.searchsorted(places)
         of_text = np.repeat(places[:-1], np.diff(bounds))
         columns = (starts - of_text, ends - of_text, before)
-        held = Words(*(array("q", column.tobytes()) for column in columns), most=0)
+        all_words = Words(*(array("q", column.tobytes()) for column in columns), most=0)
         counts = np.append(np.diff(before), 0)
         most = np.maximum.reduceat(counts, bounds[:-1]).tolist()
         for (first, end), of_most in zip(pairwise(bounds.tolist()), most, strict=True):
-            yield held.part(first, end, most=of_most if first < end else 0)
+            yield all_words.part(first, end, most=of_most if first < end else 0)
 
     def _tokens_before(self, content: bytes, kinds: np.ndarray) -> np.ndarray:
         """Tokens (int64) up to each of the words, and to the end of all."""

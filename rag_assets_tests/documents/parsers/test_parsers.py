@@ -1001,7 +1001,7 @@ def test_an_absent_parser_is_an_error_with_the_remedy(monkeypatch):
 def test_an_old_version_is_not_taken(monkeypatch):
     monkeypatch.setattr(description, "version_here", lambda _: "1.26.5")
     assert "too old" in str(pymupdf_parser.PARSER.missing())
-    assert Parser("x", 1, None, "").missing() is None
+    assert Parser("x", __name__, 1, None, "").missing() is None
 
 
 def test_importing_the_parsers_loads_no_library():

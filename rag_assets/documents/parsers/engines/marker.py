@@ -252,14 +252,14 @@ def _words(html: "Tag") -> str:
 
 def _cells(html: "Tag") -> Iterator[tuple[int, int, int, int, str]]:
     """Row, column, rows, columns and text of the cells of an HTML table."""
-    taken: set[tuple[int, int]] = set()
+    occupied: set[tuple[int, int]] = set()
     for row, line in enumerate(html.find_all("tr")):
         column = 0
         for cell in line.find_all(["td", "th"]):
-            while (row, column) in taken:
+            while (row, column) in occupied:
                 column += 1
             rows, columns = (int(str(cell.get(name, "1"))) for name in ("rowspan", "colspan"))
-            taken |= {(row + y, column + x) for y in range(rows) for x in range(columns)}
+            occupied |= {(row + y, column + x) for y in range(rows) for x in range(columns)}
             yield row, column, rows, columns, _words(cell)
             column += columns
 

@@ -184,15 +184,15 @@ def _lines(block: "LayoutBox") -> list[TextLine]:
 
 def _lost_lines(page: "PageLayout") -> list[TextLine]:
     """Lines of the text layer that the layout gave to no block, most often for their tall type."""
-    taken = [line["bbox"] for block in page.boxes for line in _lines(block)]
-    taken += [(box.x0, box.y0, box.x1, box.y1) for box in page.boxes if box.boxclass == "table"]
+    covered = [line["bbox"] for block in page.boxes for line in _lines(block)]
+    covered += [(box.x0, box.y0, box.x1, box.y1) for box in page.boxes if box.boxclass == "table"]
     lines = [
         line for block in page.fulltext or () for line in cast("list[TextLine]", block["lines"])
     ]
     return [
         line
         for line in lines
-        if _line_text(line) and not any(is_inside(line["bbox"], place) for place in taken)
+        if _line_text(line) and not any(is_inside(line["bbox"], place) for place in covered)
     ]
 
 

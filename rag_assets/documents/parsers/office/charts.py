@@ -175,8 +175,8 @@ def _points(data: Part) -> list[str]:
     if levels is not None:
         columns = [_points(level) for level in reversed(levels[:DEEPEST])]
         return [" ".join(filter(None, row)) for row in zip_longest(*columns, fillvalue="")]
-    held = {point.idx: point.v for point in getattr(data, "pt", ()) if point.idx < MOST_VALUES}
-    values = (held.get(place) for place in range(max(held, default=-1) + 1))
+    points = {point.idx: point.v for point in getattr(data, "pt", ()) if point.idx < MOST_VALUES}
+    values = (points.get(place) for place in range(max(points, default=-1) + 1))
     return [f"{value:.12g}" if isinstance(value, float) else value or "" for value in values]
 
 

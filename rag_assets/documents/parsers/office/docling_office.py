@@ -277,9 +277,9 @@ class _Reader:
 
         for cell in item.data.table_cells:
             if isinstance(cell, RichTableCell):
-                yield from self._inside(cell.ref.resolve(self._document), said=cell.text)
+                yield from self._inside(cell.ref.resolve(self._document), cell_text=cell.text)
 
-    def _inside(self, node: "NodeItem", *, said: str) -> Iterator[Element]:
+    def _inside(self, node: "NodeItem", *, cell_text: str) -> Iterator[Element]:
         """Pictures in a cell, and tables whose words are not in the text of the cell already."""
         from docling_core.types.doc import PictureItem, TableItem
 
@@ -288,10 +288,10 @@ class _Reader:
             if isinstance(item, PictureItem):
                 yield from self._picture(item)
             elif isinstance(item, TableItem):
-                is_said = all(cell.text in said for cell in item.data.table_cells)
-                yield from self._in_cells(item) if is_said else self._table(item)
+                is_in_text = all(cell.text in cell_text for cell in item.data.table_cells)
+                yield from self._in_cells(item) if is_in_text else self._table(item)
             else:
-                yield from self._inside(item, said=said)
+                yield from self._inside(item, cell_text=cell_text)
 
     def _cell_words(self, cell: "TableCell") -> str:
         """The text of a cell; for a styled cell docling loses the superscripts."""
@@ -399,8 +399,10 @@ def _break_lines(document: "DoclingDocument") -> None:
 
 def _with_alternative(caption: str, alternative: str) -> str:
     """The caption of a picture, and its alternative text where that has further words."""
-    said, also = (set(_WORD.findall(text.casefold())) for text in (caption, alternative))
-    return caption if also <= said else f"{caption}\n{alternative}".lstrip()
+    of_caption, of_alternative = (
+        set(_WORD.findall(text.casefold())) for text in (caption, alternative)
+    )
+    return caption if of_alternative <= of_caption else f"{caption}\n{alternative}".lstrip()
 
 
 def _script_of(item: "NodeItem") -> str:

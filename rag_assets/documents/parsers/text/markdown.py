@@ -121,13 +121,13 @@ def _markdown(source: str) -> Iterator[Element]:
     start = 0
     for run in html_blocks.table_runs(blocks):
         yield from _elements(blocks[start : run.start], lines, targets, shows=shows)
-        held = blocks[run.start : run.stop]
-        if found := html_blocks.elements_of(held, lines):
+        of_run = blocks[run.start : run.stop]
+        if found := html_blocks.elements_of(of_run, lines):
             yield from found
-            shown = chain.from_iterable(_shown(block, targets) for block in held)
+            shown = chain.from_iterable(_shown(block, targets) for block in of_run)
             yield from _figures(shown)
         else:
-            yield from _elements(held, lines, targets, shows=shows)
+            yield from _elements(of_run, lines, targets, shows=shows)
         start = run.stop
     yield from _elements(blocks[start:], lines, targets, shows=shows)
 
