@@ -81,6 +81,23 @@ def take_over(store: Store, config: Config) -> None:
         remove_folder(begun)
 
 
+def is_up_to_date(store: Store, config: Config, variant: str) -> bool:
+    """Whether each table of `variant` was made from its inputs as they stand now.
+
+    Sources are not looked at, nor what is installed: that is for a refresh to find out.
+    """
+    return all(_follows(store, step) for step in variant_steps(config, variant).values())
+
+
+def _follows(store: Store, step: Step) -> bool:
+    """Whether the last pass over the table of a step was made from its inputs as they stand now."""
+    finished = store.completion(step.table)
+    if finished is None or finished.parts is None:
+        return False
+    now = made_from(store, step, recipe=finished.parts.get("recipe", ""))()
+    return finished.parts == now
+
+
 def joint_made_from(store: Store, joint: Step) -> str:
     """What the joint table is made from as its two parts stand now.
 

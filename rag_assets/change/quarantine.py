@@ -159,6 +159,8 @@ def record_failures(
         if not store.exists(QUARANTINE):
             store.append(QUARANTINE, schemas.QUARANTINE.empty_table(), schema=schemas.QUARANTINE)
         store.widen(QUARANTINE, schemas.QUARANTINE)
+        if not is_marked:  # the mark was lost: what failed has just been tried again
+            store.open(QUARANTINE).delete(f"target = {quoted(target)}")
         _mark(store, [*quarantined_targets(store), target])
         if limits.num_rows:
             store.upsert(QUARANTINE, limits, on=["target", "key"])

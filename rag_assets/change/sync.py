@@ -119,6 +119,9 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
         plan = decide(work, retry=retry)
         if plan.is_up_to_date:
             assert plan.finished is not None, "that is what says so"
+            if plan.finished.parts is None:  # the record of an older release
+                completion = replace(plan.finished, parts=plan.parts)
+                work.store.complete(plan.target.name, completion)
             return Report(
                 target=plan.target.name,
                 data_version=plan.finished.data_version,

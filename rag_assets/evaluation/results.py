@@ -24,6 +24,7 @@ from rag_assets.store.atomic import write_atomically
 
 REPORT_FILE = "retrieval_evaluation.html"
 RECORD_FILE = "evaluation.json"
+RANKINGS_FILE = "rankings.parquet"
 TABLES = tuple(field.name for field in fields(Scores))
 """The tables of `Scores`, each in a file of its own."""
 
@@ -159,7 +160,7 @@ def rankings_in(folder: Path) -> pa.Table | None:
     """The rankings of the evaluation in `folder`, with retriever and question id."""
     import pyarrow.parquet as pq
 
-    return None if made_from(folder) is None else pq.read_table(folder / "rankings.parquet")
+    return None if made_from(folder) is None else pq.read_table(folder / RANKINGS_FILE)
 
 
 def questions_in(folder: Path) -> pa.Table:
@@ -177,6 +178,7 @@ def load(folder: Path, *, made_from: str) -> EvaluationResult | None:
         record = EvaluationRecord(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
         if record.made_from != made_from or not (folder / REPORT_FILE).is_file():
             return None
+        pq.read_metadata(folder / RANKINGS_FILE)  # the check of the rankings reads it
         tables = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]
     except (OSError, json.JSONDecodeError, TypeError, pa.ArrowInvalid):
         return None
@@ -188,7 +190,7 @@ def save(result: EvaluationResult, *, rankings: pa.Table, report: str) -> None:
     folder = result.folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD_FILE).unlink(missing_ok=True)
-    _write(rankings, folder / "rankings.parquet")
+    _write(rankings, folder / RANKINGS_FILE)
     for name in TABLES:
         _write(getattr(result.scores, name), folder / f"{name}.parquet")
     write_atomically(result.report, report)

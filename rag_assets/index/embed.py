@@ -136,7 +136,7 @@ def refresh_units(
             name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
         ),
         made_from=lambda: {
-            "texts": current_version(store, source.name, key=source.key),
+            source.asset: current_version(store, source.name, key=source.key),
             "recipe": work.recipe,
         },
         inputs=work.inputs,

@@ -16,6 +16,8 @@ VECTOR_COLUMNS = ("encoder_id", "windows", "vector")
 class TextSource:
     """A table of texts that become units."""
 
+    asset: str
+    """The asset that keeps it."""
     name: str
     key: str
     columns: tuple[str, ...]
@@ -29,6 +31,7 @@ class TextSource:
 def chunk_source(table: str) -> TextSource:
     """The chunks in `table`."""
     return TextSource(
+        asset="chunks",
         name=table,
         key="chunk_id",
         columns=(
@@ -56,6 +59,7 @@ def chunk_source(table: str) -> TextSource:
 def row_source(table: str) -> TextSource:
     """The serialized rows in `table`."""
     return TextSource(
+        asset="serialized_rows",
         name=table,
         key="row_id",
         columns=("row_id", "source", "table", "title", "row_key", "text", "text_hash"),

@@ -597,6 +597,15 @@ def test_rows_that_say_something_else_have_other_fingerprints(tmp_path, row, oth
     assert said(row) != said(row | other)
 
 
+def test_a_failure_whose_mark_was_lost_is_not_entered_twice(store):
+    refresh(store, {"a": "BROKEN", "b": "BROKEN"})
+    (store.root / "quarantined" / WORDS.name).unlink()
+
+    report, _ = refresh(store, {"a": "BROKEN", "b": "BROKEN", "c": "one"})
+
+    assert (report.failed, store.count(sync.QUARANTINE)) == (2, 2)
+
+
 def test_a_table_that_a_killed_run_named_for_nothing_is_not_named_for_long(store):
     refresh(store, {"a": "BROKEN", "b": "one"})
     refresh(store, {"b": "one"})

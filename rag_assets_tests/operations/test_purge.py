@@ -94,9 +94,6 @@ def test_nothing_is_left_anywhere_and_a_refresh_equals_a_build_without_it(made, 
         state / "reports" / "default" / "rankings.parquet",
     )
     (state / "reports" / "default" / "evaluation.json").write_text("{}")
-    (state / "last_refresh.json").write_text(
-        json.dumps({"errors": f"{SECRET} “without a scratch”"})
-    )
     record(made.store, target="chunks", failures=[Failure("key", f"{SECRET} is bad", SECRET)])
     assert places_of(state, *NEEDLES)
     project.withdraw(made)

@@ -119,10 +119,6 @@ def test_runs_and_checks_stand_where_the_ui_shows_them(project, second):
     assert Path(shown["report"].value).is_file()
 
 
-def test_the_last_answer_is_kept(project, second):
-    assert json.loads((project / "state/last_refresh.json").read_text()) == second.answer
-
-
 def test_search_shows_what_was_found_with_its_source(here, capsys):
     assert cli.main(["search", "which alloy bears salt", "--top-k", "1"]) == OK
 

@@ -1,21 +1,18 @@
 """`rag-assets experiment`: compare retrieval settings on the questions, and replay a comparison."""
 
 import argparse
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets import schemas
-from rag_assets.change.data_versions import current_version
+from rag_assets.change.completing import is_up_to_date
 from rag_assets.config import Config
 from rag_assets.serving import disk_errors, job_runs, refresh_run
 from rag_assets.serving.answers import Answer, CommandError, Json, say, search_errors, table
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.replay import Replay
@@ -28,7 +25,6 @@ EXAMPLES = """\
   rag-assets experiment --all --json
   rag-assets experiment serializers --replay 3f2a9c41d07e"""
 
-BUILT = "built.json"
 """File that records the sources and the recipe that each variant was last built from."""
 
 
@@ -97,7 +93,7 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
 
     wanted = dict.fromkeys(one for name in names for one in buildable(config, name))
     for place, variant in enumerate(wanted):
-        if _built(store).get(variant) == _state_of(store, config, variant):
+        if is_up_to_date(store, config, variant):
             continue
         never_read = not store.exists(schemas.DOCUMENT_FILES_TABLE) and not store.exists(
             schemas.TABLE_ROWS_TABLE
@@ -113,46 +109,6 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
         if outcome.errors:
             step, reason = next(iter(outcome.errors.items()))
             raise CommandError(f"variant {variant} cannot be built: {step}: {reason}")
-        state = _built(store) | {variant: _state_of(store, config, variant)}
-        write_atomically(_file(store), json.dumps(state, indent=1))
-
-
-def _state_of(store: Store, config: Config, variant: str) -> Mapping[str, str]:
-    """Recipe and data versions of a variant: if they are unchanged, it is up to date."""
-    from rag_assets.identity import fingerprint
-
-    parts = config.variant(variant)
-    recipe = [
-        config.parsers[parts.parser],
-        config.chunkings[parts.chunking],
-        config.models[parts.model],
-        config.tables,
-    ]
-    tables = {
-        schemas.DOCUMENT_FILES_TABLE: "document_id",
-        schemas.TABLE_ROWS_TABLE: "row_id",
-        config.tables_of(variant).joint: "unit_id",
-    }
-    return {
-        "recipe": fingerprint(
-            parts.model_dump(mode="json"), [one.model_dump(mode="json") for one in recipe]
-        ),
-        **{
-            name: current_version(store, name, key=key) if store.exists(name) else ""
-            for name, key in tables.items()
-        },
-    }
-
-
-def _built(store: Store) -> dict[str, Mapping[str, str]]:
-    try:
-        return json.loads(_file(store).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-
-def _file(store: Store) -> Path:
-    return store.root / "experiments" / BUILT
 
 
 def _materialized(

@@ -1,7 +1,6 @@
 """`rag-assets refresh`: the nightly job for one variant, in this process."""
 
 import argparse
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +12,6 @@ from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
-from rag_assets.store.atomic import write_atomically
 
 SUMMARY = "update the index from its sources: only changes are processed"
 EXAMPLES = """\
@@ -24,8 +22,6 @@ EXAMPLES = """\
   rag-assets refresh --accept-drift        accept large changes of tables as the new normal"""
 
 EVALUATION = "retrieval_evaluation"
-LAST = "last_refresh.json"
-"""File in the state folder with the answer to the last refresh."""
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -56,15 +52,13 @@ def run(options: argparse.Namespace) -> Answer:
                 retry_failed=options.retry_failed,
                 accept_drift=options.accept_drift,
             )
-        answer = _answer(
+        return _answer(
             outcome,
             checks=check_summary(store),
             quarantine=refresh_run.quarantine_of(store, outcome),
             evaluation=_evaluation_of(store, config, outcome),
             seconds=time.monotonic() - started,
         )
-        write_atomically(config.state_dir / LAST, json.dumps(answer.record))
-    return answer
 
 
 def _evaluation_of(store: Store, config: Config, outcome: RefreshOutcome) -> str | None:
