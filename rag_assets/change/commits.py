@@ -22,9 +22,9 @@ def commit(
     batch: Batch,
     *,
     pending: Pending,
-    held: Collection[str],
+    to_replace: Collection[str],
 ) -> None:
-    """Write one batch in one commit; rows of inputs that the table `held` are replaced."""
+    """Write one batch in one commit; rows of the inputs `to_replace` are deleted with it."""
     silent = set(batch.done).difference(
         batch.rows[target.group].to_pylist(), (failure.key for failure in batch.failed)
     )
@@ -37,7 +37,7 @@ def commit(
     made_from = pa.array([marks[key] for key in rows[target.group].to_pylist()], pa.string())
     rows = rows.append_column(schemas.FINGERPRINT, made_from)
     rows = rows.select(target.schema.names).cast(target.schema)
-    if replaced := sorted({*held}.intersection(batch.done)):
+    if replaced := sorted({*to_replace}.intersection(batch.done)):
         store.replace(target.name, rows, group=target.group, groups=replaced)
     else:
         store.append(target.name, rows, schema=target.schema)

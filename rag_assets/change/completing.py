@@ -73,8 +73,8 @@ def take_over(store: Store, config: Config) -> None:
     begun.mkdir(exist_ok=True)
     for variant in config.variants:
         with suppress(DamagedTablesError, MissingTableError):
-            held = as_it_stands(store, config, variant)
-            write_atomically(begun / f"{variant}.json", as_json(held))
+            complete_set = as_it_stands(store, config, variant)
+            write_atomically(begun / f"{variant}.json", as_json(complete_set))
     try:
         begun.rename(folder)
     except OSError:  # another process was first

@@ -49,16 +49,16 @@ class Identities:
 
     def row_ids(self) -> np.ndarray:
         """Of all rows (uint64)."""
-        held = [batch[ROW_ID].to_numpy() for batch in self._batches([])]
-        return np.concatenate([np.empty(0, np.uint64), *held])
+        found = [batch[ROW_ID].to_numpy() for batch in self._batches([])]
+        return np.concatenate([np.empty(0, np.uint64), *found])
 
     def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:
         """Those of the rows with these `row_ids` alone, of a table of about so many `rows`."""
         if len(row_ids) > rows * NAMED_UP_TO_SHARE:
-            asked = np.sort(row_ids)
+            wanted = np.sort(row_ids)
             for batch in self:
-                is_asked = _are_among(batch["row_id"].to_numpy(), asked)
-                yield batch.filter(pa.array(is_asked))
+                is_wanted = _are_among(batch["row_id"].to_numpy(), wanted)
+                yield batch.filter(pa.array(is_wanted))
             return
         for start in range(0, len(row_ids), KEYS_PER_STATEMENT):
             part = row_ids[start : start + KEYS_PER_STATEMENT]
@@ -144,11 +144,11 @@ def changed_row_ids(before: Identities, now: Identities) -> ChangedRowIds | None
 
     A row that nobody touched lies where it lay. One that was only moved was deleted and inserted.
     """
-    then, held = np.sort(before.row_ids()), np.sort(now.row_ids())
-    deleted, inserted = then[~_are_among(then, held)], held[~_are_among(held, then)]
-    if len(deleted) + len(inserted) > len(held) * NAMED_UP_TO_SHARE:
+    then, later = np.sort(before.row_ids()), np.sort(now.row_ids())
+    deleted, inserted = then[~_are_among(then, later)], later[~_are_among(later, then)]
+    if len(deleted) + len(inserted) > len(later) * NAMED_UP_TO_SHARE:
         return None
-    return ChangedRowIds(deleted, inserted, rows_before=len(then), rows=len(held))
+    return ChangedRowIds(deleted, inserted, rows_before=len(then), rows=len(later))
 
 
 def row_changes(before: Identities, now: Identities) -> RowChanges | None:

@@ -76,7 +76,7 @@ class Plan:
     pandas, which a refresh with nothing to do may not need."""
     valid: frozenset[str] = frozenset()
     """Keys in quarantine whose input is still the one that failed."""
-    held: frozenset[str] = frozenset()
+    to_replace: frozenset[str] = frozenset()
     """Keys of the changed inputs: the table holds rows of them, which are replaced."""
     pending: pa.Table | None = None
     """The inputs to be done (schema `INPUTS`), the added ones first."""
@@ -153,7 +153,7 @@ def _compare(plan: Plan, inputs: Inputs, *, retry: bool) -> None:
     added, changed = (_without(part, blocked) for part in (difference.added, difference.changed))
     plan.added, plan.changed = added.num_rows, changed.num_rows
     plan.removed, plan.unchanged = difference.removed, difference.unchanged
-    plan.held = frozenset(changed["key"].to_pylist())
+    plan.to_replace = frozenset(changed["key"].to_pylist())
     plan.pending = pa.concat_tables([added, changed])
 
 

@@ -46,7 +46,7 @@ class Difference:
         return pa.concat_tables([self.added, self.changed])
 
     def with_again(self, inputs: pa.Table) -> "Difference":
-        """The same, where `inputs` (schema `INPUTS`) are to be done although they are held."""
+        """The same, where `inputs` (schema `INPUTS`) are to be done although they are unchanged."""
         is_held = KeyIndex(self.pending["key"]).places(inputs["key"]) == ABSENT
         again = inputs.filter(pa.array(is_held))
         changed = pa.concat_tables([self.changed, again])
@@ -110,18 +110,18 @@ def compare(inputs: Iterable[pa.RecordBatch], target: TargetRows) -> Difference:
     Added and changed inputs keep the order of `inputs`. Both are gone through batch by batch; of
     the target, what is to be removed is read a second time.
     """
-    held = _TargetIndex(target)
+    index = _TargetIndex(target)
     added, changed = [INPUTS.empty_table()], [INPUTS.empty_table()]
     unchanged = 0
     for part in gathered(inputs):
-        is_new, is_other = held.against(part)
+        is_new, is_other = index.against(part)
         added.append(part.filter(pa.array(is_new)))
         changed.append(part.filter(pa.array(is_other)))
         unchanged += int(np.sum(~is_new & ~is_other))
     return Difference(
         added=pa.concat_tables(added),
         changed=pa.concat_tables(changed),
-        removed=held.unmet(target),
+        removed=index.unmet(target),
         unchanged=unchanged,
     )
 
@@ -177,7 +177,7 @@ class _TargetIndex:
             self._is_mixed[first[is_other]] = True
 
     def against(self, inputs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-        """For each of `inputs` whether it is not held, and whether it is held as another."""
+        """For each of `inputs` whether it is added, and whether it is changed."""
         keys, contents = digests_with(inputs["key"], inputs["fingerprint"])
         places = self._index.places(keys)
         is_new = places == ABSENT

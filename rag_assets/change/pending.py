@@ -1,7 +1,7 @@
 """The inputs that a pass is to do: which of them are left, and what each is made under.
 
 A first build has as many as there are units, and they are kept until the last is done: of many,
-neither keys (see `KeyIndex`) nor fingerprints are held as text.
+neither keys (see `KeyIndex`) nor fingerprints are kept as text.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from rag_assets.columns.keys import ABSENT, KeyIndex
 
 
 class Pending:
-    """Inputs of schema `INPUTS` by their keys, of which the table itself is not held."""
+    """Inputs of schema `INPUTS` by their keys, of which the table itself is not kept."""
 
     def __init__(self, inputs: pa.Table) -> None:
         """All `inputs` are to be done."""

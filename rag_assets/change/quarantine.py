@@ -87,11 +87,11 @@ def record(store: Store, *, target: str, failures: Sequence[Failure]) -> None:
     """Let the quarantine hold exactly `failures` for a `target` that `refresh` does not build."""
     keys = [failure.key for failure in failures]
     tried = Pending(pa.table([keys, [""] * len(keys)], schema=INPUTS))
-    held = entries(store, target)
+    known = entries(store, target)
     record_failures(
         store,
         target,
-        held=held,
+        known=known,
         valid=frozenset(),
         tried=tried,
         failures=failures,
@@ -107,35 +107,35 @@ def entries(store: Store, target: str) -> pa.Table:
     return _read(store, columns=ENTRIES.names, where=f"target = {quoted(target)}").cast(ENTRIES)
 
 
-def waiting(held: pa.Table, *, inputs: pa.Table, today: date) -> list[str]:
+def waiting(known: pa.Table, *, inputs: pa.Table, today: date) -> list[str]:
     """Keys that failed on their own content or wait for a later day, and have not changed since.
 
     Args:
-        held: The `entries` of a target.
+        known: The `entries` of a target.
         inputs: Those of its inputs, as they are now, that have an entry.
         today: The day that it is.
     """
-    is_of_input = pc.equal(held["kind"], "input")
-    is_later = pc.fill_null(pc.greater(held["tried_again"], pa.scalar(today)), False)
-    return _unchanged(held.filter(pc.or_(is_of_input, is_later)), inputs).to_pylist()
+    is_of_input = pc.equal(known["kind"], "input")
+    is_later = pc.fill_null(pc.greater(known["tried_again"], pa.scalar(today)), False)
+    return _unchanged(known.filter(pc.or_(is_of_input, is_later)), inputs).to_pylist()
 
 
-def valid_entries(held: pa.Table, *, inputs: pa.Table) -> set[str]:
-    """Keys of `held` whose input is still the one that failed; arguments as for `waiting`."""
-    return set(_unchanged(held, inputs).to_pylist())
+def valid_entries(known: pa.Table, *, inputs: pa.Table) -> set[str]:
+    """Keys of `known` whose input is still the one that failed; arguments as for `waiting`."""
+    return set(_unchanged(known, inputs).to_pylist())
 
 
-def _unchanged(held: pa.Table, inputs: pa.Table) -> pa.ChunkedArray:
+def _unchanged(known: pa.Table, inputs: pa.Table) -> pa.ChunkedArray:
     if not inputs.num_rows:
         return inputs["key"]
-    return inputs.join(held.select(INPUTS.names), keys=INPUTS.names, join_type="inner")["key"]
+    return inputs.join(known.select(INPUTS.names), keys=INPUTS.names, join_type="inner")["key"]
 
 
 def record_failures(
     store: Store,
     target: str,
     *,
-    held: pa.Table,
+    known: pa.Table,
     valid: Collection[str],
     tried: Pending,
     failures: Sequence[Failure],
@@ -143,13 +143,13 @@ def record_failures(
 ) -> None:
     """Let the quarantine hold the new failures and of the old ones the `valid` not tried again.
 
-    `held` are the `entries` of the target, whose one writer calls. How often an input ran into a
+    `known` are the `entries` of the target, whose one writer calls. How often an input ran into a
     limit outlives whoever is killed meanwhile: its entry is replaced in one commit.
     """
     target = store.known_as(target)
-    before = held["key"].to_pylist()
+    before = known["key"].to_pylist()
     stale = set(before).difference(valid).union(tried.fingerprints(before))
-    rows = _quarantine_rows(target, tried, failures, held=held, today=today)
+    rows = _quarantine_rows(target, tried, failures, known=known, today=today)
     is_limit = pc.equal(rows["kind"], "limit")
     limits, others = rows.filter(is_limit), rows.filter(pc.invert(is_limit))
     with store.lock(QUARANTINE, log=lambda _: None):
@@ -211,11 +211,11 @@ def _read(store: Store, *, columns: Sequence[str], where: str | None) -> pa.Tabl
 
 
 def _quarantine_rows(
-    target: str, tried: Pending, failures: Sequence[Failure], *, held: pa.Table, today: date
+    target: str, tried: Pending, failures: Sequence[Failure], *, known: pa.Table, today: date
 ) -> pa.Table:
     marks = tried.fingerprints(failure.key for failure in failures)
     before = {
-        (entry["key"], entry["fingerprint"]): entry["attempts"] or 0 for entry in held.to_pylist()
+        (entry["key"], entry["fingerprint"]): entry["attempts"] or 0 for entry in known.to_pylist()
     }
     now = datetime.now(UTC)
     rows = [

@@ -36,7 +36,7 @@ class CleanedTables:
 
     cleaned: Sequence[Cleaned]
     removed: Sequence[str]
-    """Tables that nothing had named for long enough, by their folders."""
+    """Tables that nothing has named for long enough, by their folders."""
     bytes_freed: int
 
 
@@ -64,8 +64,8 @@ def clean_up_tables(
     freed = sum(one.bytes_freed for one in cleaned)
     after = max(timedelta(days=keep_days), RUNNING)
     removed = {
-        folder_of(held): _removed(store, held, log=log)
-        for held in _due(store, named=_named(store, config, answering), after=after)
+        folder_of(generation): _removed(store, generation, log=log)
+        for generation in _due(store, named=_named(store, config, answering), after=after)
     }
     completing.record_all(store, config)  # what was merged: the old fragments go the next time
     complete_sets.forget_gone(store)
@@ -80,7 +80,11 @@ def note_named(store: Store, config: Config) -> None:
     if not known:
         return
     named = _of_variants(store, config, complete_sets.answering(store, config))
-    _write(store, {held: at for held, at in known.items() if held not in named}, known=known)
+    _write(
+        store,
+        {generation: at for generation, at in known.items() if generation not in named},
+        known=known,
+    )
 
 
 def _pinned(
@@ -90,10 +94,10 @@ def _pinned(
 
     Those too by which another config is answered, as long as their joint tables stay.
     """
-    others = [held for held in complete_sets.all_sets(store) if held.joint.table not in named]
+    others = [each for each in complete_sets.all_sets(store) if each.joint.table not in named]
     pinned: defaultdict[str, set[int]] = defaultdict(set)
-    for held in (*answering, *others):
-        for pin in held.pins:
+    for each in (*answering, *others):
+        for pin in each.pins:
             pinned[pin.table].add(pin.version)
     return pinned
 
@@ -112,10 +116,10 @@ def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSe
         for step in variant_steps(config, variant).values()
         for name in step.tables
     ]
-    sets = [name for held in answering for name in (held.elements, held.chunks)]
+    sets = [name for each in answering for name in (each.elements, each.chunks)]
     return {
         *map(store.generation, (*variants, *sets)),
-        *(pin.table for held in answering for pin in held.pins),
+        *(pin.table for each in answering for pin in each.pins),
     }
 
 
@@ -123,17 +127,21 @@ def _due(store: Store, *, named: Collection[str], after: timedelta) -> list[str]
     """Generations that nothing has named since `after` ago; the others' time is written down."""
     now = time.time()
     known = _known(store)
-    unnamed = [held for held in store.generations() if held not in named]
-    since = {held: min(known.get(held, now), now) for held in unnamed}
-    due = [held for held in unnamed if now - since[held] >= after.total_seconds()]
-    due = [held for held in due if not _is_tagged(store, held)]
-    _write(store, {held: at for held, at in since.items() if held not in due}, known=known)
+    unnamed = [generation for generation in store.generations() if generation not in named]
+    since = {generation: min(known.get(generation, now), now) for generation in unnamed}
+    due = [generation for generation in unnamed if now - since[generation] >= after.total_seconds()]
+    due = [generation for generation in due if not _is_tagged(store, generation)]
+    _write(
+        store,
+        {generation: at for generation, at in since.items() if generation not in due},
+        known=known,
+    )
     return due
 
 
-def _is_tagged(store: Store, held: str) -> bool:
+def _is_tagged(store: Store, generation: str) -> bool:
     try:
-        return bool(store.open(held).to_lance().tags.list())
+        return bool(store.open(generation).to_lance().tags.list())
     except DamagedTablesError:
         return False
 
@@ -141,8 +149,8 @@ def _is_tagged(store: Store, held: str) -> bool:
 def _known(store: Store) -> dict[str, float]:
     """When each generation was first seen without a name."""
     try:
-        held = json.loads((store.root / UNNAMED).read_text("utf-8"))
-        return {str(name): float(at) for name, at in held.items()}
+        record = json.loads((store.root / UNNAMED).read_text("utf-8"))
+        return {str(name): float(at) for name, at in record.items()}
     except (FileNotFoundError, ValueError, TypeError, AttributeError):
         return {}
 
@@ -152,17 +160,17 @@ def _write(store: Store, since: Mapping[str, float], *, known: Mapping[str, floa
         write_atomically(store.root / UNNAMED, json.dumps(since, indent=1, sort_keys=True))
 
 
-def _removed(store: Store, held: str, *, log: Callable[[str], None]) -> int:
+def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> int:
     """Remove a generation and what is recorded of it; returns the bytes that came free."""
-    with store.lock(name_of(held), log=log):
+    with store.lock(name_of(generation), log=log):
         try:
-            freed = sum(store.sizes(held).values())
+            freed = sum(store.sizes(generation).values())
         except DamagedTablesError:
             freed = 0
-        is_last = store.generation(name_of(held)) == held
+        is_last = store.generation(name_of(generation)) == generation
         if is_last:
-            record(store, target=name_of(held), failures=[])
-            store.index_file(held).unlink(missing_ok=True)
-        store.forget(held)
-    log(f"{folder_of(held)}: nothing has named it any more, removed")
+            record(store, target=name_of(generation), failures=[])
+            store.index_file(generation).unlink(missing_ok=True)
+        store.forget(generation)
+    log(f"{folder_of(generation)}: nothing has named it any more, removed")
     return freed

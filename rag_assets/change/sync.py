@@ -143,12 +143,12 @@ def _carried_out(plan: Plan, work: Work, *, log: Callable[[str], None], started:
     before = _made_ready(plan, work, log=log)
     pending, tally = _written(plan, work, log=log)
     failed = {failure.key for failure in tally.failures}
-    emptied = sorted(plan.held & failed - tally.replaced)
+    emptied = sorted(plan.to_replace & failed - tally.replaced)
     store.delete(target.name, column=target.group, keys=[*plan.removed, *emptied])
     record_failures(
         store,
         target.name,
-        held=plan.entries,
+        known=plan.entries,
         valid=plan.valid,
         tried=pending,
         failures=tally.failures,
@@ -202,10 +202,10 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
     release_memory(rows=plan.inputs)
 
     def write(batch: Batch) -> None:
-        commit(store, target, batch, pending=pending, held=plan.held)
+        commit(store, target, batch, pending=pending, to_replace=plan.to_replace)
 
     for batch in write_behind(batches, write):
-        replaced = plan.held.intersection(batch.done)
+        replaced = plan.to_replace.intersection(batch.done)
         tally.replaced |= replaced
         tally.added += len(batch.done) - len(replaced)
         tally.failures.extend(batch.failed)

@@ -84,7 +84,7 @@ class ElementStock:
         for part in parts_of(sorted(documents)):
             where = f"{images.KEY} IS NOT NULL AND {is_one_of('document_id', part)}"
             shown = self._read(["document_id", images.KEY], where=where)
-            is_gone = pc.invert(pc.is_in(shown[images.KEY], images.held(self.store, shown)))
+            is_gone = pc.invert(pc.is_in(shown[images.KEY], images.stored(self.store, shown)))
             gone.update(shown.filter(is_gone)["document_id"].to_pylist())
         return gone
 

@@ -185,7 +185,7 @@ class _EmbeddingPass:
         return self._texts_at
 
     def transform(self, changed: pa.Table) -> Iterator[Batch]:
-        """Rows whose text is held somewhere first, then new texts, the longest first."""
+        """Rows whose text is found in a table first, then new texts, the longest first."""
         keys = changed["key"]
         del changed  # a million keys and fingerprints as text: each is let go of once it was used
         plan = self._plan(keys)
@@ -195,31 +195,31 @@ class _EmbeddingPass:
             if plan.num_rows == 0:
                 return
             if self._store.count(table):
-                plan = yield from self._taken(plan, table=table)
+                plan = yield from self._reused(plan, table=table)
         if plan.num_rows:
             release_memory(rows=plan.num_rows)
             yield from self._computed(plan)
 
-    def _taken(self, plan: pa.Table, *, table: str) -> Generator[Batch, None, pa.Table]:
+    def _reused(self, plan: pa.Table, *, table: str) -> Generator[Batch, None, pa.Table]:
         """The units of `plan` whose vectors `table` holds; returns what is left of the plan.
 
         What turns out to be damaged there is computed anew: nobody else may need that table.
         """
         version = self._store.version(table)
         try:
-            held = self._held(table, _texts(plan), version=version)
+            found = self._found(table, _texts(plan), version=version)
         except DamagedTablesError as error:
             self._pass_over(table, error)
             return plan
-        is_held = held != ABSENT
-        copies = plan.append_column("held", pa.array(held)).filter(pa.array(is_held))
-        left = [plan.filter(pa.array(~is_held))]
+        is_found = found != ABSENT
+        copies = plan.append_column("found", pa.array(found)).filter(pa.array(is_found))
+        left = [plan.filter(pa.array(~is_found))]
         for part in parts_of_plan(copies):
             try:
                 batch = self._copied(part, table=table, version=version)
             except DamagedTablesError as error:
                 self._pass_over(table, error)
-                left.append(part.drop_columns("held"))
+                left.append(part.drop_columns("found"))
             else:
                 yield batch
         return left[0] if len(left) == 1 else pa.concat_tables(left).sort_by(LONGEST_FIRST)
@@ -277,7 +277,7 @@ class _EmbeddingPass:
         ]
         return pa.concat_tables(parts)
 
-    def _held(self, table: str, texts: Digests, *, version: int) -> np.ndarray:
+    def _found(self, table: str, texts: Digests, *, version: int) -> np.ndarray:
         """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
         index = DigestIndex(texts)
         found = np.full(len(texts[0]), ABSENT)
@@ -291,8 +291,8 @@ class _EmbeddingPass:
         )
         for part in gathered(batches):
             places = index.places_of(part["text_hash"])
-            is_asked = places != ABSENT
-            found[places[is_asked]] = part[ROW_ID].to_numpy()[is_asked]
+            is_wanted = places != ABSENT
+            found[places[is_wanted]] = part[ROW_ID].to_numpy()[is_wanted]
         return found[index.places(texts)]
 
     def _stock(self) -> list[str]:
@@ -310,7 +310,7 @@ class _EmbeddingPass:
 
     def _copied(self, part: pa.Table, *, table: str, version: int) -> Batch:
         found = self._store.take(
-            table, part["held"].to_numpy(), columns=["windows", "vector"], version=version
+            table, part["found"].to_numpy(), columns=["windows", "vector"], version=version
         )
         units = self._source.units(self._rows(part))
         return self._batch(units, windows=found["windows"], vectors=found["vector"])

@@ -28,16 +28,16 @@ Lock = Callable[[], AbstractContextManager[None]]
 class Catalog:
     """The generations of a store's tables, read from its file again when that changes."""
 
-    def __init__(self, file: Path, *, held: Callable[[], Sequence[str]], lock: Lock) -> None:
+    def __init__(self, file: Path, *, written: Callable[[], Sequence[str]], lock: Lock) -> None:
         """Use `file`, which is there once a table was registered or retired.
 
         Args:
             file: Where it lies.
-            held: All generations that were ever written.
+            written: All generations that were ever written.
             lock: Makes the caller the one who writes the file.
         """
         self._file = file
-        self._held = held
+        self._written_generations = written
         self._lock = lock
         self._stamp: tuple[int, int, int] | None = None
         self._generations: Mapping[str, str] = {}
@@ -67,9 +67,9 @@ class Catalog:
         """Let the table be known by its generation number `by` from now on."""
         with self._lock():
             self._read()
-            held = self.generation(name)
-            next_one = f"{name_of(held)}.{by}"
-            addresses = [key for key, value in self._generations.items() if value == held]
+            current = self.generation(name)
+            next_one = f"{name_of(current)}.{by}"
+            addresses = [key for key, value in self._generations.items() if value == current]
             address = addresses[0] if addresses else _address(name)
             self._write({**self._generations, address: next_one})
 
@@ -77,7 +77,7 @@ class Catalog:
         """Take a generation out that was removed for good."""
         with self._lock():
             self._read()
-            left = {key: held for key, held in self._generations.items() if held != generation}
+            left = {key: value for key, value in self._generations.items() if value != generation}
             if len(left) < len(self._generations):
                 self._write(left)
 
@@ -89,10 +89,10 @@ class Catalog:
         address = ADDRESS.fullmatch(name)
         if address is None:
             return None
-        held = sorted(self._held(), key=number_of)
-        alike = [each for each in held if _address(name_of(each)) == _address(name)]
+        written = sorted(self._written_generations(), key=number_of)
+        alike = [each for each in written if _address(name_of(each)) == _address(name)]
         former = first(address["former"])
-        is_left_behind = former in held and name_of(former) not in self._named
+        is_left_behind = former in written and name_of(former) not in self._named
         return alike[-1] if alike else former if is_left_behind else None
 
     def _read(self) -> None:
@@ -104,7 +104,7 @@ class Catalog:
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
         if stamp != self._stamp:
             self._generations = self._written()
-            self._named = {name_of(held): held for held in self._generations.values()}
+            self._named = {name_of(value): value for value in self._generations.values()}
             self._stamp = stamp
 
     def _written(self) -> Mapping[str, str]:

@@ -126,10 +126,10 @@ def answering(store: Store, config: Config) -> list[CompleteSet]:
 def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
     """Let the sets name what took the place of their pins; the next refresh records them anew."""
     for file in (store.root / FOLDER).glob("*.json"):
-        held = CompleteSet.read(file)
-        if held and moved.keys() & set(held.pins):
-            pins = {name: moved.get(pin := getattr(held, name), pin) for name in PINNED}
-            write_atomically(file, as_json(replace(held, **pins, seen="")))
+        complete_set = CompleteSet.read(file)
+        if complete_set and moved.keys() & set(complete_set.pins):
+            pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
+            write_atomically(file, as_json(replace(complete_set, **pins, seen="")))
 
 
 def forget_gone(store: Store) -> None:
@@ -138,15 +138,15 @@ def forget_gone(store: Store) -> None:
     Tables that cannot be read or reached just now are not known to be gone.
     """
     for file in (store.root / FOLDER).glob("*.json"):
-        held = CompleteSet.read(file)
+        complete_set = CompleteSet.read(file)
         with suppress(DamagedTablesError, *DAMAGE):
-            if held is None or not is_kept(store, held):
+            if complete_set is None or not is_kept(store, complete_set):
                 file.unlink()
 
 
-def is_kept(store: Store, held: CompleteSet) -> bool:
+def is_kept(store: Store, complete_set: CompleteSet) -> bool:
     """Whether all tables of a set can still be read as they were."""
-    return all(holds(store, pin) for pin in held.pins)
+    return all(holds(store, pin) for pin in complete_set.pins)
 
 
 def file_of(store: Store, variant: str) -> Path:
@@ -154,14 +154,14 @@ def file_of(store: Store, variant: str) -> Path:
     return store.root / FOLDER / f"{variant}.json"
 
 
-def as_json(held: CompleteSet) -> str:
+def as_json(complete_set: CompleteSet) -> str:
     """A set as its file records it."""
-    return json.dumps(asdict(held), indent=1)
+    return json.dumps(asdict(complete_set), indent=1)
 
 
 def _of_recipe(store: Store, tables: VariantTables) -> CompleteSet | None:
-    found = [held for held in all_sets(store) if held.is_of(store, tables)]
-    return max(found, key=lambda held: held.recorded_at, default=None)
+    found = [complete_set for complete_set in all_sets(store) if complete_set.is_of(store, tables)]
+    return max(found, key=lambda complete_set: complete_set.recorded_at, default=None)
 
 
 def as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:

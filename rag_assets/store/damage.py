@@ -1,4 +1,4 @@
-"""Files of tables that are damaged: told by their sizes, and named with what to do about it.
+"""Files of tables that are damaged: recognised by their sizes, and named with what to do about it.
 
 Lance writes into a table's manifest how long each file of its data is, and never checks it: a file
 that was cut short on a full disk or by a bad copy is met by whoever reads it, as an error that
@@ -26,18 +26,18 @@ class DamagedTablesError(Exception):
     def __init__(self, errors: Mapping[str, Exception | str]) -> None:
         """Name the tables, by their folders, and what is wrong with each."""
         self.errors = dict(errors)
-        told = "; ".join(f"{name} ({_first_line(error)})" for name, error in errors.items())
+        described = "; ".join(f"{name} ({_first_line(error)})" for name, error in errors.items())
         super().__init__(
-            f"tables that cannot be read: {told}. If their files are damaged, delete the folder "
-            "of each (NAME.lance, below lance/), and run `rag-assets refresh`"
+            f"tables that cannot be read: {described}. If their files are damaged, delete the "
+            "folder of each (NAME.lance, below lance/), and run `rag-assets refresh`"
         )
 
 
 def is_of_files(error: Exception) -> bool:
-    """Whether Lance raised it, and about files rather than about what it was asked."""
-    told = str(error)
-    is_of_lance = isinstance(error, OSError) or any(mark in told for mark in OF_LANCE)
-    return is_of_lance and not any(mistake in told for mistake in MISTAKES)
+    """Whether Lance raised it, and about files rather than about the request."""
+    message = str(error)
+    is_of_lance = isinstance(error, OSError) or any(mark in message for mark in OF_LANCE)
+    return is_of_lance and not any(mistake in message for mistake in MISTAKES)
 
 
 def data_files(dataset: "LanceDataset") -> Iterator[tuple[str, int]]:
@@ -51,14 +51,14 @@ def data_files(dataset: "LanceDataset") -> Iterator[tuple[str, int]]:
 def difference(wanted: Mapping[str, int], found: Mapping[str, int | None]) -> str | None:
     """What is wrong with the first file that is not as long as `wanted`; None if none is."""
     for path, size in wanted.items():
-        held = found[path]
-        if held is None:
+        size_found = found[path]
+        if size_found is None:
             return f"{path} is gone"
-        if held != size:
-            return f"{path} has {held:,} of {size:,} bytes"
+        if size_found != size:
+            return f"{path} has {size_found:,} of {size:,} bytes"
     return None
 
 
 def _first_line(error: Exception | str) -> str:
-    said = str(error) or type(error).__name__
-    return said.splitlines()[0]
+    message = str(error) or type(error).__name__
+    return message.splitlines()[0]

@@ -53,7 +53,7 @@ def keep(store: Store, pictures: pa.Table, *, log: Callable[[str], None]) -> int
     if not pictures.num_rows:
         return 0
     with store.lock(IMAGES_TABLE, log=log):
-        new = pictures.filter(pc.invert(pc.is_in(pictures[KEY], held(store, pictures))))
+        new = pictures.filter(pc.invert(pc.is_in(pictures[KEY], stored(store, pictures))))
         firsts = new.append_column("place", pa.array(range(new.num_rows))).group_by(KEY)
         new = new.take(firsts.aggregate([("place", "min")])["place_min"])
         store.append(IMAGES_TABLE, new, schema=IMAGES)
@@ -121,7 +121,7 @@ def _parsed(store: Store) -> list[str]:
     return [name for name in store.names() if name.startswith(ELEMENTS_PREFIX)]
 
 
-def held(store: Store, named: pa.Table) -> pa.Array:
+def stored(store: Store, named: pa.Table) -> pa.Array:
     """Those pictures that are stored, of the ones that the rows of a table name."""
     if not store.exists(IMAGES_TABLE):
         return pa.array([], pa.string())

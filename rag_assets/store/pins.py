@@ -1,4 +1,4 @@
-"""A table as it stood: a reader that holds one reads those rows and no others, or is told."""
+"""A table as it stood: who reads a pin reads those rows and no others, or gets an error."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -66,7 +66,7 @@ class Store:
         """Generations whose files were found as long as they have to be."""
         self._catalog = Catalog(
             root / "tables.json",
-            held=self.generations,
+            written=self.generations,
             lock=lambda: locked(root / "locks" / "tables.lock", log=lambda _: None),
         )
         self.encoders = root / "encoders"
@@ -96,27 +96,27 @@ class Store:
 
     def names(self) -> list[str]:
         """All tables, sorted."""
-        named = {name_of(held): held for held in self.generations()}
-        return sorted(name for name, held in named.items() if self.exists(name))
+        named = {name_of(each) for each in self.generations()}
+        return sorted(name for name in named if self.exists(name))
 
     def generations(self) -> list[str]:
         """All generations of all tables that lie here, those that are retired included, sorted."""
         return sorted(map(generation_in, self._tables.names()))
 
     def stock(self, *prefixes: str, log: Callable[[str], None]) -> list[str]:
-        """Generations whose names begin so and that can be read: what they hold may be had again.
+        """Generations whose names begin so and that can be read: what they hold may be reused.
 
         One that is damaged is named through `log` and left out: nobody may need it.
         """
         found = []
-        for held in self.generations():
-            if held.startswith(prefixes):
+        for generation in self.generations():
+            if generation.startswith(prefixes):
                 try:
-                    self._dataset(held)
+                    self._dataset(generation)
                 except DamagedTablesError as error:
                     log(f"nothing is taken from a damaged table: {error}")
                 else:
-                    found.append(held)
+                    found.append(generation)
         return found
 
     def generation(self, name: str) -> str:
@@ -225,8 +225,10 @@ class Store:
             if version is None and self.exists(name):
                 raise
             return None
-        told = [fragment.metadata.to_json() for fragment in fragments]
-        return fingerprint([[each["id"], each["files"], each["deletion_file"]] for each in told])
+        described = [fragment.metadata.to_json() for fragment in fragments]
+        return fingerprint(
+            [[each["id"], each["files"], each["deletion_file"]] for each in described]
+        )
 
     def stamp(self, name: str, *, version: int) -> Stamp | None:
         """What tells a version at a glance from another of the same number; None in a bucket."""
@@ -238,18 +240,18 @@ class Store:
 
     def can_widen(self, name: str, schema: pa.Schema) -> bool:
         """Whether the table has the columns of `schema`, but for some that may be NULL."""
-        held = self.schema(name)
-        if any(held.field(column) not in schema for column in held.names):
+        present = self.schema(name)
+        if any(present.field(column) not in schema for column in present.names):
             return False
-        return all(column.nullable for column in schema if column.name not in held.names)
+        return all(column.nullable for column in schema if column.name not in present.names)
 
     def widen(self, name: str, schema: pa.Schema) -> None:
         """Add the columns of `schema` that the table lacks, as NULL: see `can_widen`.
 
         What it holds stays: a release that knows more about a unit does not embed it again.
         """
-        held = self.schema(name).names
-        added = [column for column in schema if column.name not in held]
+        present = self.schema(name).names
+        added = [column for column in schema if column.name not in present]
         if added:
             self._dataset(name).add_columns(added)
 
@@ -364,12 +366,12 @@ class Store:
         from lance.fragment import write_fragments
 
         dataset = self._dataset(name)
-        held = self.row_ids(
+        replaced = self.row_ids(
             name, column=group, keys=pa.array(groups, pa.string()), version=dataset.version
         )
         updated, emptied = [], []
         for fragment in dataset.get_fragments():
-            named = held[held >> ROW_BITS == fragment.fragment_id].tolist()
+            named = replaced[replaced >> ROW_BITS == fragment.fragment_id].tolist()
             if not named:
                 continue
             left = fragment.delete(f"{ROW_ID} IN ({', '.join(map(str, named))})")
@@ -397,12 +399,14 @@ class Store:
     def retire(self, name: str) -> None:
         """Have a table begun anew, as the next generation; the one writer of the table calls.
 
-        What it held stays for those who read it, until a clean-up finds that nobody names it.
+        What it holds stays for those who read it, until a clean-up finds that nobody names it.
         """
         self.reopen(name)
-        held = self.generation(name)
-        numbers = [number_of(each) for each in self.generations() if name_of(each) == name_of(held)]
-        self._catalog.succeed(name, by=max([number_of(held), *numbers]) + 1)
+        current = self.generation(name)
+        numbers = [
+            number_of(each) for each in self.generations() if name_of(each) == name_of(current)
+        ]
+        self._catalog.succeed(name, by=max([number_of(current), *numbers]) + 1)
 
     def drop(self, name: str) -> None:
         """Remove a table for good, or one generation of it; a killed run leaves it whole or gone.
@@ -462,7 +466,7 @@ class Store:
         """Be the one writer of `names`; wait for whoever is, and say so through `log`."""
         for name in names:
             self._catalog.register(name)
-        with ExitStack() as held:
+        with ExitStack() as locks:
             for name in sorted({self.known_as(name) for name in names}):
-                held.enter_context(locked(self.root / "locks" / f"{name}.lock", log=log))
+                locks.enter_context(locked(self.root / "locks" / f"{name}.lock", log=log))
             yield

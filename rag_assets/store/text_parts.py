@@ -112,11 +112,11 @@ def _part(
 
 def _parted(fragments: Sequence[int], *, rows: Mapping[int, int]) -> list[list[int]]:
     parts: list[list[int]] = []
-    held = 0
+    count = 0
     for fragment in fragments:
-        if not parts or held + rows[fragment] > MOST_ROWS:
+        if not parts or count + rows[fragment] > MOST_ROWS:
             parts.append([])
-            held = 0
+            count = 0
         parts[-1].append(fragment)
-        held += rows[fragment]
+        count += rows[fragment]
     return parts
