@@ -1,1 +1,6 @@
-"""Rows get ids and headings in plain words, then become text."""
+"""Rows get ids and headings in plain words, then become text.
+
+Read in this order: `exported` (the tables that sources landed), `values` and `headings` (canonical
+spelling), `rows` (ids; the table `table_rows`), `serializers` (nine ways to write a row),
+`serialize` (the tables of texts), then `assets` and `checks`.
+"""
