@@ -29,7 +29,7 @@ MOST_DAYS = 36_500
 """Of what is kept: a hundred years, which every calendar knows."""
 SECONDS_A_DAY = 86_400
 LONGEST_TABLE_NAME = 255
-"""Characters; a snapshot's file is named after its table, however that is spelled."""
+"""Characters."""
 
 
 class DocumentSource(Section):

@@ -21,6 +21,7 @@ ELSEWHERE = frozenset(
         "dagster",
         "encoders",
         "exports",
+        "hashes",
         "lance",
         "locks",
         "looks",

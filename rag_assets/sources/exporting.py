@@ -29,7 +29,7 @@ from rag_assets.store.exports import KEY, About, ExportedTable, cells
 if TYPE_CHECKING:
     import duckdb
 
-MEMORY = ("160MB", "1GB", "4GB")
+MEMORY = ("80MB", "320MB", "1GB", "4GB")
 """What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
 HASHES = "hashes"
 """Folder below the state with the hashes that databases computed of rows."""

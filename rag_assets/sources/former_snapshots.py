@@ -57,7 +57,7 @@ def take_over(store: Store, source: str, *, work: Path, log: Callable[[str], Non
     """Make a table of each snapshot of `source` that is none yet, and remove what is done with.
 
     One that is damaged, or that another release wrote, is removed once its table is complete: it
-    is read from its source.
+    is read from its source. With the last one goes what was kept for snapshots alone.
     """
     for table, file in snapshots_of(store, source).items():
         name = exports.table_name(source, table)
@@ -70,6 +70,10 @@ def take_over(store: Store, source: str, *, work: Path, log: Callable[[str], Non
             export_table(done)
             remove_folder(work / name)
         remove(file)
+    if not any((store.root / FOLDER).rglob(f"*{SUFFIX}")):
+        remove_folder(store.root / FOLDER)
+        remove_folder(store.root / "inputs")
+        (store.root / "completed" / "table_rows.snapshots.json").unlink(missing_ok=True)
 
 
 def remove(file: Path) -> None:
