@@ -2,13 +2,13 @@
 
 usage: postgres.py [--rows 1000000] [--share 0.01]
 
-Starts a PostgreSQL, fills a table, and refreshes its snapshot and `table_rows` without and with a
+Starts a PostgreSQL, fills a table, and refreshes its export and `table_rows` without and with a
 cursor column: all rows, nothing changed, and a share of the rows changed (of which eight in ten
 are updates, one an insert, one a delete). Seconds are those of a library call in a process that
 did the same with a table of one row before, held against one ADBC read of the whole table to Arrow
 in the same run. The memory of each step is that of a process of its own, held against the same step
-on a tenth of the rows. In the end each snapshot has to be what a first refresh of the changed table
-makes.
+on a tenth of the rows. In the end each exported table has to hold what a first refresh of the
+changed table makes.
 """
 
 import argparse

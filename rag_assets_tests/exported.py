@@ -1,6 +1,7 @@
 """What is held of exported tables, as tests look at it."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -17,7 +18,9 @@ def rows_of(table: ExportedTable | None) -> list[dict]:
         return []
     key = list(table.about.key)
     rows = [row for batch in table.batches(rows=1_000) for row in batch.to_pylist()]
-    return sorted(rows, key=lambda row: [_order(row[name]) for name in key or row])
+    if not key:
+        return sorted(rows, key=lambda row: [(each is None, _order(each)) for each in row.values()])
+    return sorted(rows, key=lambda row: [_order(row[name]) for name in key])
 
 
 def rows(item: Export) -> list[dict]:
@@ -26,7 +29,8 @@ def rows(item: Export) -> list[dict]:
 
 
 def _order(value: object) -> tuple[bool, object]:
-    return (value is not None, value if isinstance(value, int | float | str) else repr(value))
+    is_plain = isinstance(value, int | float | str | Decimal)
+    return (value is not None, "" if value is None else value if is_plain else repr(value))
 
 
 def said(table: ExportedTable | None) -> Mapping[str, object]:

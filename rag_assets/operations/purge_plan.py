@@ -21,6 +21,7 @@ from rag_assets.sources.files.listing import look
 from rag_assets.sources.places import SourceError
 from rag_assets.store import Store, images
 from rag_assets.store.catalog import folder_of, name_of
+from rag_assets.store.exports import PREFIX
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -220,7 +221,7 @@ def _texts_of_others(store: Store, document: Document) -> Iterator[bytes]:
     of_rows = [
         each
         for each in store.generations()
-        if each.startswith((schemas.TABLE_ROWS_TABLE, "serialized_rows__"))
+        if each.startswith((PREFIX, schemas.TABLE_ROWS_TABLE, "serialized_rows__"))
     ]
     of_documents = erasure.document_tables(store)
     for generation in [*of_documents, *of_rows]:

@@ -22,6 +22,7 @@ ELSEWHERE = frozenset(
         "dagster",
         "encoders",
         "exports",
+        "hashes",
         "lance",
         "locks",
         "looks",

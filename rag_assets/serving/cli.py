@@ -18,6 +18,7 @@ from rag_assets.serving.commands import (
     clean_up,
     evaluate,
     experiment,
+    export,
     init,
     purge,
     refresh,
@@ -30,7 +31,10 @@ from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
 
-COMMANDS = (init, refresh, search, show, evaluate, experiment, status, clean_up, purge, ui)
+COMMANDS = (
+    *(init, refresh, search, show, evaluate, experiment),
+    *(status, export, clean_up, purge, ui),
+)
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
     "GX_ANALYTICS_ENABLED": "false",

@@ -29,14 +29,14 @@ from rag_assets.store.exports import KEY, About, ExportedTable, cells
 if TYPE_CHECKING:
     import duckdb
 
-MEMORY = ("160MB", "1GB", "4GB")
+MEMORY = ("80MB", "320MB", "1GB", "4GB")
 """What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
 HASHES = "hashes"
 """Folder below the state with the hashes that databases computed of rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RowCounts:
     """Rows of a table by what became of them."""
 
     added: int
@@ -46,11 +46,11 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ExportResult:
     """What one pass did to an exported table."""
 
     table: ExportedTable
-    counts: Counts
+    counts: RowCounts
     failures: Sequence[Failure] = ()
     """Rows that were left out, with the reason."""
     schema_changes: Sequence[str] = ()
@@ -58,7 +58,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class ExportRequest:
     """A request to bring a table up to what landed."""
 
     store: Store
@@ -90,7 +90,7 @@ class Export:
         return f"exports/{self.about.name}"
 
 
-def export_table(request: Export) -> Done:
+def export_table(request: ExportRequest) -> ExportResult:
     """Bring a table up to what landed.
 
     Raises:
@@ -142,7 +142,7 @@ def _hashes_file(store: Store, name: str, remembered: str) -> Path:
     return store.root / HASHES / f"{name}.{remembered}.parquet"
 
 
-def _with(request: Export, *, memory: str) -> Done:
+def _with(request: ExportRequest, *, memory: str) -> ExportResult:
     folder = request.work / memory
     folder.mkdir(parents=True, exist_ok=True)
     _remove_damaged(request)
@@ -151,7 +151,7 @@ def _with(request: Export, *, memory: str) -> Done:
         return _ExportPass(request, connection, rows).run()
 
 
-def _remove_damaged(request: Export) -> None:
+def _remove_damaged(request: ExportRequest) -> None:
     """Begin a table anew whose files are damaged: all that it held is read again."""
     store, name = request.store, request.name
     if not store.exists(name):
@@ -171,7 +171,7 @@ class _ExportPass:
     """One pass over one table."""
 
     def __init__(
-        self, request: Export, connection: "duckdb.DuckDBPyConnection", rows: LandedRows
+        self, request: ExportRequest, connection: "duckdb.DuckDBPyConnection", rows: LandedRows
     ) -> None:
         self.request = request
         self.store = request.store
@@ -182,7 +182,7 @@ class _ExportPass:
         self.fixed = exports.fixed_parts(self.store, request.name)
         """Columns and key of what is there, complete or not."""
 
-    def run(self) -> Done:
+    def run(self) -> ExportResult:
         request, rows = self.request, self.rows
         about = request.about.with_key(self._key())
         failures = [*request.landed.rejected, *rows.use_key(about)]
@@ -202,8 +202,8 @@ class _ExportPass:
             self.store.retire(request.name)
         report = self._refresh(about, failures)
         table = self._record(about, report)
-        counts = Counts(report.added, report.changed, report.removed, report.unchanged)
-        return Done(table, recounted or counts, failures, changes)
+        counts = RowCounts(report.added, report.changed, report.removed, report.unchanged)
+        return ExportResult(table, recounted or counts, failures, changes)
 
     def _key(self) -> list[str]:
         """The columns of the key: those that are declared, held, or unique."""
@@ -280,7 +280,7 @@ class _ExportPass:
         now = self.connection.execute(totals.format(after, "fresh")).fetchall()[0]
         return values[0] > 0 and values == now
 
-    def _counts(self, about: About) -> Counts:
+    def _counts(self, about: About) -> RowCounts:
         """What became of the held rows: by the key of now if they have it, else by content."""
         assert self.fixed is not None
         columns = self.fixed[0]
@@ -302,7 +302,7 @@ class _ExportPass:
             f"FULL JOIN ({side.format(old, 'old')}) AS old "
             "ON new.key = old.key AND new.copy = old.copy"
         ).fetchall()[0]
-        return Counts(*counted)
+        return RowCounts(*counted)
 
     def _load_held(self) -> None:
         """Make the table `old` of the rows that are held, by position."""

@@ -353,7 +353,7 @@ class _Refresh:
 
     def _export(
         self, origin: Origin, item: _Chosen, landed: Landed, *, work: Path
-    ) -> exporting.Done:
+    ) -> exporting.ExportResult:
         spec, table = item.spec, item.table
         described = origin.describe(table)
         columns = landed.schema.names
@@ -377,7 +377,7 @@ class _Refresh:
             headings=headings,
         )
         return exporting.export_table(
-            exporting.Export(
+            exporting.ExportRequest(
                 self.store,
                 landed=landed,
                 about=about,

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.change.sync import quarantined
-from rag_assets.sources.exporting import Export, export_table
+from rag_assets.sources.exporting import ExportRequest, export_table
 from rag_assets.sources.kinds import by_position
 from rag_assets.sources.landed import Landed
 from rag_assets.store import Store, exports
@@ -57,7 +57,7 @@ def take_over(store: Store, source: str, *, work: Path, log: Callable[[str], Non
     """Make a table of each snapshot of `source` that is none yet, and remove what is done with.
 
     One that is damaged, or that another release wrote, is removed once its table is complete: it
-    is read from its source.
+    is read from its source. With the last one goes what was kept for snapshots alone.
     """
     for table, file in snapshots_of(store, source).items():
         name = exports.table_name(source, table)
@@ -70,6 +70,10 @@ def take_over(store: Store, source: str, *, work: Path, log: Callable[[str], Non
             export_table(done)
             remove_folder(work / name)
         remove(file)
+    if not any((store.root / FOLDER).rglob(f"*{SUFFIX}")):
+        remove_folder(store.root / FOLDER)
+        remove_folder(store.root / "inputs")
+        (store.root / "completed" / "table_rows.snapshots.json").unlink(missing_ok=True)
 
 
 def remove(file: Path) -> None:
@@ -78,7 +82,7 @@ def remove(file: Path) -> None:
         file.with_suffix(suffix).unlink(missing_ok=True)
 
 
-def _request(store: Store, file: Path, *, work: Path, log: Callable[[str], None]) -> Export:
+def _request(store: Store, file: Path, *, work: Path, log: Callable[[str], None]) -> ExportRequest:
     """The rows of a snapshot, as if they had landed, with all that is known of them."""
     import pyarrow.parquet as pq
 
@@ -95,7 +99,7 @@ def _request(store: Store, file: Path, *, work: Path, log: Callable[[str], None]
                 writer.write_table(by_position(part.cast(columns)))
     done = _last_pass(file)
     target = f"exports/{said['source']}/{said['table']}"
-    return Export(
+    return ExportRequest(
         store,
         landed=Landed(columns, [landed], rejected=quarantined(store, target), memory=done.memory),
         about=About(**{name: said[name] for name in About.__dataclass_fields__}),

@@ -1,7 +1,7 @@
 """dlt, kept to one job: take batches from a source and land them as Parquet files.
 
 A landing is a folder below the state that lives as long as one pass. dlt's own memory of a
-pipeline lies in it and goes with it: what changed is told by the held snapshot, so a killed run
+pipeline lies in it and goes with it: what changed is told by the exported table, so a killed run
 leaves nothing behind that could lose a row.
 """
 

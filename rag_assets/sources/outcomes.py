@@ -52,7 +52,7 @@ class Outcomes:
         self,
         spec: TableSpec,
         table: str,
-        done: exporting.Done,
+        done: exporting.ExportResult,
         landed: Landed,
         *,
         started: float,

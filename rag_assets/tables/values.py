@@ -4,7 +4,7 @@
     numbers         `identity.canonical_number`: 1, 1.0 and Decimal("1.00") are all 1
     truth values    true, false
     dates, times    ISO 8601; a timestamp with a zone in UTC, ending in Z
-    text            Unicode NFC; the snapshots hold lists, structs and maps as JSON text
+    text            Unicode NFC; exported tables hold lists, structs and maps as JSON text
     bytes           base64
 
 Columns are converted whole. Only a column with a value that cannot be represented is gone through

@@ -47,6 +47,7 @@ def test_a_refresh_embeds_only_what_was_edited_since_and_ends_like_a_fresh_build
     assert comparing.written_down(ledger) == []
     assert not any(report.failed for report in reports)
     assert vectors(held) == before
+    assert not (held.home / "state" / "exports").exists()
 
     fresh, state = held.home / "fresh", held.home / "state"
     refresh(held.config_with(fresh))

@@ -32,6 +32,7 @@ COMMANDS = (
     "evaluate",
     "experiment",
     "status",
+    "export",
     "clean-up",
     "purge",
     "ui",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rag_assets.change import sync
 from rag_assets.change.sync import ShrinkError
 from rag_assets.sources import exporting, landed_rows
-from rag_assets.sources.exporting import Done, Export, export_table
+from rag_assets.sources.exporting import ExportRequest, ExportResult, export_table
 from rag_assets.sources.kinds import by_position, rows_by_position
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.store import Store
@@ -51,7 +51,7 @@ class Bench:
         allow_shrink: bool = True,
         memory: str = "",
         **about,
-    ) -> Done:
+    ) -> ExportResult:
         landed = Landed(
             table.schema,
             [self.land(table)],
@@ -60,7 +60,7 @@ class Bench:
         )
         words = {"title": "Parts", "hidden": None, "headings": {}} | about
         return export_table(
-            Export(
+            ExportRequest(
                 self.store,
                 landed=landed,
                 about=About(source="source", table="parts", key=key, **words),
@@ -96,7 +96,7 @@ def parts(*rows: tuple[int | None, str | None, float | None]) -> pa.Table:
     )
 
 
-def counts(done: Done) -> tuple[int, int, int, int]:
+def counts(done: ExportResult) -> tuple[int, int, int, int]:
     return (done.counts.added, done.counts.changed, done.counts.removed, done.counts.unchanged)
 
 

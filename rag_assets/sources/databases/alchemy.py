@@ -64,7 +64,7 @@ def arrow_type(kind: "sa.types.TypeEngine", *, dialect: str) -> pa.DataType:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRead:
+class AlchemyTable:
     """How one table is read through SQLAlchemy."""
 
     engine: "sa.Engine"

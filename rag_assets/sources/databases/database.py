@@ -204,7 +204,7 @@ class DatabaseTables(Origin):
         if table not in self._without_adbc:
             facts = self._facts_of(table)
             if facts and self._has_driver("postgresql+psycopg", "adbc_driver_postgresql"):
-                read = postgres_reads.TableRead(
+                read = postgres_reads.PostgresTable(
                     url=patient(self.engine.url),
                     table=table,
                     relation=self._quoted(table),
@@ -222,7 +222,7 @@ class DatabaseTables(Origin):
         with self._reaching(table):
             return self._plain_reading(table, kinds, name=name, request=request)
 
-    def _arrow_reading(self, read: postgres_reads.TableRead, name: str) -> Reading:
+    def _arrow_reading(self, read: postgres_reads.PostgresTable, name: str) -> Reading:
         def batches() -> Iterator[pa.Table]:
             with self._watch.over(read.table):
                 yield from read.rows()
@@ -262,7 +262,7 @@ class DatabaseTables(Origin):
                 "name the column, or the table in `exclude`"
             )
         spelled = self._spelled(table)
-        read = alchemy.TableRead(
+        read = alchemy.AlchemyTable(
             self.engine, table, self.schema, spelled=spelled, watch=self._watch
         )
         schema = pa.schema(list(kinds.items()))

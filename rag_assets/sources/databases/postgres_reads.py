@@ -43,7 +43,7 @@ LONGEST_MEMORY = 1 << 30
 
 
 @dataclass(slots=True)
-class TableRead:
+class PostgresTable:
     """One read of a table: all of it, or what moved since it was last read."""
 
     url: "sa.URL"
@@ -184,9 +184,10 @@ class TableRead:
         connection.register("present", present)
         connection.execute(
             f"CREATE TABLE moved AS SELECT {texts} FROM "
-            f"(SELECT *, {as_json(names)} AS row_key FROM "
-            f"(SELECT {cells}, c{len(names)} AS hash FROM present)) "
-            f"ANTI JOIN read_parquet({quoted(str(held.hashes))}) USING (row_key, hash)"
+            f"(SELECT *, hash({as_json(names)}) AS key FROM "
+            f"(SELECT {cells}, c{len(names)} AS hash FROM present)) ANTI JOIN (SELECT "
+            f"hash(row_key) AS key, hash FROM read_parquet({quoted(str(held.hashes))})) "
+            "USING (key, hash)"
         )
         is_whole = " AND ".join(f"{name} IS NOT NULL" for name in names)
         [(moved, asked_for)] = connection.execute(

@@ -517,7 +517,7 @@ def test_a_server_that_keeps_its_identity_to_itself_is_read_by_the_cursor(
     assert counts(item) == (0, 1, 0, 9, 0)
 
 
-@pytest.mark.usefixtures("way", "however_kept")
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
     "statements",
     [

@@ -11,6 +11,7 @@ from rag_assets import schemas
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
+from rag_assets_tests.exported import tables as exported_tables
 from rag_assets_tests.sources.conftest import settle
 
 
@@ -46,7 +47,7 @@ def refreshed(store, folder: Path, *patterns: str):
     for source in tables:
         refresh_exports(store, source, allow_shrink=True, log=lambda _: None)
     held = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["uri"])["uri"].to_pylist()
-    return sorted(held), [table for _, table in tables(store)], report.failures
+    return sorted(held), [table for _, table in exported_tables(store)], report.failures
 
 
 def test_a_workbook_that_a_table_source_takes_is_no_document(store, folder):

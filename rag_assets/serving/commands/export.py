@@ -1,0 +1,63 @@
+"""`rag-assets export`: an exported table as a Parquet file."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from rag_assets import config as configuration
+from rag_assets.serving.answers import Answer, CommandError, UsageError
+from rag_assets.store import Store
+from rag_assets.store.exports import ExportedTable, all_exported
+
+SUMMARY = "write a table of a source, as it stood at the last refresh, to a Parquet file"
+EXAMPLES = """\
+  rag-assets export parts                        writes parts.parquet
+  rag-assets export laboratory/tests --to tests.parquet"""
+
+LONGEST_NAME = 200
+"""Characters of a file's name that is made of the table's."""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument(
+        "table", help="SOURCE/TABLE, or TABLE where only one source has a table of that name"
+    )
+    command.add_argument(
+        "--to", type=Path, help="file to write, replaced if it is there; TABLE.parquet unless given"
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Write the rows, sorted by key; the comment of each column is its heading."""
+    from rag_assets.sources.kinds import ContentError
+    from rag_assets.sources.parquet import BeingWrittenError, write_parquet
+
+    table = _chosen(all_exported(Store.of(configuration.load())), options.table)
+    file = options.to or Path(f"{quote(table.about.table, safe=' ')[:LONGEST_NAME]}.parquet")
+    try:
+        write_parquet(table, file)
+    except (BeingWrittenError, ContentError) as error:
+        raise CommandError(f"{table.about.name} was not written: {error}") from error
+    except OSError as error:
+        raise CommandError(
+            f"{file} cannot be written ({error.strerror or error}): name another file with --to"
+        ) from error
+    return Answer(
+        record={"table": table.about.name, "rows": table.rows, "file": str(file)},
+        text=f"{table.about.name}: {table.rows:,} rows written to {file}",
+    )
+
+
+def _chosen(held: Sequence[ExportedTable], name: str) -> ExportedTable:
+    """The table that a person means by `name`."""
+    whole = [each for each in held if each.about.name == name]
+    found = whole or [each for each in held if each.about.table == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        both = " and ".join(each.about.name for each in found)
+        raise UsageError(f"{name} may be {both}: name one of them")
+    there = ", ".join(each.about.name for each in held) or "none: run `rag-assets refresh` first"
+    raise UsageError(f"there is no table {name}; the tables there: {there}")

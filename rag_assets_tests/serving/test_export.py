@@ -1,0 +1,56 @@
+"""`rag-assets export` writes what is held of a table, or says why not."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.serving import cli
+from rag_assets.store import Store
+from rag_assets_tests.tables.exported_tables import HEADINGS, STEEL, write_table
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    (tmp_path / "rag_assets.yaml").write_text("state_dir: state\n")
+    return Store(tmp_path / "state")
+
+
+def test_a_table_is_written_sorted_by_key_with_its_headings(store, tmp_path, capsys):
+    write_table(store, STEEL[1:])
+    write_table(store, STEEL)
+
+    assert cli.main(["export", "metals", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out) == {
+        "table": "db/metals",
+        "rows": 2,
+        "file": "metals.parquet",
+    }
+    written = pq.read_table(tmp_path / "metals.parquet")
+    assert written.to_pylist() == STEEL
+    comments = {field.name: field.metadata[b"comment"].decode() for field in written.schema}
+    assert comments == {"id": "id", **HEADINGS}
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "tmp"))]
+
+
+def test_a_name_that_two_sources_have_or_none_is_told(store, tmp_path, capsys):
+    write_table(store, STEEL)
+    write_table(store, STEEL, source="other")
+
+    assert cli.main(["export", "metals"]) == 2
+    assert "db/metals and other/metals" in capsys.readouterr().err
+    assert cli.main(["export", "nothing"]) == 2
+    assert "the tables there: db/metals, other/metals" in capsys.readouterr().err
+    assert cli.main(["export", "other/metals", "--to", "m.parquet"]) == 0
+    assert pq.read_table(tmp_path / "m.parquet").num_rows == 2
+
+
+def test_a_file_that_cannot_be_written_is_named(store, capsys):
+    write_table(store, STEEL)
+
+    assert cli.main(["export", "metals", "--to", "no/such/folder/m.parquet"]) == 1
+    assert "no/such/folder/m.parquet cannot be written" in capsys.readouterr().err
