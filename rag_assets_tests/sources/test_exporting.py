@@ -324,7 +324,7 @@ def test_a_pass_that_is_killed_leaves_a_table_that_nobody_reads_and_the_next_one
     monkeypatch.setattr(landed_rows, "ROWS_A_COMMIT", 1)
     monkeypatch.setattr(landed_rows, "BATCH_ROWS", 1)
     bench.export(parts((1, "a", 1.0), (2, "b", 1.0)), key=["id"])
-    commit, commits = sync._commit, []
+    commit, commits = sync.commit, []
 
     def killed(*arguments, **named):
         commits.append(1)
@@ -333,7 +333,7 @@ def test_a_pass_that_is_killed_leaves_a_table_that_nobody_reads_and_the_next_one
         commit(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sync, "_commit", killed)
+        patch.setattr(sync, "commit", killed)
         with pytest.raises(KeyboardInterrupt):
             bench.export(parts((1, "x", 1.0), (2, "y", 1.0)), key=["id"])
     assert bench.held is None

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rag_assets.sources.exporting import Export, export_table
+from rag_assets.sources.exporting import ExportRequest, export_table
 from rag_assets.sources.kinds import by_position
 from rag_assets.sources.landed import Landed
 from rag_assets.store.exports import About
@@ -45,7 +45,7 @@ def write_table(
         every_key = Path(folder) / "keys.parquet"
         pq.write_table(by_position(pa.table({"id": keys or []})), every_key)
         export_table(
-            Export(
+            ExportRequest(
                 store,
                 landed=Landed(
                     schema=data.schema, files=[landed], keys=None if keys is None else [every_key]
