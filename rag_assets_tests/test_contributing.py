@@ -13,7 +13,10 @@ from xml.etree import ElementTree
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
-COPIED = ("rag_assets", "rag_assets_tests", "docs", "deploy", "pyproject.toml", "README.md")
+COPIED = (
+    *("rag_assets", "rag_assets_tests", "docs", "deploy", "pyproject.toml"),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+)
 MOST_FILES = 5
 WALKS = ("a file format", "a serializer", "a retriever", "a check", "a source")
 _EDIT = re.compile(

@@ -1,8 +1,9 @@
-"""Files and tables where they lie, looked at, and landed by dlt where they changed.
+"""Files and tables of sources, landed by dlt: the manifest of documents, and the exported tables.
 
-`files` lists documents and tells their types; `databases` and `tabular` read tables. What both have
-in common lies here, in this order: `places` (where a source lies), `origins` (named tables that can
-be read), `opening` and `entries` (which entry of the config takes which table), `landing` (dlt),
-`kinds` and `cells` (column types and values), `exports` (one pass over the tables of a source),
-`exporting` (one table) and `outcomes`, then `observations`, `assets` and `checks`.
+Read `exports` first: one pass over the tables of a source. `places` and `opening` tell what kind
+of source it is (`databases/`, `tabular/`), `origins` what each kind can do, and `landing` has dlt
+write the rows to files (`landed`). `exporting` brings one table up to them, `landed_rows` makes
+them inputs of the rule of change, `kinds` says which types columns have, and `outcomes` what is
+reported. `former_snapshots` takes over what an earlier release kept, `parquet` writes a table out.
+`files/` holds the manifest of documents.
 """
