@@ -164,5 +164,5 @@ def _removed(store: Store, held: str, *, log: Callable[[str], None]) -> int:
             record(store, target=name_of(held), failures=[])
             store.index_file(held).unlink(missing_ok=True)
         store.forget(held)
-    log(f"{folder_of(held)}: nothing has named it any more, removed")
+    log(f"{folder_of(held)}: removed, nothing uses it any more")
     return freed
