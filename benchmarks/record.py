@@ -36,9 +36,9 @@ SHOWN = {
 HEAD = """\
 # Benchmarks
 
-Each table is what one command printed; run it to see it on your machine. A value is held against
-its bound, which says how good it has to be. Where a miss is known, its reason stands beside it.
-Ratios are of one run on one machine; seconds are others on another machine.
+Each table is what one command printed; run it to see it on your machine. The bound says how good a
+value has to be. Where a miss is known, its reason stands beside it. Ratios are measured in one run
+on one machine; seconds differ between machines.
 
 ![Seconds in percent of the best other framework](images/benchmarks.svg)
 """

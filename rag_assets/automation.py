@@ -113,7 +113,7 @@ def executor_of(config: Config) -> dg.ExecutorDefinition:
         # without the value that a message ends with: it may be a password
         messages = (re.split(" Value | got ", error.message)[0] for error in found.errors or ())
         wrong = "; ".join(messages)
-        raise ConfigError(f"execution.steps_config: {name} does not take it: {wrong}")
+        raise ConfigError(f"execution.steps_config: {name} does not accept this config: {wrong}")
     return executor.configured(settings, name=executor.name)
 
 
@@ -198,7 +198,7 @@ def check_schedules(config: Config) -> None:
         if not comes:
             raise ConfigError(
                 f"{key} = {cron!r}: give the five fields of cron (minute, hour, day, month, "
-                "weekday), such as `0 2 * * *`, for a time that comes"
+                "weekday), such as `0 2 * * *`, that match a real date"
             )
 
 

@@ -105,10 +105,10 @@ ACCOUNTS = pa.schema(
         _required("parsed", pa.int32(), "how many of them were read"),
         _required("engines", pa.string(), "JSON list of engine and the pages that it read"),
         _required("replaced", pa.string(), "JSON list of pages and why a helper read them"),
-        _required("failed", pa.string(), "JSON list of pages and why nobody could read them"),
+        _required("failed", pa.string(), "JSON list of pages that no engine could read, and why"),
         _required("scanned", pa.string(), "pages without a text layer, such as 3, 5-9"),
         _required("empty", pa.string(), "pages that were read and gave nothing"),
-        _required("lost_pages", pa.int32(), "how many pages nobody could read"),
+        _required("lost_pages", pa.int32(), "how many pages no engine could read"),
         _required("empty_pages", pa.int32(), "how many pages gave nothing"),
         _required("layer_letters", pa.int64(), "letters and digits of the file's text layer"),
         _required("lost_letters", pa.int64(), "how many of them no element has"),
@@ -227,7 +227,7 @@ def units(dimension: int) -> pa.Schema:
         _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
         _required("encoder_id", pa.string(), "model and path that computed the vector"),
         _required("windows", pa.int32(), "windows that were pooled; 1 if the text fits"),
-        _required("vector", pa.list_(pa.float32(), dimension), "unit vector (L2 norm 1)"),
+        _required("vector", pa.list_(pa.float32(), dimension), "vector of length 1 (L2 norm)"),
         *_MARKS,
     )
 

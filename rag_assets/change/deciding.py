@@ -35,7 +35,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.process import clock
 from rag_assets.store import Completion
 
-OTHER_COLUMNS = "it was written with other columns"
+OTHER_COLUMNS = "it has the columns of another release"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -172,5 +172,5 @@ def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> in
             record(store, target=name_of(generation), failures=[])
             store.index_file(generation).unlink(missing_ok=True)
         store.forget(generation)
-    log(f"{folder_of(generation)}: nothing has named it any more, removed")
+    log(f"{folder_of(generation)}: removed, nothing uses it any more")
     return freed

@@ -104,6 +104,8 @@ class _Tally:
     replaced: set[str] = field(default_factory=set)
     """Keys of inputs whose rows were there and are others now."""
     failures: list[Failure] = field(default_factory=list)
+    failed: int = 0
+    """Number of inputs that gave nothing."""
 
 
 def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> Report:
@@ -210,9 +212,15 @@ def _written(plan: Plan, work: Work, *, log: Callable[[str], None]) -> tuple[Pen
         tally.added += len(batch.done) - len(replaced)
         tally.failures.extend(batch.failed)
         pending.finish([*batch.done, *(failure.key for failure in batch.failed)])
-        done = tally.added + len(tally.replaced)
-        log(f"{target.name}: {done:,} of {len(pending):,} inputs done")
+        tally.failed += len({failure.key for failure in batch.failed}.difference(batch.done))
+        log(f"{target.name}: {_progress(tally, of=len(pending))}")
     return pending, tally
+
+
+def _progress(tally: _Tally, *, of: int) -> str:
+    done = tally.added + len(tally.replaced)
+    failed = f", {tally.failed:,} failed" if tally.failed else ""
+    return f"{done:,} of {of:,} inputs done{failed}"
 
 
 def _completion(

@@ -20,8 +20,8 @@ def _check_has_one_group(pattern: str, *, field: str) -> None:
         raise ValueError(f"{field}: {pattern!r} is no regular expression: {error}") from error
     if groups != 1:
         raise ValueError(
-            f"{field}: {pattern!r} has {groups} groups: put what is the value into the only (...), "
-            "and what is not into (?:...)"
+            f"{field}: {pattern!r} has {groups} groups: put only the value into one (...); "
+            "write other groups as (?:...)"
         )
 
 

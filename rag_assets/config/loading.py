@@ -49,8 +49,8 @@ def load(path: Path | None = None) -> Config:
         raise ConfigError(_too_deep(path)) from None
     if (place := next(_unusable_texts(given), None)) is not None:
         raise ConfigError(
-            f"{path}: {'.'.join(place)} holds NUL or half a character, as no name or path may: "
-            "write it anew"
+            f"{path}: {'.'.join(place)} contains a NUL or an incomplete Unicode "
+            "character: type it again"
         )
     try:
         config = Config.model_validate(given)
@@ -116,14 +116,14 @@ def _values(text: str) -> object:
             if not isinstance(key, yaml.ScalarNode):
                 continue
             if key.value in names:
-                problem = f"the key {key.value} is there twice"
+                problem = f"the key {key.value} occurs twice"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             names.add(key.value)
     return None if document is None else loader.construct_document(document)
 
 
 def _too_deep(file: Path) -> str:
-    return f"{file} has too many levels, or a part that holds itself: write each part out"
+    return f"{file} is nested too deeply, or an alias contains itself: write it without aliases"
 
 
 def _syntax_problem(error: Exception) -> str:

@@ -123,7 +123,7 @@ class Sources(Section):
             raise ValueError(f"two sources are named {', '.join(twice)}: give each its own name")
         if alike := duplicates(name.replace("-", "_") for name in names):
             raise ValueError(
-                f"two sources are named {alike[0]} but for - and _, which Dagster takes for the "
-                "same: rename one of them"
+                f"two source names differ only in - and _ ({alike[0]}), which Dagster takes for "
+                "the same: rename one of them"
             )
         return self

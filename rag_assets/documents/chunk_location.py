@@ -36,14 +36,14 @@ def locate_chunk(store: Store, config: Config, *, variant: str, unit_id: str) ->
 
     Raises:
         NotShownError: There is no such chunk, or its document is gone.
-        MissingTableError: The variant was never built.
+        MissingIndexError: The variant was never built.
     """
     names = _tables(store, config, variant)
     rows = store.read(names.chunks, columns=_PLACE, where=f"chunk_id = {quoted(unit_id)}")
     if not rows.num_rows:
         raise NotShownError(
-            f"{unit_id} is no chunk of the variant {variant}: the row of a database has no page; "
-            "else name the variant that found it with --variant"
+            f"variant {variant} has no chunk {unit_id}. If it is a table row, it has no page to "
+            "show; if another variant found it, name that one with --variant"
         )
     chunk = rows.to_pylist()[0]
     files = store.read_keys(
@@ -69,4 +69,7 @@ def _tables(store: Store, config: Config, variant: str) -> CompleteSet | Variant
     try:
         return set_of(store, config, variant)
     except MissingTableError:
-        return config.tables_of(variant)
+        tables = config.tables_of(variant)
+        if not store.exists(tables.chunks):
+            raise
+        return tables

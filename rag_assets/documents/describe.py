@@ -135,7 +135,7 @@ def _reused(
         try:
             rows = store.read_keys(table, column="image", keys=images_left)
         except DamagedTablesError as error:
-            log(f"nothing is taken from a damaged table: {error}")
+            log(f"a damaged table is not used: {error}")
             continue
         pairs = zip(*(rows[name].to_pylist() for name in ("image", "fingerprint")), strict=True)
         found = [pair in left for pair in pairs]

@@ -120,4 +120,4 @@ def other_stocks(store: Store, *, own: str, log: Callable[[str], None]) -> Itera
 
 def log_damaged(error: DamagedTablesError, *, log: Callable[[str], None]) -> None:
     """Say that a table from which elements could have been copied is damaged."""
-    log(f"nothing is taken from a damaged table: {error}")
+    log(f"a damaged table is not used: {error}")

@@ -70,7 +70,7 @@ def picture_of(
     Raises:
         NotShownError: There is no such chunk, it is not on that page, or its file cannot be
             drawn.
-        MissingTableError: The variant was never built.
+        MissingIndexError: The variant was never built.
     """
     unit = locate_chunk(store, config, variant=variant, unit_id=unit_id)
     file, pages = unit.file, unit.pages

@@ -265,7 +265,7 @@ class _ParsingPass:
         if file.status != "ok":
             return file.reason or f"{file.uri} is {file.status}"
         if file.media_type not in self._parsers:
-            return f"no parser takes {file.media_type}: save it as PDF to index it"
+            return f"no parser reads {file.media_type}: save it as PDF to index it"
         return None
 
     def _parsed(

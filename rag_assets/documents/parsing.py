@@ -314,7 +314,10 @@ class Parsing:
             letters = opened.account.letters[page - 1] if opened.account.letters else 0
             is_seen = any(letters_of(element.text) for element in of_page)
             if not is_seen and letters >= FEWEST_LETTERS and part.parser is not self._chain.ocr:
-                reason = f"the parser {part.parser.name} found none of its {letters:,} letters"
+                reason = (
+                    f"the parser {part.parser.name} found no text, although the page has "
+                    f"{letters:,} letters"
+                )
                 figures = part.figures or tuple(item for item in of_page if item.type == "figure")
                 missed = replace(part, pages=[page], length=1, figures=figures)
                 self._pass_on(missed, (*part.problems, Problem(reason, "input")))

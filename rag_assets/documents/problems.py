@@ -1,6 +1,6 @@
 """Why a file, or some pages of it, could not be read, in words for the person who can mend it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_assets.change.quarantine import Blame
@@ -8,6 +8,13 @@ from rag_assets.documents.parsers.description import ParseError, Parser
 from rag_assets.workers import Failed, FailureKind
 
 _FIRST_TO_BLAME: tuple[Blame, ...] = ("limit", "environment")
+_WHAT: Mapping[FailureKind, str] = {
+    "timeout": "it",
+    "memory": "it",
+    "crash": "it crashed,",
+    "system": "a problem of this machine,",
+}
+"""What comes before the reason of a failure, by its kind: `it took longer than 60 s`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +28,8 @@ class Problem:
 def given_up(parser: Parser, *, after: int) -> Problem:
     """Why a parser gets no more pages of a file, `after` so many costly failures."""
     reason = (
-        f"the parser {parser.name} was given up after {after} pages of the file that it "
-        "could not bear"
+        f"the parser {parser.name} gets no more pages of this file: it hung, crashed or ran out of "
+        f"memory on {after} of them"
     )
     return Problem(reason, "limit")
 
@@ -49,7 +56,7 @@ def problem_of(failure: Failed, parser: Parser) -> Problem:
             "it again from the program that made it",
             "input",
         )
-    reason = f"the parser {parser.name} failed ({failure.kind}: {failure.reason})"
+    reason = f"the parser {parser.name} failed: {_WHAT[failure.kind]} {failure.reason}"
     return Problem(reason, kind_of(failure.kind))
 
 

@@ -34,7 +34,7 @@ def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -
 
     Raises:
         NotShownError: There is no such chunk, or it shows no table.
-        MissingTableError: The variant was never built.
+        MissingIndexError: The variant was never built.
     """
     unit = locate_chunk(store, config, variant=variant, unit_id=unit_id)
     found = store.read(
@@ -43,7 +43,7 @@ def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -
         where=f"{unit.within} AND type = 'table'",
     ).to_pylist()
     if not found:
-        raise NotShownError(f"{unit_id} shows no table: name a file with --out to see its page")
+        raise NotShownError(f"{unit_id} is no table: give --out FILE.png to see its page")
     element = found[0]
     cells = tuple(map(tuple, json.loads(element["cells"] or "[]")))
     spans = tuple(map(tuple, json.loads(element["spans"] or "[]")))

@@ -45,7 +45,7 @@ def evaluate_variant(
     """Evaluate a variant on the imported question sets; None if there are no questions.
 
     Raises:
-        MissingTableError: The variant has no index yet.
+        MissingIndexError: The variant has no complete index.
     """
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
@@ -80,7 +80,7 @@ def evaluate_file(
 
     Raises:
         QuestionsError: The file is not readable or holds no question.
-        MissingTableError: The variant has no index yet.
+        MissingIndexError: The variant has no complete index.
     """
     parsed = question_sets.parse(_question_set(config, path))
     failures = list(parsed.failures.values())
@@ -227,7 +227,7 @@ def _measure(
     index = open_index(store, config, variant, complete_set=complete_set)
     rankings: dict[str, pa.Table] = {}
     for retriever in retrievers:
-        log(f"{variant}: {retriever} answers {len(questions):,} questions")
+        log(f"{variant}: searching {len(questions):,} questions with {retriever}")
         rankings[retriever] = index.search_many(
             [question.text for question in questions], retriever=retriever, top_k=depth
         )

@@ -87,7 +87,10 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
         _maintain_domains(store, project, context.partition_key, log=log)
         recorded = completing.record_all(store, project)
         if context.partition_key not in recorded:
-            log(f"variant {context.partition_key} is answered by its last complete set meanwhile")
+            log(
+                f"until this is complete, searches of variant {context.partition_key} use its last "
+                "complete index"
+            )
         model = project.variant(context.partition_key).model
         return _materialized(store, project, report, index, model=model, extra={})
 

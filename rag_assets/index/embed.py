@@ -227,7 +227,7 @@ class _EmbeddingPass:
     def _pass_over(self, table: str, error: DamagedTablesError) -> None:
         if table == self._store.generation(self._target):
             raise error
-        self._log(f"nothing is taken from a damaged table: {error}")
+        self._log(f"a damaged table is not used: {error}")
 
     def report(self, report: Report) -> EmbeddingReport:
         """The tally of the pass that gave `report`."""

@@ -211,7 +211,10 @@ class _Maintenance:
         if not is_exact and self._index(ANN_INDEX) is None:
             self._do("ANN index built", self._build_vectors)
         if is_exact and self._index(ANN_INDEX):
-            self._do("ANN index dropped, as search is exact", partial(self._drop, ANN_INDEX))
+            self._do(
+                "ANN index removed (exact search is enough)",
+                partial(self._drop, ANN_INDEX),
+            )
         if self._is_behind():
             self._do("indexes brought up to date", self._catch_up)
 
@@ -248,7 +251,7 @@ class _Maintenance:
         for index in self._table.list_indices():
             if index.columns == [TEXT] and index.name != FTS_INDEX:
                 self._do(
-                    "full-text index of other settings dropped", partial(self._drop, index.name)
+                    "full-text index with old settings removed", partial(self._drop, index.name)
                 )
 
     def _drop(self, name: str) -> None:

@@ -233,7 +233,7 @@ class ModelEncoder:
         stacked = np.array(vectors, dtype=np.float32).reshape(len(vectors), self.dimension)
         means = pooled(stacked, windows, texts=tokenized.texts)
         for text in np.flatnonzero(~means.any(axis=1)).tolist():
-            failed.setdefault(text, "the model's vector of the text is zero: it says nothing to it")
+            failed.setdefault(text, "the model gives a zero vector for this text")
         if len(failed) > len(tokenized.failed):
             self._check_alive()
         means[list(failed)] = 0

@@ -72,9 +72,9 @@ def load_openvino(
     """
     if not is_installed():
         raise EncoderError(
-            f"{weights.folder} is to be computed by OpenVINO, as its index was, which is not "
-            "installed: pip install 'rag-assets[openvino]', or set models.<name>.engine to torch, "
-            "which embeds everything again"
+            f"the model in {weights.folder} must be computed with OpenVINO, as its index was, but "
+            "OpenVINO is not installed: pip install 'rag-assets[openvino]', or set "
+            "models.<name>.engine to torch, which embeds everything again"
         )
     if home is None:
         with TemporaryDirectory() as folder:

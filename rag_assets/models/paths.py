@@ -145,8 +145,9 @@ def choose(model: EmbeddingModel, *, home: Path | None = None) -> Choice:
             refused.append(f"{path}: the least cosine to fp32 is {cosine:.5f}")
         logger.warning("not taken for %s: %s", model.path, refused[-1])
     raise EncoderError(
-        f"no path gives the vectors of fp32 for the model {model.path}, at least {LEAST_COSINE} in "
-        f"cosine ({'; '.join(refused)}): set models.<name>.precision to fp32"
+        f"no way to compute the model {model.path} on this machine is close enough to fp32, with a "
+        f"cosine of at least {LEAST_COSINE} ({'; '.join(refused)}): set models.<name>.precision to "
+        "fp32"
     )
 
 

@@ -64,8 +64,8 @@ def load_torch(
 
     if device == "cuda" and not torch.cuda.is_available():
         raise EncoderError(
-            f"{weights.folder} is to be computed on cuda/torch/{precision}, as its index was, but "
-            "there is no CUDA device here: run on a machine with a GPU, or set "
+            f"the model in {weights.folder} must be computed on cuda/torch/{precision}, as its "
+            "index was, but there is no CUDA device here: run on a machine with a GPU, or set "
             "models.<name>.precision to fp32, which embeds everything again"
         )
     logging.disable_progress_bar()  # it would cut into logs and the command line's output
@@ -126,8 +126,8 @@ def fast_tokenizer(tokenizer: "PreTrainedTokenizerBase", *, weights: Weights) ->
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise WeightsError(
-            f"the tokenizer in {weights.folder} is of the slow kind: save it again with "
-            "tokenizer.json (`AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`)"
+            f"the tokenizer in {weights.folder} has no tokenizer.json: save it again with "
+            "one (`AutoTokenizer.from_pretrained(folder).save_pretrained(folder)`)"
         )
     return backend
 

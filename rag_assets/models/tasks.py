@@ -63,8 +63,8 @@ def embed(texts: Sequence[str], model: Mapping[str, Json], encoder_id: str, home
         encoder = load_encoder(EmbeddingModel.model_validate(model), path=path, home=_home(home))
     if encoder.encoder_id != encoder_id:
         raise EncoderError(
-            f"the weights of {model['path']} are not the same on all machines: vectors of "
-            f"{encoder_id} are asked for, and those here are of {encoder.encoder_id}"
+            f"the machines have different weights of {model['path']}: those of {encoder_id} are "
+            f"needed, and those here are of {encoder.encoder_id}"
         )
     return embed_with(encoder, texts)
 

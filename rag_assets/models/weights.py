@@ -103,8 +103,8 @@ def weights_of(
     """
     if with_code and _is_hub_id(model) and not model.revision:
         raise WeightsError(
-            f"{model.path} brings code of its own, and without a revision whatever its newest "
-            "version holds would be run: read that code and set `revision` to its commit"
+            f"the model {model.path} contains Python code: read it, and set `revision` to the "
+            "commit that you have read; without it, the newest code would run"
         )
     folder = _folder_of(model, with_code=with_code)
     settings = _json(folder / "config.json")

@@ -97,7 +97,7 @@ def write_anew(home: Path, *, gone: Sequence[str]) -> None:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.OperationalError as error:
             raise BusyRecordsError(
-                f"Dagster's records in {file} cannot be written anew ({error}): stop the UI and "
+                f"Dagster's records in {file} cannot be rewritten ({error}): stop the UI and "
                 "its daemon, and run the purge again; it goes on from here"
             ) from error
 

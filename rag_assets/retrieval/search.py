@@ -33,8 +33,8 @@ from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.schemas import DOMAINS
-from rag_assets.store import MissingTableError, Store
-from rag_assets.store.catalog import folder_of, name_of
+from rag_assets.store import MissingIndexError, MissingTableError, Store
+from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
 from rag_assets.store.pins import holds, opened
@@ -62,8 +62,8 @@ class OutdatedIndexError(LookupError):
 
     def __init__(self, variant: str) -> None:
         super().__init__(
-            f"the index of variant {variant} is gone at the version that is open here: "
-            "open it again, or set clean_up.keep_days to longer than it stays open"
+            f"the open version of the index of variant {variant} was removed: open it again; to "
+            "keep versions for longer, raise clean_up.keep_days"
         )
 
 
@@ -143,12 +143,14 @@ def open_index(
 
     Raises:
         ConfigError: The config has no such variant.
-        MissingTableError: No refresh has built the index yet.
+        MissingIndexError: It has no complete index.
         OutdatedIndexError: The tables of `complete_set` were cleaned up or built anew.
         DamagedTablesError: Files of its tables cannot be read.
     """
     names = config.tables_of(variant)
-    complete_set = complete_set or _require_pinned(store, set_of(store, config, variant))
+    complete_set = complete_set or _require_pinned(
+        store, set_of(store, config, variant), variant=variant
+    )
     stamps = [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins]
     with _named_errors(store, complete_set, variant=variant):
         domains = {
@@ -179,13 +181,13 @@ def open_index(
     )
 
 
-def _require_pinned(store: Store, found: CompleteSet) -> CompleteSet:
+def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:
     """`found`, if all of its tables exist at their pinned versions."""
     for pin in found.pins:
         if not holds(store, pin):
             if store.exists(pin.table):
                 store.check(pin.table)  # a damaged table raises its own error
-            raise MissingTableError(name_of(pin.table))
+            raise MissingIndexError(variant)
     return found
 
 

@@ -123,7 +123,8 @@ def _text(parser: str, documents: Sequence[DocumentStatus]) -> Iterator[str]:
         yield f"Nothing was parsed by the parser {parser} yet: refresh a variant that uses it"
         return
     lines = table([document.row for document in documents], columns=COLUMNS)
-    yield f"Documents under the parser {parser} (tables and figures: sound of those seen)\n{lines}"
+    counts = "tables: well formed / found; figures: kept / found"
+    yield f"Documents as read by the parser {parser} ({counts})\n{lines}"
     failed = [
         f"  {document.reason}"
         f"{'' if document.is_tried_again else ' (waits: rag-assets refresh --retry-failed)'}"
@@ -138,7 +139,7 @@ def _text(parser: str, documents: Sequence[DocumentStatus]) -> Iterator[str]:
         for part in document.replaced
     ]
     if helped:
-        yield "\n".join(["Read by the next parser of the chain", *helped])
+        yield "\n".join(["Pages read by the next parser of the chain", *helped])
 
 
 def _of(counts: tuple[int, int]) -> str:

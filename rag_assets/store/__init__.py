@@ -6,7 +6,7 @@ how broken files are found, and `clean_up` what goes in time.
 """
 
 from rag_assets.store.completions import Completion
-from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
+from rag_assets.store.rows import ROW_ID, MissingIndexError, MissingTableError, rows_of
 from rag_assets.store.store import Store
 
-__all__ = ["ROW_ID", "Completion", "MissingTableError", "Store", "rows_of"]
+__all__ = ["ROW_ID", "Completion", "MissingIndexError", "MissingTableError", "Store", "rows_of"]

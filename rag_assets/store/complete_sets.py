@@ -22,7 +22,7 @@ from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import name_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.pins import Pin, holds, pin_of
-from rag_assets.store.rows import MissingTableError
+from rag_assets.store.rows import MissingIndexError, MissingTableError
 from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
@@ -81,7 +81,7 @@ def set_of(store: Store, config: Config, variant: str) -> CompleteSet:
 
     Raises:
         ConfigError: The config has no such variant.
-        MissingTableError: No refresh has completed it yet.
+        MissingIndexError: It has no complete index.
     """
     tables = config.tables_of(variant)
     last = CompleteSet.read(file_of(store, variant))
@@ -89,7 +89,7 @@ def set_of(store: Store, config: Config, variant: str) -> CompleteSet:
         return last
     found = _of_recipe(store, tables) or last
     if found is None and (store.root / FOLDER).exists():
-        raise MissingTableError(tables.joint)
+        raise MissingIndexError(variant)
     return found or as_it_stands(store, config, variant)
 
 
@@ -98,12 +98,12 @@ def set_of_recipe(store: Store, config: Config, variant: str) -> CompleteSet:
 
     Raises:
         ConfigError: The config has no such variant.
-        MissingTableError: No refresh has completed it yet.
+        MissingIndexError: It has no complete index.
     """
     found = set_of(store, config, variant)
     tables = config.tables_of(variant)
     if not found.is_of(store, tables):
-        raise MissingTableError(tables.joint)
+        raise MissingIndexError(variant)
     return found
 
 
@@ -168,7 +168,7 @@ def as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:
     """The newest tables, of a state that no refresh of this release has written to."""
     tables = config.tables_of(variant)
     if not store.exists(tables.joint):
-        raise MissingTableError(tables.joint)
+        raise MissingIndexError(variant)
     model = config.variant(variant).model
 
     def pinned(name: str) -> Pin | None:

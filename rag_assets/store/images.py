@@ -43,7 +43,7 @@ def begin(store: Store, *, log: Callable[[str], None]) -> None:
             return
         for name in _parsed(store):
             if are_lost(store, name):
-                log(f"the pictures of {name} are gone: it is built again")
+                log(f"the pictures that {name} refers to are missing: {name} is built again")
                 store.retire(name)
         store.append(IMAGES_TABLE, IMAGES.empty_table(), schema=IMAGES)
 

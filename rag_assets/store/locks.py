@@ -18,7 +18,7 @@ def locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         who = holder.read_text("utf-8") if holder.exists() else "another process"
-        log(f"{path.stem} is being refreshed by {who}: waiting for it to finish")
+        log(f"waiting for {who}, which is working on {path.stem}")
         lock.acquire()
     try:
         holder.write_text(f"process {os.getpid()}", "utf-8")

@@ -23,6 +23,17 @@ class MissingTableError(LookupError):
         )
 
 
+class MissingIndexError(MissingTableError):
+    """A variant has no complete index: none was built, or its record or a table is lost."""
+
+    def __init__(self, variant: str) -> None:
+        LookupError.__init__(
+            self,
+            f"no complete index of variant {variant} with its current settings: run "
+            f"`rag-assets refresh --variant {variant}`",
+        )
+
+
 def rows_of(
     dataset: "LanceDataset",
     row_ids: Sequence[int] | np.ndarray,

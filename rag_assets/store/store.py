@@ -114,7 +114,7 @@ class Store:
                 try:
                     self._dataset(generation)
                 except DamagedTablesError as error:
-                    log(f"nothing is taken from a damaged table: {error}")
+                    log(f"a damaged table is not used: {error}")
                 else:
                     found.append(generation)
         return found

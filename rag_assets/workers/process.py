@@ -46,6 +46,9 @@ def main() -> None:
         _reply(replies, kind, payload)
 
 
+_REFUSED = "over the network, which is not allowed here"
+
+
 class _Network:
     """Refuses the network to the Python code of a task while `is_refused` is set."""
 
@@ -57,11 +60,11 @@ class _Network:
         if not self.is_refused or not event.startswith("socket."):
             return
         if event in ("socket.getaddrinfo", "socket.gethostbyname"):
-            raise NetworkRefusedError(f"it tried to look up {arguments[0]!r} in the network")
+            raise NetworkRefusedError(f"it tried to reach {arguments[0]!r} {_REFUSED}")
         if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
             address = arguments[1]
             if not isinstance(address, (str, bytes)):  # the name of a file is no other machine
-                raise NetworkRefusedError(f"it tried to reach {address} over the network")
+                raise NetworkRefusedError(f"it tried to reach {address} {_REFUSED}")
 
 
 def _reply(replies: IO[bytes], kind: bytes, payload: bytes) -> None:

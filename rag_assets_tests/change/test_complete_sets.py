@@ -11,7 +11,7 @@ from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config
 from rag_assets.index import joint
 from rag_assets.retrieval.search import OutdatedIndexError
-from rag_assets.store import MissingTableError, complete_sets
+from rag_assets.store import MissingIndexError, complete_sets
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets_tests.faults import comparing, pipeline, project
 from rag_assets_tests.faults.hashing import hashing
@@ -87,7 +87,7 @@ def test_an_edit_of_what_serves_is_no_outage(made, monkeypatch, old, new):
     config = reconfigure(made, old, new)
 
     assert texts(config, opened(config)) == before
-    with pytest.raises(MissingTableError):
+    with pytest.raises(MissingIndexError, match="with its current settings"):
         set_of_recipe(made.store, config, "default")  # nobody measures what another recipe made
     for step in STEPS.values():
         killed_before(made, monkeypatch, step)
@@ -191,7 +191,7 @@ def test_a_clean_up_leaves_what_answers(made, monkeypatch):
 
 
 def test_a_variant_that_was_never_built_is_named(made):
-    with pytest.raises(MissingTableError, match="run `rag-assets refresh` first"):
+    with pytest.raises(MissingIndexError, match=r"of variant other .* refresh --variant other`"):
         complete_sets.set_of(made.store, made.config, "other")
 
 
@@ -200,7 +200,7 @@ def test_a_damaged_record_costs_no_answer_for_longer_than_a_refresh(made, conten
     before = found(opened(made.config))
     (file,) = (made.store.root / complete_sets.FOLDER).glob("*.json")
     file.write_bytes(content)
-    with pytest.raises(MissingTableError, match="run `rag-assets refresh` first"):
+    with pytest.raises(MissingIndexError, match=r"no complete index of variant default"):
         opened(made.config)
     assert not any(report.touched for report in refresh(made.config))
     assert found(opened(made.config)) == before

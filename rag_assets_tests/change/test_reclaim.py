@@ -42,7 +42,7 @@ def reconfigure(made: Project, old: str, new: str) -> None:
 def cleaned(made: Project, *, keep_days: float = 7) -> list[str]:
     lines: list[str] = []
     done = clean_up_tables(made.store, made.config, keep_days=keep_days, log=lines.append)
-    assert bool(done.removed) == any("nothing has named it" in line for line in lines)
+    assert bool(done.removed) == any("removed, nothing uses it" in line for line in lines)
     return list(done.removed)
 
 

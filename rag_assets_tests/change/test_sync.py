@@ -62,7 +62,9 @@ class Words:
             )
 
 
-def refresh(store: Store, documents: dict[str, str], *, recipe: str = "1", **options):
+def refresh(
+    store: Store, documents: dict[str, str], *, recipe: str = "1", log=lambda line: None, **options
+):
     transform = Words(documents, **({"kind": options.pop("kind")} if "kind" in options else {}))
     contents = pa.table(
         {
@@ -79,7 +81,7 @@ def refresh(store: Store, documents: dict[str, str], *, recipe: str = "1", **opt
             inputs=lambda: inputs,
             transform=transform,
         ),
-        log=lambda line: None,
+        log=log,
         **options,
     )
     return report, transform.asked
@@ -92,6 +94,12 @@ def content(store: Store) -> list[dict]:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
+
+
+def test_progress_counts_what_gave_nothing_apart(store):
+    lines = []
+    refresh(store, {"a": "BROKEN", "b": "one BROKEN", "c": "BROKEN"}, log=lines.append)
+    assert lines[-1] == "words: 1 of 3 inputs done, 2 failed"
 
 
 def test_only_changed_inputs_are_transformed(store):

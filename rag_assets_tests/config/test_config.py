@@ -164,8 +164,11 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
             "sources: {tables: [{name: a-b, url: x}, {name: a_b, url: y}]}",
             ["sources", "a_b", "rename"],
         ),
-        ('sources: {documents: "a\\0b"}', ["sources.documents holds NUL"]),
-        ('models: {m: {path: x, query_prefix: "\\ud800"}}', ["models.m.query_prefix holds"]),
+        ('sources: {documents: "a\\0b"}', ["sources.documents contains a NUL"]),
+        (
+            'models: {m: {path: x, query_prefix: "\\ud800"}}',
+            ["models.m.query_prefix contains a NUL"],
+        ),
         ("schedule: {timezone: Europe}", ["schedule.timezone = 'Europe'", "Europe/Stockholm"]),
         ("schedule: {sensor_seconds: 1000000000000}", ["schedule.sensor_seconds", "86400"]),
         ("evaluation: {margin: .inf}", ["evaluation.margin", "less than or equal to 1"]),
@@ -200,7 +203,7 @@ def test_an_error_names_file_key_value_and_what_is_allowed(write, text, named):
     ],
 )
 def test_a_key_that_is_there_twice_is_an_error(write, text):
-    with pytest.raises(ConfigError, match=r"the key (sources|exclude) is there twice, line 2"):
+    with pytest.raises(ConfigError, match=r"the key (sources|exclude) occurs twice, line 2"):
         load(write(text))
 
 
@@ -535,8 +538,8 @@ def test_what_may_be_expected_of_rankings_are_their_columns():
     ("text", "said"),
     [
         ("state_dir: 2026-99-99", "is not valid YAML: month must be in 1..12"),
-        ("state_dir: &a [*a]", "has too many levels, or a part that holds itself"),
-        (f"state_dir: {'[' * 3_000}{']' * 3_000}", "has too many levels"),
+        ("state_dir: &a [*a]", "is nested too deeply, or an alias contains itself"),
+        (f"state_dir: {'[' * 3_000}{']' * 3_000}", "is nested too deeply"),
         ("state_dir: \x00", "is not valid YAML"),
     ],
 )

@@ -60,7 +60,7 @@ def write_all(folder: Path, *, many_pages: int = 2_000) -> dict[str, str]:
         "no_pages.pdf": "not a readable PDF",
         "locked.pdf": "needs a password",
         "giant.pdf": "larger than 5,000 pt; make it smaller",
-        "bomb.docx": "save it again without what it holds beside text and pictures",
+        "bomb.docx": "save it again with only its text and pictures",
         "entities.docx": "declares entities",
         "nested.docx": "archives within archives: save it again without",
         "damaged.docx": "damaged Office file",

@@ -93,7 +93,7 @@ def test_a_figure_of_a_file_without_pages_to_draw_is_shown_itself(project):
 def test_what_cannot_be_shown_says_why(project):
     path = pdf(project.folder / "plates.pdf", [f"<p>{SENTENCE}</p>"])
     (chunk,) = built(project)
-    with pytest.raises(NotShownError, match="no chunk of the variant only"):
+    with pytest.raises(NotShownError, match="variant only has no chunk 0000"):
         shown(project, "00000000-0000-5000-8000-000000000000")
     path.write_bytes(path.read_bytes() + b"\n% edited")
     with pytest.raises(NotShownError, match=r"plates\.pdf changed while being read"):

@@ -191,7 +191,7 @@ def test_files_that_the_manifest_refuses_are_quarantined_with_its_reason(project
     report = project.parse()
     found = reasons(report)
     assert found["b.exe"].reason == "b.exe is a program: leave it out"
-    assert "no parser takes application/octet-stream" in found["c.xyz"].reason
+    assert "no parser reads application/octet-stream" in found["c.xyz"].reason
     assert {failure.kind for failure in found.values()} == {"input"}
     assert (report.added, len(submitted)) == (1, 1)
     assert project.parse().failed == 2
@@ -269,7 +269,7 @@ def test_a_hanging_page_range_costs_that_range_and_is_tried_again_after_a_night(
     assert texts(project, "b.pdf") == ["fine"]
     (failure,) = report.failures
     assert failure.kind == "limit"
-    assert failure.reason.startswith("a.pdf: page 2: the parser stand_in failed (timeout: ")
+    assert failure.reason.startswith("a.pdf: page 2: the parser stand_in failed: it took longer")
     assert failure.reason.endswith("; tried again on 2026-11-25, or at once with --retry-failed")
     assert (report.added, report.failed) == (2, 1)
     submitted.clear()
@@ -295,7 +295,7 @@ def test_a_crash_costs_one_page_and_never_the_run(project, stand_in):
     found = reasons(report)
     assert texts(project, "a.pdf") == ["one", "three"]
     assert texts(project, "c.pdf") == ["fine"]
-    assert "page 2: the parser stand_in failed (crash: " in found["a.pdf"].reason
+    assert "page 2: the parser stand_in failed: it crashed, " in found["a.pdf"].reason
     assert "SIGKILL" in found["b.pdf"].reason
     assert {failure.kind for failure in found.values()} == {"environment"}
 

@@ -75,9 +75,9 @@ def test_a_table_that_was_found_is_written_out(project, capsys, monkeypatch, tmp
     assert table.text == IN_WORDS
     assert (0, 1, 1, 2) in table.spans
     assert "| S355 | 355 | 470 |" in table.markdown
-    with pytest.raises(NotShownError, match="shows no table: name a file with --out"):
+    with pytest.raises(NotShownError, match=r"is no table: give --out FILE\.png"):
         table_of_unit(project.store, config, variant="only", unit_id=note)
-    with pytest.raises(NotShownError, match="no chunk of the variant only"):
+    with pytest.raises(NotShownError, match="variant only has no chunk unknown"):
         table_of_unit(project.store, config, variant="only", unit_id="unknown")
 
     (tmp_path / "rag_assets.yaml").write_text(json.dumps(settings))
@@ -85,6 +85,6 @@ def test_a_table_that_was_found_is_written_out(project, capsys, monkeypatch, tmp
     assert cli.main(["show", units["table"]]) == 0
     assert capsys.readouterr().out.strip() == IN_WORDS
     assert cli.main(["show", note]) == 1
-    assert "shows no table" in capsys.readouterr().err
+    assert "is no table" in capsys.readouterr().err
     assert cli.main(["show", units["table"], "--page", "1"]) == 1
     assert "with --out" in capsys.readouterr().err

@@ -18,7 +18,7 @@ def test_two_refreshes_at_once_do_the_work_of_one(killing, runs):
         process.join()
 
     assert [process.exitcode for process in both] == [0, 0], said_by(made)
-    assert "is being refreshed by process" in said_by(made)
+    assert "waiting for process" in said_by(made)
     embedded = comparing.written_down(ledger)
     assert embedded
     assert sorted(embedded) == sorted(set(embedded))

@@ -176,7 +176,7 @@ def test_an_ann_index_is_built_where_the_vectors_are_not_held_in_memory(store, m
     monkeypatch.undo()
     report = care(store, version="v3")
     assert report.vector_index is None
-    assert "ANN index dropped" in report.done[0]
+    assert "ANN index removed" in report.done[0]
 
 
 def test_recall_is_the_share_of_exact_neighbours_found(store, monkeypatch):

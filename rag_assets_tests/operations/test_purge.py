@@ -338,7 +338,7 @@ def test_records_that_another_process_keeps_busy_are_named_and_the_next_purge_go
     monkeypatch.undo()
 
     assert code == FAILED
-    assert "schedules.db cannot be written anew (database is locked): stop the UI" in said
+    assert "schedules.db cannot be rewritten (database is locked): stop the UI" in said
     assert purge("--yes")[0] == OK
     assert places_of(made.home / "state", *NEEDLES) == []
 

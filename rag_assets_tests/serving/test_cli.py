@@ -94,11 +94,13 @@ def test_an_unknown_variant_is_named_with_those_there_are(home, capsys, command)
     assert "no variant is named 'nope'; the config has default" in capsys.readouterr().err
 
 
-def test_searching_before_the_first_refresh_says_what_to_do(home, capsys):
+@pytest.mark.parametrize("command", [["search", "steel"], ["show", "5f0c1e5e"]])
+def test_a_command_before_the_first_refresh_says_what_to_do(home, capsys, command):
     (home / "rag_assets.yaml").write_text("state_dir: state\n")
-
-    assert cli.main(["search", "steel"]) == FAILED
-    assert "run `rag-assets refresh` first" in capsys.readouterr().err
+    assert cli.main(command) == FAILED
+    said = capsys.readouterr().err
+    assert "no complete index of variant default" in said
+    assert "run `rag-assets refresh --variant default`" in said
 
 
 @pytest.mark.parametrize(
@@ -131,6 +133,14 @@ def test_what_cannot_be_searched_is_one_sentence_with_the_remedy(
         said = capsys.readouterr().err
         assert remedy in said
         assert "Traceback" not in said
+
+
+def test_a_question_file_that_cannot_be_read_is_named_with_its_option(home, capsys):
+    (home / "rag_assets.yaml").write_text("state_dir: state\n")
+    assert cli.main(["evaluate", "--questions", "nosuch.jsonl"]) == FAILED
+    said = capsys.readouterr().err
+    assert "question file nosuch.jsonl cannot be read (No such file" in said
+    assert "correct --questions" in said
 
 
 def test_clean_up_says_what_it_removed_and_left(home, capsys):

@@ -218,7 +218,7 @@ def test_a_second_refresh_waits_for_the_first_and_says_so(here):
         line = waiting.stderr.readline()
         waiting.kill()
         waiting.communicate()
-    assert line == f"index is being refreshed by process {os.getpid()}: waiting for it to finish\n"
+    assert line == f"waiting for process {os.getpid()}, which is working on index\n"
 
 
 def test_a_killed_refresh_leaves_nothing_that_stops_the_next_one(tmp_path):

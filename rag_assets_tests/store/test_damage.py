@@ -7,7 +7,7 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
-from rag_assets.store import MissingTableError, Store
+from rag_assets.store import MissingIndexError, Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, damaging, project
 from rag_assets_tests.faults.damaging import DAMAGES, SIZES_CHANGE
@@ -45,7 +45,7 @@ def test_whoever_searches_a_damaged_table_is_told_which_it_is(made, files, damag
     joint = made.config.tables_of("default").joint
     damaged(made, joint, files=files, damage=damage)
     if (files, damage) == ("_versions/*.manifest", "gone"):  # then there is no table
-        with pytest.raises(MissingTableError, match="run `rag-assets refresh` first"):
+        with pytest.raises(MissingIndexError, match="run `rag-assets refresh --variant default`"):
             searched(made)
         return
 
@@ -134,7 +134,7 @@ def test_a_damaged_table_that_nobody_needs_stops_nothing(made):
 
     refresh(made.config, log=lines.append)
 
-    assert any(stale[0] in line and "nothing is taken" in line for line in lines)
+    assert any(stale[0] in line and "is not used" in line for line in lines)
     searched(made)
 
 
@@ -150,7 +150,7 @@ def test_a_table_that_rots_at_its_size_stops_no_other_variant(made, damage):
 
     refresh(made.config, log=lines.append)
 
-    assert any("nothing is taken from a damaged table" in line and rotten in line for line in lines)
+    assert any("a damaged table is not used" in line and rotten in line for line in lines)
     fresh = made.config_with(made.home / "fresh")
     refresh(fresh)
     tables = comparing.tables_of(made.config)
@@ -174,7 +174,7 @@ def test_damaged_elements_of_another_parser_stop_no_document(made, kind, damage)
 
     refresh(made.config, log=lines.append)
 
-    assert any("nothing is taken from a damaged table" in line and rotten in line for line in lines)
+    assert any("a damaged table is not used" in line and rotten in line for line in lines)
     elements = made.store.read(made.config.tables_of("default").elements)
     assert any("Report 11" in text for text in elements["text"].to_pylist())
 

@@ -105,7 +105,9 @@ def test_every_table_that_names_lost_pictures_is_built_again_and_no_other(store)
 
     assert not store.exists(with_picture)
     assert store.count(without) == 1
-    assert said == [f"the pictures of {with_picture} are gone: it is built again"]
+    assert said == [
+        f"the pictures that {with_picture} refers to are missing: {with_picture} is built again"
+    ]
 
 
 def test_a_clean_up_that_had_to_wait_knows_who_began_to_parse_meanwhile(store):
@@ -116,7 +118,7 @@ def test_a_clean_up_that_had_to_wait_knows_who_began_to_parse_meanwhile(store):
     has_to_wait = threading.Semaphore(0)
 
     def log(line: str) -> None:
-        waited_for.append(line.split()[0])
+        waited_for.append(line.split()[-1])
         has_to_wait.release()
 
     with ThreadPoolExecutor() as other, ExitStack() as parsing:

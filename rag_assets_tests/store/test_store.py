@@ -147,7 +147,7 @@ def test_a_second_writer_waits_and_says_for_whom(store):
     with store.lock("t", log=lines.append):
         assert holder.wait(timeout=10) == 0
 
-    assert lines == [f"t is being refreshed by process {holder.pid}: waiting for it to finish"]
+    assert lines == [f"waiting for process {holder.pid}, which is working on t"]
 
 
 def test_a_killed_writer_leaves_no_lock_behind(store):

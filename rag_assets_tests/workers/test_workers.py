@@ -65,7 +65,9 @@ def test_a_task_that_is_offline_reaches_no_other_machine_and_the_next_one_does()
         found = outcomes(pool, *tasks)
     for key in ("reach", "look up"):
         assert (found[key].kind, found[key].error) == ("error", "NetworkRefusedError")
-    assert found["reach"].reason == "it tried to reach ('127.0.0.1', 9) over the network"
+    assert found["reach"].reason == (
+        "it tried to reach ('127.0.0.1', 9) over the network, which is not allowed here"
+    )
     assert found["file"].error == "FileNotFoundError", "the name of a file is no other machine"
     assert found["online"] == Done(True)
 

@@ -118,7 +118,7 @@ class ArmRunner:
         """The result of `arm`: stored earlier, or computed now.
 
         Raises:
-            MissingTableError: Its variant has no index yet.
+            MissingIndexError: Its variant has no complete index.
             RerankerError, ModelMismatchError, EncoderError: A model is missing or is another.
         """
         folder = root_of(self.store) / FOLDER / self.key_of(arm)

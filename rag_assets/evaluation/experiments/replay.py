@@ -50,9 +50,9 @@ def replay(
         now = current_version(store, str(recorded["table"]), key="unit_id")
         if now != recorded["data_version"]:
             raise ExperimentError(
-                f"variant {variant} has other units than on {record.evaluated_at} (data version "
-                f"{recorded['data_version']}, now {now}): a replay needs the same sources and "
-                "settings"
+                f"the index of variant {variant} has changed since {record.evaluated_at} (data "
+                f"version {recorded['data_version']}, now {now}): a replay needs the same sources "
+                "and settings"
             )
     questions = questions_of(store, then.experiments[name])
     design = design_of(store, then, name, questions=questions)

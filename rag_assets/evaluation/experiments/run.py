@@ -54,7 +54,7 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
     Raises:
         ConfigError: There is no such experiment.
         ExperimentError: There are no questions, or two arms have one name.
-        MissingTableError: A variant has no index yet.
+        MissingIndexError: A variant has no complete index.
     """
     started = time.monotonic()
     with store.lock(runs.lock_of(name), log=log):

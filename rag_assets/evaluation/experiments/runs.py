@@ -133,7 +133,7 @@ def differences_of(before: pa.Table, after: pa.Table) -> tuple[dict[str, int], f
         for table in (before, after)
     )
     if one.select(list(KEYS)) != other.select(list(KEYS)):
-        raise ConfigError("the run has other questions or arms: its files were changed")
+        raise ConfigError("the files of this run were changed: they name other questions or arms")
     differing: dict[str, int] = {}
     largest = 0.0
     for name in dict.fromkeys(one["retriever"].to_pylist()):

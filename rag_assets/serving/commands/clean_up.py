@@ -14,7 +14,7 @@ from rag_assets.store import Store, images
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.retention import RemovedRuns
 
-SUMMARY = "remove versions, tables and runs of experiments that were not used lately"
+SUMMARY = "remove versions, tables and runs of experiments that were not used recently"
 EXAMPLES = """\
   rag-assets clean-up
   rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""
@@ -27,8 +27,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep-days",
         type=float,
-        help="keep versions and tables that were in use less than this many days ago; "
-        "clean_up.keep_days unless given",
+        help="keep versions that were replaced, and tables that were last used, within this many "
+        "days (default: clean_up.keep_days)",
     )
 
 
@@ -65,9 +65,9 @@ def _text(done: CleanedTables, *, pictures: int, removed_runs: "RemovedRuns") ->
     removed = sum(one.removed for one in done.cleaned)
     total = f"{removed:,} versions removed, {done.bytes_freed / 1_000_000:,.1f} MB freed."
     if done.removed:
-        total += f" Tables that nothing uses any more, removed: {', '.join(done.removed)}."
+        total += f" Removed tables that nothing uses: {', '.join(done.removed)}."
     if pictures:
-        total += f" {pictures:,} pictures that nothing shows any more, removed."
+        total += f" Removed {pictures:,} pictures that no document shows."
     if removed_runs.runs or removed_runs.arms:
         total += (
             f" {removed_runs.runs:,} runs of experiments and {removed_runs.arms:,} arms removed, "

@@ -22,13 +22,14 @@ EXAMPLES = """\
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("--questions", required=True, type=Path, help="JSONL, one question a line")
-    command.add_argument("--variant", help="the variant that serves unless given")
-    command.add_argument("--retriever", help="those of the config unless given")
+    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+    command.add_argument("--retriever", help="one retriever (default: evaluation.retrievers)")
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Measure, or show the stored result for the same index and questions."""
     config = configuration.load()
+    _check_readable(options.questions)
     variant = options.variant or config.serving_variant
     config.variant(variant)
     try:
@@ -68,6 +69,16 @@ def run(options: argparse.Namespace) -> Answer:
         text="\n\n".join([scores(result), *_compared(result), *_left_out(result)]),
         code=3 if result.failures else 0,
     )
+
+
+def _check_readable(questions: Path) -> None:
+    try:
+        with questions.open("rb"):
+            pass
+    except OSError as error:
+        raise CommandError(
+            f"the question file {questions} cannot be read ({error.strerror}): correct --questions"
+        ) from error
 
 
 def _compared(result: "EvaluationResult") -> Iterator[str]:

@@ -30,10 +30,14 @@ EXAMPLES = """\
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("name", nargs="*", metavar="NAME", help="experiments; listed unless given")
+    command.add_argument(
+        "name", nargs="*", metavar="NAME", help="experiments to run; none: list all"
+    )
     command.add_argument("--all", action="store_true", help="run all experiments of the config")
     command.add_argument(
-        "--replay", metavar="ID", help="run the recorded arms of run ID again and compare"
+        "--replay",
+        metavar="ID",
+        help="repeat run ID without stored results, and compare scores",
     )
 
 

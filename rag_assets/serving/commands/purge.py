@@ -27,7 +27,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "document", metavar="DOCUMENT", help="its path below the source root, or its document id"
     )
-    command.add_argument("--source", help="its document source; found out unless several have it")
+    command.add_argument(
+        "--source", help="its document source (needed only if several have such a document)"
+    )
     command.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -39,7 +41,9 @@ def run(options: argparse.Namespace) -> Answer:
 
     config = configuration.load()
     if not options.yes and not sys.stdin.isatty():
-        raise UsageError("purge asks before it erases, and there is no terminal: give --yes")
+        raise UsageError(
+            "purge asks before it erases, but there is no terminal to ask on: add --yes"
+        )
     store = Store.of(config)
     if not store.root.exists():
         raise CommandError(f"there is no state at {store.root}: nothing was built yet")
@@ -86,7 +90,7 @@ def _described(plan: "PurgePlan") -> Iterator[str]:
     document, records = plan.document, plan.records
     of_source = f" of the source {document.source}" if document.source else ""
     yield f"{document.name}{of_source} (document id {document.document_id}):"
-    yield f"  {plan.units:,} units, {plan.pictures:,} pictures that nothing else shows"
+    yield f"  {plan.units:,} units, {plan.pictures:,} pictures that no other document shows"
     for affected in plan.tables:
         yield (
             f"  {affected.rows:,} rows in the table {folder_of(affected.generation)}, whose "
@@ -164,11 +168,11 @@ def _paragraphs(plan: "PurgePlan", found: "Proof") -> Iterator[str]:
         )
     for_what = (
         f"{len(traces.names):,} names, {len(traces.ngrams):,} sequences of words and "
-        f"{len(traces.words):,} words of this document alone"
+        f"{len(traces.words):,} words that occur nowhere else"
     )
     if found.left:
         lines = [f"  {left.place}: {left.trace}" for left in found.left]
-        yield "\n".join([f"Not all is gone ({_searched(found)}):", *lines])
+        yield "\n".join([f"Something is left ({_searched(found)}):", *lines])
         yield "Run it again; if the same is left, close what has these files open, or remove them."
     else:
         yield f"Nothing is left: {_searched(found)} for {for_what}."

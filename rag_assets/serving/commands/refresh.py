@@ -13,26 +13,34 @@ from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
 
-SUMMARY = "update the index from its sources: only changes are processed"
+SUMMARY = "update the index from its sources; only what changed is processed"
 EXAMPLES = """\
   rag-assets refresh
   rag-assets refresh --variant long_chunks --json
   rag-assets refresh --allow-shrink        accept that a source lost most of its items
-  rag-assets refresh --retry-failed        also try again what failed before and is waiting
-  rag-assets refresh --accept-drift        accept large changes of tables as the new normal"""
+  rag-assets refresh --retry-failed        also try again what failed before
+  rag-assets refresh --accept-drift        accept tables that drifted as the new normal"""
 
 EVALUATION = "retrieval_evaluation"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("--variant", help="the variant that serves unless given")
-    command.add_argument("--allow-shrink", action="store_true", help="accept large deletions")
+    command.add_argument("--variant", help="variant to use (default: the one that serves)")
     command.add_argument(
-        "--retry-failed", action="store_true", help="try again now what failed before"
+        "--allow-shrink",
+        action="store_true",
+        help="accept that a source lost more than half of its items",
     )
     command.add_argument(
-        "--accept-drift", action="store_true", help="accept large changes of tables"
+        "--retry-failed",
+        action="store_true",
+        help="try again now everything that failed, without waiting for its day or for a change",
+    )
+    command.add_argument(
+        "--accept-drift",
+        action="store_true",
+        help="accept tables that drifted (see should_hold) as the new normal",
     )
 
 

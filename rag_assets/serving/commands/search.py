@@ -32,10 +32,10 @@ NOT_UTF8 = "the query is not valid UTF-8: write it in UTF-8"
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("query", help="what to look for, in plain words; - reads stdin")
-    command.add_argument("--variant", help="the variant that serves unless given")
-    command.add_argument("--retriever", help="a name under retrieval.retrievers in the config")
-    command.add_argument("--top-k", type=positive, help="how many units to return")
+    command.add_argument("query", help="the query; - reads queries from stdin, one a line")
+    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+    command.add_argument("--retriever", help="one of retrieval.retrievers in the config")
+    command.add_argument("--top-k", type=positive, help="how many hits (default: retrieval.top_k)")
     command.add_argument("--domain", choices=DOMAINS, help="only documents, or only table rows")
     command.add_argument("--source", help="only this source")
     command.add_argument("--table", help="only this table")

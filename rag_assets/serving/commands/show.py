@@ -9,7 +9,7 @@ from rag_assets.config import Config
 from rag_assets.serving.answers import Answer, CommandError, positive
 from rag_assets.store import Store
 
-SUMMARY = "draw the page of a unit with the unit marked, or print its table"
+SUMMARY = "draw the page of a search hit with the hit marked, or print its table"
 EXAMPLES = """\
   rag-assets search "heat treatment of the rotor" --json     gives the unit_id of each hit
   rag-assets show 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d --out page.png
@@ -20,19 +20,17 @@ EXAMPLES = """\
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("unit_id", help="a unit of a document, as search --json names it")
+    command.add_argument("unit_id", help="unit_id of a hit (see search --json)")
     command.add_argument(
         "--out",
         type=Path,
-        help="PNG file to write or replace; without it the text of a table is printed",
+        help="PNG file to write (overwritten); without it, the hit's table is printed",
     )
-    command.add_argument("--variant", help="the variant that serves unless given")
+    command.add_argument("--variant", help="variant to use (default: the one that serves)")
     command.add_argument(
-        "--page", type=positive, help="one of several pages; the first unless given"
+        "--page", type=positive, help="which page, if the hit spans several (default: the first)"
     )
-    command.add_argument(
-        "--dpi", type=positive, default=120, help="dots per inch; 120 unless given"
-    )
+    command.add_argument("--dpi", type=positive, default=120, help="dots per inch (default: 120)")
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -84,7 +82,7 @@ def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> An
     if picture.page is not None:
         text += f", page {picture.page}"
     if picture.kind == "page" and not picture.marks:
-        text += "; the parser of this variant gives no places on a page, so nothing is marked"
+        text += "; this parser does not say where on the page a text stands, so nothing is marked"
     if others := [str(page) for page in picture.pages if page != picture.page]:
         text += f"; also on page {', '.join(others)}: see --page"
     return Answer({"out": str(options.out), **record}, text)

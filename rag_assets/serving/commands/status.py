@@ -32,7 +32,7 @@ EXPORTS = "exports/"
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("--variant", help="all variants unless given")
+    command.add_argument("--variant", help="variant to show (default: all)")
     command.add_argument(
         "--documents",
         action="store_true",

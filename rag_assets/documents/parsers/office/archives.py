@@ -35,8 +35,7 @@ PROLOG = 1 << 16
 """Bytes before the first element of an XML file in which a document type would stand."""
 
 _REMEDY = (
-    "save it again without what it holds beside text and pictures, or leave it out with "
-    "sources.documents.exclude"
+    "save it again with only its text and pictures, or leave it out with sources.documents.exclude"
 )
 _ARCHIVES = (".zip", ".docx", ".pptx", ".xlsx", ".docm", ".pptm", ".xlsm")
 _PICTURE = re.compile(
