@@ -103,7 +103,7 @@ def weights_of(
     """
     if with_code and _is_hub_id(model) and not model.revision:
         raise WeightsError(
-            f"the model {model.path} contains Python code: read it, and set `revision` to the "
+            f"{model.path} contains Python code: read it, and set `revision` to the "
             "commit that you have read; without it, the newest code would run"
         )
     folder = _folder_of(model, with_code=with_code)

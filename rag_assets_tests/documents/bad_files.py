@@ -62,7 +62,7 @@ def write_all(folder: Path, *, many_pages: int = 2_000) -> dict[str, str]:
         "giant.pdf": "larger than 5,000 pt; make it smaller",
         "bomb.docx": "save it again with only its text and pictures",
         "entities.docx": "declares entities",
-        "nested.docx": "archives within archives: save it again without",
+        "nested.docx": "archives within archives: save it again with only",
         "damaged.docx": "damaged Office file",
         "cut.docx": "damaged Office file",
         "deep.html": "*",

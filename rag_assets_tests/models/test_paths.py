@@ -145,7 +145,7 @@ def test_a_path_that_is_not_true_to_fp32_is_refused(monkeypatch, without_bf16, h
     with caplog.at_level(logging.WARNING):
         assert choose(MINILM, home=home).path == "cpu/torch/fp32"
     assert "the least cosine to fp32 is 0.90000" in caplog.text
-    with pytest.raises(EncoderError, match=r"no path.*0\.90000.*precision to fp32"):
+    with pytest.raises(EncoderError, match=r"no way.*0\.90000.*precision to fp32"):
         choose(configured(engine="openvino"), home=home)
 
 
@@ -206,7 +206,7 @@ def test_queries_are_computed_even_where_the_path_of_the_index_is_not_to_be_had(
 
 def test_a_path_of_another_machine_says_what_is_missing(monkeypatch):
     monkeypatch.setattr(openvino, "is_installed", lambda: False)
-    with pytest.raises(EncoderError, match=r"OpenVINO, as its index was, which is not installed"):
+    with pytest.raises(EncoderError, match=r"OpenVINO, as its index was, but OpenVINO is not"):
         load_encoder(configured(max_tokens=99), path=OPENVINO)
 
 

@@ -217,9 +217,11 @@ def test_a_replay_of_an_unknown_run_names_those_that_there_are(inside, capsys):
 def test_a_replay_needs_the_same_units(inside, monkeypatch, capsys):
     store, _ = opened(inside)
     run_id = runs_of(store, "mine")[0].record.id
-    monkeypatch.setattr("rag_assets.change.data_versions.current_version", lambda *_, **__: "other")
+    monkeypatch.setattr(
+        "rag_assets.evaluation.experiments.replay.current_version", lambda *_, **__: "other"
+    )
     assert cli.main(["experiment", "mine", "--replay", run_id]) == 1
-    assert "has other units" in capsys.readouterr().err
+    assert "the index of variant" in capsys.readouterr().err
 
 
 def test_a_replay_needs_the_same_questions_and_says_so_at_once(inside, monkeypatch, capsys):
