@@ -25,7 +25,7 @@ def rows_of(table: ExportedTable | None) -> list[dict]:
 
 def rows(item: Export) -> list[dict]:
     """The rows of what an export left."""
-    return rows_of(item.held)
+    return rows_of(item.exported)
 
 
 def _order(value: object) -> tuple[bool, object]:

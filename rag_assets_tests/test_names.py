@@ -58,7 +58,7 @@ def export(store: Store, source: TableSource) -> dict[str, ExportedTable | None]
     """Refresh `source`, of which nothing may fail; what is held of each table."""
     done = refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
     assert [failure.reason for item in done for failure in item.report.failures] == []
-    return {item.table: item.held for item in done}
+    return {item.table: item.exported for item in done}
 
 
 def key_of(names: Iterable[str]) -> str:
@@ -227,7 +227,7 @@ def test_keys_cursors_and_headings_may_name_any_column(store, sandbox: Sandbox):
     [done] = refresh_exports(store, source, allow_shrink=False, log=lambda _: None)
 
     assert (done.report.added, done.report.changed, done.report.removed) == (1, 1, 1)
-    assert [row[columns[3]] for row in rows(done.held)] == ["second", "third"]
+    assert [row[columns[3]] for row in rows(done.exported)] == ["second", "third"]
 
 
 def test_files_of_tables_may_have_any_name(store, tmp_path):

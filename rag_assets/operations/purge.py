@@ -22,7 +22,7 @@ from rag_assets.operations.erasure import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.proof import Proof
 from rag_assets.operations.purge_plan import IMAGE, MANIFEST, Document, Log, PurgeContext, PurgePlan
 from rag_assets.retrieval.cache import Cache
-from rag_assets.sources.files.looks import Looks
+from rag_assets.sources.files.known_files import KnownFiles
 from rag_assets.store import Store, complete_sets, images
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, name_of
@@ -73,7 +73,7 @@ def erase_all(state: PurgeContext, plan: PurgePlan) -> None:
     _cache(store).erase_rankings()
     store.sweep()
     _erase_rows(state, plan)
-    Looks(store).forget(document.document_id)
+    KnownFiles(store).forget(document.document_id)
 
 
 def erase_pictures(state: PurgeContext) -> None:

@@ -9,7 +9,7 @@ from rag_assets import lineage, schemas
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import RefreshConfig
 from rag_assets.sources import exports
-from rag_assets.sources.files import looks, manifest
+from rag_assets.sources.files import known_files, manifest
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.store import Store
 
@@ -28,7 +28,7 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
         group_name=GROUP,
         kinds={"dlt", "lancedb"},
         owners=[project.owner],
-        code_version=looks.RECIPE,
+        code_version=known_files.RECIPE,
     )
     def document_files(
         context: dg.AssetExecutionContext, config: RefreshConfig
@@ -124,7 +124,7 @@ def _materialized(
     }
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
-    held = [item.held for item in done if item.held is not None]
+    held = [item.exported for item in done if item.exported is not None]
     single = held[0] if len(held) == 1 else None
     return lineage.materialized(
         report,

@@ -55,7 +55,7 @@ def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
         except UnicodeEncodeError:  # half a character, which JSON may hold
             return pa.array([text and _whole(text) for text in texts], kind)
     try:
-        if _is_held(values, kind):
+        if _fits(values, kind):
             return pa.array(values, kind)
         if pa.types.is_temporal(kind) and set(map(type, values)) <= {str, NoneType}:
             return pc.cast(pa.array(values, pa.string()), kind)
@@ -63,7 +63,7 @@ def as_array(values: Sequence[Value], kind: pa.DataType) -> pa.Array | None:
         pass
     try:
         parsed = [_parsed(value, kind) for value in values]
-        return pa.array(parsed, kind) if _is_held(parsed, kind) else None
+        return pa.array(parsed, kind) if _fits(parsed, kind) else None
     except _MISFITS:
         return None
 
@@ -144,7 +144,7 @@ def _is_shown(column: pa.Array) -> bool:
     return least <= found["min"].as_py() and found["max"].as_py() <= most
 
 
-def _is_held(values: Sequence[Value], kind: pa.DataType) -> bool:
+def _fits(values: Sequence[Value], kind: pa.DataType) -> bool:
     """Whether Arrow's `kind` holds values of these types as they are."""
     found = set(map(type, values)) - {NoneType}
     if not all(issubclass(each, _held_by(kind)) for each in found):

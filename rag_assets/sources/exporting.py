@@ -177,7 +177,7 @@ class _ExportPass:
         self.store = request.store
         self.connection = connection
         self.rows = rows
-        self.held = exports.exported(self.store, request.name)
+        self.before = exports.exported(self.store, request.name)
         """What the last complete pass left."""
         self.fixed = exports.fixed_parts(self.store, request.name)
         """Columns and key of what is there, complete or not."""
@@ -189,7 +189,7 @@ class _ExportPass:
         if not rows.is_whole:
             if not rows.is_unique(about.key):
                 raise StaleKeysError
-            rows.use_held(self.store, request.name, key=about.key)
+            rows.compare_with(self.store, request.name, key=about.key)
         changes = self._schema_changes()
         for change in changes:
             request.log(f"{about.name}: {change}")
@@ -209,11 +209,11 @@ class _ExportPass:
         """The columns of the key: those that are declared, held, or unique."""
         if self.rows.is_whole:
             return list(self.request.about.key) or self.rows.first_key(self.request.key_candidates)
-        if self.held is None or not self.held.about.key:
+        if self.before is None or not self.before.about.key:
             raise StaleKeysError
-        if not self.held.columns.equals(self.rows.columns):
+        if not self.before.columns.equals(self.rows.columns):
             raise StaleKeysError
-        return list(self.held.about.key)
+        return list(self.before.about.key)
 
     def _refresh(self, about: About, failures: Sequence[Failure]) -> sync.Report:
         """Write what changed; hashes for the next pass first, failures before it is complete."""
@@ -239,8 +239,8 @@ class _ExportPass:
         name = self.request.name
         completion = self.store.ended(name)
         assert completion is not None, "a refresh that returns has gone through all its inputs"
-        is_same = self.held is not None and not report.touched and self.fixed is not None
-        nulls = self.held.nulls if self.held and is_same else self._nulls()
+        is_same = self.before is not None and not report.touched and self.fixed is not None
+        nulls = self.before.nulls if self.before and is_same else self._nulls()
         completion = replace(
             completion,
             made_from=self.request.look,
@@ -268,7 +268,7 @@ class _ExportPass:
     def _schema_changes(self) -> list[str]:
         if self.fixed is None or self.fixed[0].equals(self.rows.columns):
             return []
-        self._load_held()
+        self._load_exported()
         return schema_changes(self.fixed[0], self.rows.columns, is_renamed=self._is_renamed)
 
     def _is_renamed(self, old: str, new: str) -> bool:
@@ -284,7 +284,7 @@ class _ExportPass:
         """What became of the held rows: by the key of now if they have it, else by content."""
         assert self.fixed is not None
         columns = self.fixed[0]
-        self._load_held()
+        self._load_exported()
         is_keyed = bool(about.key) and set(about.key) <= set(columns.names)
         new, old = "fingerprint", "fingerprint"
         if is_keyed:
@@ -304,7 +304,7 @@ class _ExportPass:
         ).fetchall()[0]
         return RowCounts(*counted)
 
-    def _load_held(self) -> None:
+    def _load_exported(self) -> None:
         """Make the table `old` of the rows that are held, by position."""
         assert self.fixed is not None
         names = [f"c{place}" for place in range(len(self.fixed[0]))]

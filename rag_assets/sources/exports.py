@@ -25,7 +25,7 @@ from rag_assets.sources.kinds import ContentError
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.opening import open_origin
-from rag_assets.sources.origins import Held, Increment, Origin, Reading, Request
+from rag_assets.sources.origins import Increment, LastRead, Origin, Reading, Request
 from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.store import Store, exports
@@ -216,7 +216,7 @@ class _Refresh:
         if moved:
             with landing(self.store, f"exports__{self.source.name}") as folder:
                 for item, reading in self._landed(origin, moved, folder=folder):
-                    yield self._taken(origin, item, reading, folder=folder)
+                    yield self._brought_up(origin, item, reading, folder=folder)
 
     def _look(self, origin: Origin, item: _Chosen) -> ExportedTable | None:
         """What is held of a table that looks the same as then; else prepare to read it."""
@@ -234,13 +234,13 @@ class _Refresh:
         is_keyed = bool(
             item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
         )
-        known = None if failures else self._held(origin, item, held)
-        item.request = Request(is_keyed=is_keyed, increment=increment, held=known)
+        known = None if failures else self._last_read(origin, item, held)
+        item.request = Request(is_keyed=is_keyed, increment=increment, last=known)
         return None
 
     def _sound(self, item: _Chosen) -> ExportedTable | None:
         """What is held of a table, if it is complete and its files are as they have to be."""
-        held = self.outcomes.held(item.table)
+        held = self.outcomes.exported(item.table)
         if held is None:
             return None
         try:
@@ -253,7 +253,9 @@ class _Refresh:
             return None
         return held
 
-    def _held(self, origin: Origin, item: _Chosen, held: ExportedTable | None) -> Held | None:
+    def _last_read(
+        self, origin: Origin, item: _Chosen, held: ExportedTable | None
+    ) -> LastRead | None:
         """What is held, if it has the key and recipe of now and is as the last pass left it."""
         if held is None:
             return None
@@ -266,7 +268,7 @@ class _Refresh:
         wanted = list(item.spec.key or described.key) or candidates[:1]
         if wanted and wanted != key:
             return None
-        return Held(
+        return LastRead(
             key,
             rows=held.rows,
             memory=known.get("memory", ""),
@@ -312,7 +314,7 @@ class _Refresh:
     def _reading(self, origin: Origin, item: _Chosen, *, name: str, folder: Path) -> Reading:
         return origin.reading(item.table, name=name, folder=folder / name, request=item.request)
 
-    def _taken(
+    def _brought_up(
         self, origin: Origin, item: _Chosen, landed: Landed | Exception, *, folder: Path
     ) -> Export:
         """Take over what changed in one table; read it whole where the newest rows do not do."""
@@ -325,7 +327,7 @@ class _Refresh:
                 done = self._export(origin, item, landed, work=work / "first")
             if done is None:  # not while an error is handled: it would pass for the next one's
                 self.log(f"{self.source.name}/{item.table}: reading the whole table")
-                item.request = replace(item.request, held=None)
+                item.request = replace(item.request, last=None)
                 [(_, again)] = self._landed(origin, [item], folder=work / "whole")
                 if isinstance(again, Exception):
                     raise again
@@ -339,7 +341,7 @@ class _Refresh:
                 "the table or the rights on it; it is tried again at the next refresh"
             )
             return self.outcomes.failed(item.spec, item.table, reason)
-        export = self.outcomes.taken(item.spec, item.table, done, landed, started=item.started)
+        export = self.outcomes.updated(item.spec, item.table, done, landed, started=item.started)
         remove_folder(work)
         return export
 

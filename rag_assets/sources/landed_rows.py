@@ -90,8 +90,8 @@ class LandedRows(ChangingInputs):
         )
         return failures
 
-    def use_held(self, store: Store, name: str, *, key: Sequence[str]) -> None:
-        """Find out how the table differs from what is held under `name`, by the keys of all rows.
+    def compare_with(self, store: Store, name: str, *, key: Sequence[str]) -> None:
+        """Find out how the table differs from the exported table `name`, by the keys of all rows.
 
         Raises:
             StaleKeysError: What landed does not explain all the keys.

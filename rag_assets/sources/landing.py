@@ -73,14 +73,14 @@ def land(resources: "Sequence[DltResource]", *, folder: Path) -> dict[str, list[
         cause = root_cause(error)
         raise LandingError(first_line(cause)) from cause
     finally:
-        _let_go_of_sources()
+        _forget_sources()
     return {
         resource.name: sorted((folder / "files" / _DATASET / resource.name).glob("*.parquet"))
         for resource in resources
     }
 
 
-def _let_go_of_sources() -> None:
+def _forget_sources() -> None:
     """Have dlt forget how its file system was last configured.
 
     It keeps an error with it whose traceback holds all that was called on the way: what a million

@@ -57,8 +57,8 @@ class Increment:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What is held of a table, for a source that can tell what moved since."""
+class LastRead:
+    """What the last pass left of a table, for a source that can tell what moved since."""
 
     key: Sequence[str]
     """Columns that identify a row; empty where there are none."""
@@ -78,8 +78,8 @@ class Request:
     is_keyed: bool = False
     """Whether there may be columns that identify a row."""
     increment: Increment | None = None
-    held: Held | None = None
-    """What is held already; None asks for all rows."""
+    last: LastRead | None = None
+    """What the last pass left; None asks for all rows."""
 
 
 @dataclass(frozen=True, slots=True)

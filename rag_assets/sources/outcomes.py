@@ -25,8 +25,8 @@ class Export:
     spec: str
     """Name of the config's entry that takes the table: its name, or a pattern."""
     table: str
-    held: ExportedTable | None
-    """What is held of it afterwards; None if nothing is, or it is unfinished."""
+    exported: ExportedTable | None
+    """The exported table afterwards; None if there is none, or it is unfinished."""
     report: sync.Report
     schema_changes: Sequence[str] = ()
     rows_read: int = 0
@@ -44,11 +44,11 @@ class Outcomes:
         self.source = source
         self.log = log
 
-    def held(self, table: str) -> ExportedTable | None:
-        """What is held of a table, if it is complete."""
+    def exported(self, table: str) -> ExportedTable | None:
+        """The table as it was last exported, if that is complete."""
         return exports.exported(self.store, exports.table_name(self.source.name, table))
 
-    def taken(
+    def updated(
         self,
         spec: TableSpec,
         table: str,
@@ -99,7 +99,7 @@ class Outcomes:
 
     def failed(self, spec: TableSpec, table: str, reason: str) -> Export:
         """Keep what is held and note the reason; it is tried again at every refresh."""
-        held = self.held(table)
+        held = self.exported(table)
         rows = held.rows if held else 0
         failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
         sync.record(self.store, target=self.target(table), failures=[failure])
@@ -116,7 +116,7 @@ class Outcomes:
 
     def removed(self, spec: TableSpec, table: str) -> Export:
         """The table is gone from the source, and what is held of it goes too."""
-        held = self.held(table)
+        held = self.exported(table)
         self.remove(table)
         rows = held.rows if held else 0
         report = sync.Report(target=self.target(table), data_version="absent", removed=rows)

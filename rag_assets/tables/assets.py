@@ -100,7 +100,7 @@ def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
             "columns": len(table.columns),
             "null rate": round(table.null_share, 4),
         }
-        for table in exported.held_in(store, sources=config.table_sources)
+        for table in exported.source_tables(store, sources=config.table_sources)
     )
 
 

@@ -29,7 +29,7 @@ def subjects(config: Config) -> list[Subject]:
 
 def _table_rows(config: Config) -> Subject:
     def held(store: Store) -> list[SourceTable]:
-        return exported.held_in(store, sources=config.table_sources)
+        return exported.source_tables(store, sources=config.table_sources)
 
     def exports(store: Store) -> Canonical:
         return {table.name: table.data_version for table in held(store)}

@@ -28,7 +28,7 @@ class ExportRunsError(Exception):
 class SourceTable:
     """One source table as it was last exported."""
 
-    held: exports.ExportedTable
+    exported: exports.ExportedTable
     title: str
     """The table's name in plain words."""
     columns: tuple[str, ...]
@@ -42,7 +42,7 @@ class SourceTable:
     @property
     def about(self) -> About:
         """What the table says of itself."""
-        return self.held.about
+        return self.exported.about
 
     @property
     def source(self) -> str:
@@ -67,12 +67,12 @@ class SourceTable:
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return self.held.rows
+        return self.exported.rows
 
     @property
     def null_shares(self) -> tuple[float, ...]:
         """For each column, the share of its cells that are NULL, from 0 to 1."""
-        return tuple(count / max(self.rows, 1) for count in self.held.nulls)
+        return tuple(count / max(self.rows, 1) for count in self.exported.nulls)
 
     @property
     def null_share(self) -> float:
@@ -89,12 +89,12 @@ class SourceTable:
     @cached_property
     def data_version(self) -> str:
         """Fingerprint of the rows and of the settings."""
-        return fingerprint(self.held.data_version, self.settings)
+        return fingerprint(self.exported.data_version, self.settings)
 
     @property
     def has_plain_key(self) -> bool:
         """Whether no two rows can be equal once their values are spelled canonically."""
-        kinds = [self.held.columns.field(name).type for name in self.key]
+        kinds = [self.exported.columns.field(name).type for name in self.key]
         return bool(kinds) and not any(
             pa.types.is_string(kind) or pa.types.is_floating(kind) for kind in kinds
         )
@@ -106,31 +106,31 @@ class SourceTable:
         Raises:
             ExportRunsError: The table is being written.
         """
-        if self.held.version is None:
+        if self.exported.version is None:
             raise ExportRunsError(
                 f"{self.name} is being exported while its rows are to be read: refresh again"
             )
-        return self.held.version
+        return self.exported.version
 
     @cached_property
     def place(self) -> str:
         """A name of the version that is read, which no other rows have."""
-        files = self.held.completion.files
-        return f"{self.held.generation}:{self.version}:{fingerprint(files)}"
+        files = self.exported.completion.files
+        return f"{self.exported.generation}:{self.version}:{fingerprint(files)}"
 
     def batches(self, *, rows: int) -> Iterator[pa.RecordBatch]:
         """The rows, at most `rows` at a time."""
-        return self.held.batches(rows=rows, version=self.version)
+        return self.exported.batches(rows=rows, version=self.version)
 
     def batches_at(
         self, row_ids: np.ndarray, *, version: int, rows: int
     ) -> Iterator[pa.RecordBatch]:
         """The rows with these `row_ids` of a version, at most `rows` at a time."""
-        store, names = self.held.store, list(self.columns)
-        asked = exports.cells(self.held.columns, names)
+        store, names = self.exported.store, list(self.columns)
+        wanted = exports.cells(self.exported.columns, names)
         for start in range(0, len(row_ids), min(rows, KEYS_PER_STATEMENT)):
             part = row_ids[start : start + min(rows, KEYS_PER_STATEMENT)]
-            found = store.take(self.held.generation, part, columns=asked, version=version)
+            found = store.take(self.exported.generation, part, columns=wanted, version=version)
             yield from found.rename_columns(names).to_batches()
 
     def moved_since(self, place: str) -> "Moves | None":
@@ -138,9 +138,9 @@ class SourceTable:
 
         The table was begun anew since, that version was cleaned up, or much moved.
         """
-        store = self.held.store
+        store = self.exported.store
         generation, number, files = place.split(":")
-        if generation != self.held.generation:
+        if generation != self.exported.generation:
             return None
         try:
             version = int(number)
@@ -163,25 +163,25 @@ class Moves:
     came: np.ndarray
 
 
-def held_in(store: Store, *, sources: Collection[str]) -> list[SourceTable]:
+def source_tables(store: Store, *, sources: Collection[str]) -> list[SourceTable]:
     """The complete tables of `sources`, sorted by source and table; none is opened.
 
     The config names the sources: a table of one that it no longer names does not count.
     """
-    held = exports.all_exported(store)
-    return [_source_table(each) for each in held if each.about.source in sources]
+    tables = exports.all_exported(store)
+    return [_source_table(each) for each in tables if each.about.source in sources]
 
 
-def _source_table(held: exports.ExportedTable) -> SourceTable:
-    about, names = held.about, held.columns.names
+def _source_table(table: exports.ExportedTable) -> SourceTable:
+    about, names = table.about, table.columns.names
     hidden = set(about.hidden or ())
     return SourceTable(
-        held,
+        table,
         title=_in_words(about.title, about.table),
         columns=tuple(names),
         headings=tuple(_in_words(about.headings.get(name), name) for name in names),
         hidden=tuple(name in hidden for name in names),
-        numeric=tuple(map(is_numeric, held.columns.types)),
+        numeric=tuple(map(is_numeric, table.columns.types)),
     )
 
 

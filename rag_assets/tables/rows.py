@@ -148,14 +148,14 @@ class TableInputs(ChangingInputs):
     def __init__(self, store: Store, *, sources: Collection[str]) -> None:
         """Those of the tables as they are now."""
         self._store = store
-        self._tables = {each.name: each for each in exported.held_in(store, sources=sources)}
+        self._tables = {each.name: each for each in exported.source_tables(store, sources=sources)}
         completion = store.ended(TARGET.name)
         before = (completion.read_at if completion else None) or {}
         self._has_failures = completion is not None and completion.failed > 0
         self._unfinished = _unfinished(store, sources=sources, known=before)
         """By name: source and table."""
         self._marks = {name: before.get(name, "") for name in self._unfinished}
-        self._came: list[Part] = []
+        self._inserted: list[Part] = []
 
     @property
     def versions(self) -> dict[str, str]:
@@ -165,9 +165,9 @@ class TableInputs(ChangingInputs):
 
     @override
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        self._came = [Part(table, moves=None) for table in self._tables.values()]
-        yield from _held_of(self._store, self._unfinished).to_batches()
-        for part in self._came:
+        self._inserted = [Part(table, moves=None) for table in self._tables.values()]
+        yield from _rows_of_tables(self._store, self._unfinished).to_batches()
+        for part in self._inserted:
             yield from _as_inputs(part.table, part.identified())
 
     @override
@@ -180,30 +180,30 @@ class TableInputs(ChangingInputs):
         if read_at.get(RECIPE_MARK) != READING:
             return None
         left = set(read_at) - {RECIPE_MARK, *self._tables, *self._unfinished}
-        self._came = [
+        self._inserted = [
             Part(table, _moves(table, read_at.get(name, "")))
             for name, table in self._tables.items()
             if _version_in(read_at.get(name, "")) != table.data_version
         ]
-        left |= {part.table.name for part in self._came if part.moves is None}
+        left |= {part.table.name for part in self._inserted if part.moves is None}
         if left and self._has_failures:  # rows that failed are not held: which table is theirs?
             return None
-        gone = [_held_of(self._store, _identities(left)), *map(_gone, self._came)]
-        came = [_as_table(part.table, part.identified()) for part in self._came]
+        gone = [_rows_of_tables(self._store, _identities(left)), *map(_deleted, self._inserted)]
+        came = [_as_table(part.table, part.identified()) for part in self._inserted]
         count = sum(table.rows for table in self._tables.values())
         return InputChanges(
             deleted=pa.concat_tables(gone),
             inserted=pa.concat_tables([INPUTS.empty_table(), *came]),
-            count=count + _held_of(self._store, self._unfinished).num_rows,
+            count=count + _rows_of_tables(self._store, self._unfinished).num_rows,
         )
 
     def transform(self, changed: pa.Table, /) -> Iterator[Batch]:
         """The rows named by the keys of `changed`, looked for first among those that moved."""
-        read = {part.table.name for part in self._came if part.moves is None}
+        read = {part.table.name for part in self._inserted if part.moves is None}
         others = [
             Part(table, moves=None) for name, table in self._tables.items() if name not in read
         ]
-        return _gathered(_rows([*self._came, *others], KeyIndex(changed["key"]), len(changed)))
+        return _gathered(_rows([*self._inserted, *others], KeyIndex(changed["key"]), len(changed)))
 
 
 def identified(table: SourceTable) -> Iterator[Identified]:
@@ -254,7 +254,7 @@ def _as_table(table: SourceTable, batches: Iterable[Identified]) -> pa.Table:
     return pa.Table.from_batches(_as_inputs(table, batches), schema=INPUTS)
 
 
-def _gone(part: Part) -> pa.Table:
+def _deleted(part: Part) -> pa.Table:
     """The inputs that were rows of an earlier version and are none any more."""
     if part.moves is None:
         return INPUTS.empty_table()
@@ -299,7 +299,7 @@ def _identities(names: Collection[str]) -> dict[str, tuple[str, str]]:
     return {name: (name.partition("/")[0], name.partition("/")[2]) for name in names}
 
 
-def _held_of(store: Store, tables: Mapping[str, tuple[str, str]]) -> pa.Table:
+def _rows_of_tables(store: Store, tables: Mapping[str, tuple[str, str]]) -> pa.Table:
     """The rows that `table_rows` holds of `tables`, as a table of `INPUTS`."""
     if not tables or not store.exists(TARGET.name):
         return INPUTS.empty_table()

@@ -239,7 +239,7 @@ def test_the_config_has_the_last_word_on_headings(store, sandbox, tmp_path):
     table = {"name": "parts", "title": "Spare parts", "headings": {"id": "Number"}, "hidden": []}
     source = source_of(sandbox, tables=[table], headings_file=path)
     first = refresh(store, source)["parts"]
-    about = said(first.held)
+    about = said(first.exported)
     assert about["title"] == "Spare parts"
     assert about["hidden"] == []
     assert about["headings"] == {
@@ -252,7 +252,7 @@ def test_the_config_has_the_last_word_on_headings(store, sandbox, tmp_path):
     second = refresh(store, source)["parts"]
     assert counts(second) == (0, 0, 0, 1, 0)
     assert second.report.data_version != first.report.data_version
-    assert said(second.held)["headings"]["mass"] == "Weight [kg]"
+    assert said(second.exported)["headings"]["mass"] == "Weight [kg]"
 
 
 def test_a_comment_in_the_database_is_taken_over_later(store, sandbox):
@@ -260,7 +260,7 @@ def test_a_comment_in_the_database_is_taken_over_later(store, sandbox):
     refresh(store, source_of(sandbox))
     sandbox.execute("COMMENT ON COLUMN parts.mass IS 'Mass (kg)'")
     item = refresh(store, source_of(sandbox))["parts"]
-    assert said(item.held)["headings"]["mass"] == "Mass (kg)"
+    assert said(item.exported)["headings"]["mass"] == "Mass (kg)"
 
 
 def test_names_with_signs_of_sql_in_them_are_only_names(store, sandbox):
@@ -572,7 +572,7 @@ def test_a_database_inside_a_package_is_read(store, url):
     pytest.importorskip("mendeleev")
     item = refresh(store, TableSource(url=url, tables=["elements"]))["elements"]
     assert counts(item) == (118, 0, 0, 0, 0)
-    assert said(item.held)["key"] == ["atomic_number"]
+    assert said(item.exported)["key"] == ["atomic_number"]
 
 
 def test_an_unknown_driver_or_package_is_named(store):

@@ -419,7 +419,7 @@ def test_ids_made_for_whole_columns_are_those_made_row_by_row(tmp_path_factory, 
     data = pa.Table.from_pylist(table, schema=schema)
     write_table(store, data, key=[], hidden=[])
 
-    (source_table,) = exported.held_in(store, sources={"db"})
+    (source_table,) = exported.source_tables(store, sources={"db"})
     ids = [row for batch in rows.identified(source_table) for row in batch.ids]
 
     normal = [

@@ -267,7 +267,7 @@ class DatabaseTables(Origin):
         )
         schema = pa.schema(list(kinds.items()))
         rows, keys = f"{name}_rows", f"{name}_keys"
-        increment, held = request.increment, request.held
+        increment, held = request.increment, request.last
         after: Value = None
         facts = self._facts_of(table)
         is_numbered = facts is not None and facts.is_numbered

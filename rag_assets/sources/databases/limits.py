@@ -83,7 +83,7 @@ class LimitError(SourceError):
 
 @dataclass(slots=True)
 class Watch:
-    """Looks after the sessions of one source."""
+    """KnownFiles after the sessions of one source."""
 
     source: str
     limits: Limits

@@ -30,7 +30,7 @@ from rag_assets.sources.databases.adbc import Stream, streaming
 from rag_assets.sources.databases.limits import Watch
 from rag_assets.sources.databases.postgres import ROW, SESSION, Cell, Facts
 from rag_assets.sources.kinds import HASH, as_json, normalised, rows_by_position, spilling_to
-from rag_assets.sources.origins import OVERLAP, Held, Increment, Request, Value
+from rag_assets.sources.origins import OVERLAP, Increment, LastRead, Request, Value
 
 if TYPE_CHECKING:
     import duckdb
@@ -84,7 +84,7 @@ class PostgresTable:
             stream.first_row(SESSION)
             *_, number = stream.first_row(self.watch.limits.postgres())
             self.watch.sessions.add(int(str(number)))
-            increment, held = self.request.increment, self.request.held
+            increment, held = self.request.increment, self.request.last
             if increment is not None:
                 yield from self._from_cursor(stream, increment, held)
             elif self.is_hashed:
@@ -116,7 +116,7 @@ class PostgresTable:
             raise MisfitError(self.table, misfits)
         return [column for column in made.values() if column is not None]
 
-    def _by_hashes(self, stream: Stream, held: Held | None) -> Iterator[pa.Table]:
+    def _by_hashes(self, stream: Stream, held: LastRead | None) -> Iterator[pa.Table]:
         """Rows whose hash is not held; all of them where no hashes of this kind are."""
         server = fingerprint(self.facts.server, self.row_hash)
         self.memory = json.dumps({"hashes": server})
@@ -138,7 +138,7 @@ class PostgresTable:
                 where = f"WHERE ({columns}) IN (SELECT * FROM unnest({wanted}))"
                 yield from self._tables(stream, where=where)
 
-    def _has_hashes(self, held: Held, server: str) -> bool:
+    def _has_hashes(self, held: LastRead, server: str) -> bool:
         return (
             bool(held.key)
             and all(name in self.cells and self.cells[name].type for name in held.key)
@@ -164,7 +164,7 @@ class PostgresTable:
                 columns += [batch.column(len(columns))] if with_hash else []
                 file.write_table(pa.table(columns, schema=schema))
 
-    def _find_moved(self, connection: "duckdb.DuckDBPyConnection", held: Held) -> bool:
+    def _find_moved(self, connection: "duckdb.DuckDBPyConnection", held: LastRead) -> bool:
         """Make the table `moved`: the keys, as texts, of rows whose hash is not held.
 
         False where all rows are to be read: many moved, or a key lacks a part, and `IN` finds none.
@@ -196,7 +196,7 @@ class PostgresTable:
         return moved == asked_for <= WHOLE_FROM_SHARE * held.rows
 
     def _from_cursor(
-        self, stream: Stream, increment: Increment, held: Held | None
+        self, stream: Stream, increment: Increment, held: LastRead | None
     ) -> Iterator[pa.Table]:
         """Rows that may be newer than what is held, and all keys; else all rows."""
         self.memory = self._numbers(stream)
@@ -221,7 +221,7 @@ class PostgresTable:
             }
         )
 
-    def _newer(self, stream: Stream, increment: Increment, held: Held) -> str | None:
+    def _newer(self, stream: Stream, increment: Increment, held: LastRead) -> str | None:
         """SQL: the rows to read; None if that cannot be told."""
         cursor = f"{ROW}.{quoted_name(increment.cursor)}"
         after = held.newest(increment.cursor)

@@ -32,6 +32,7 @@ from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import document_id, fingerprint
 from rag_assets.sources.files import detection
+from rag_assets.sources.files.known_files import CONTENT, RECIPE, ROWS, KnownFiles
 from rag_assets.sources.files.listing import (
     LISTED_ROOT,
     Entry,
@@ -40,7 +41,6 @@ from rag_assets.sources.files.listing import (
     look,
     look_of,
 )
-from rag_assets.sources.files.looks import CONTENT, RECIPE, ROWS, Looks
 from rag_assets.sources.files.overlaps import without_rows
 from rag_assets.sources.landing import land, landing
 from rag_assets.sources.places import SourceError
@@ -78,7 +78,7 @@ class _Manifest:
     """Of all files. `Schema.empty_table` would import pandas, which a refresh may not need."""
     unreadable: list[sync.Failure] = field(default_factory=list)
     kept: set[str] = field(default_factory=set)
-    """Held documents whose files cannot be read now."""
+    """Documents of the table whose files cannot be read now."""
     moved: list[str] = field(default_factory=list)
     """Files that were no longer as they were listed when they had been read."""
 
@@ -90,7 +90,7 @@ class _Manifest:
 
     def inputs(self) -> pa.Table:
         """Keys and fingerprints of all files; reads those that moved."""
-        known = Looks(self.store)
+        known = KnownFiles(self.store)
         parts = [known.unmoved(listing) for listing in self.listings]
         moved = [
             replace(listing, entries=entries)
@@ -102,7 +102,7 @@ class _Manifest:
             rows += self._read(moved, known=known)
         self.rows = pa.concat_tables([ROWS.empty_table(), *rows])
         self._keep_unreadable()
-        marks = pa.concat_tables([_marks(self.rows), self._held_where_unknown()])
+        marks = pa.concat_tables([_marks(self.rows), self._kept_where_unknown()])
         known.save(keep=marks["key"])
         keys = [failure.key for failure in self.failures]
         failed = [fingerprint(failure.reason) for failure in self.failures]
@@ -144,7 +144,7 @@ class _Manifest:
         rows = rows.select(TARGET.schema.names).cast(TARGET.schema)
         self.store.replace(TARGET.name, rows, group=TARGET.group, groups=keys)
 
-    def _read(self, listings: Sequence[Listing], *, known: Looks) -> list[pa.Table]:
+    def _read(self, listings: Sequence[Listing], *, known: KnownFiles) -> list[pa.Table]:
         """The rows of what is listed, landed by dlt."""
         import pyarrow.parquet as pq
 
@@ -160,7 +160,7 @@ class _Manifest:
         gc.collect(1)
         return rows
 
-    def _resource(self, listing: Listing, *, known: Looks) -> "DltResource":
+    def _resource(self, listing: Listing, *, known: KnownFiles) -> "DltResource":
         """Dlt's `filesystem` source over what was listed, with the content of each file."""
         import dlt
         from dlt.sources.filesystem import filesystem
@@ -181,7 +181,9 @@ class _Manifest:
         )
         return listed | dlt.transformer(document_files, name=name)
 
-    def _row(self, listing: Listing, entry: Entry, *, known: Looks) -> dict[str, object] | None:
+    def _row(
+        self, listing: Listing, entry: Entry, *, known: KnownFiles
+    ) -> dict[str, object] | None:
         """The row of a file as it was read; None if it went away."""
         limit = listing.source.max_bytes
         key = document_id(listing.source.name, entry.uri)
@@ -240,8 +242,8 @@ class _Manifest:
             if failure.key in self.kept:
                 self.failures.append(replace(failure, key=f"{failure.key}/unread"))
 
-    def _held_where_unknown(self) -> pa.Table:
-        """Held documents that nobody may call deleted: what they lie in was not read."""
+    def _kept_where_unknown(self) -> pa.Table:
+        """Documents of the table that nobody may call deleted: what they lie in was not read."""
         if not self.store.exists(TARGET.name):
             return sync.INPUTS.empty_table()
         columns = ["document_id", "source", "uri", "sha256", schemas.FINGERPRINT.name]

@@ -28,7 +28,7 @@ def held_of(source: TableSource, store: Store) -> dict[str, list]:
     """The columns of the only table, their values in the order of the keys."""
     [item] = refresh_exports(store, source, allow_shrink=True, log=lambda _: None)
     assert not item.report.failures
-    return table_of(item.held).sort_by("id").to_pydict()
+    return table_of(item.exported).sort_by("id").to_pydict()
 
 
 def is_said(held: object, text: str | None) -> bool:

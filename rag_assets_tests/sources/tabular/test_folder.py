@@ -40,11 +40,11 @@ def refresh(store: Store, url: Path | str, **settings) -> dict[str, Export]:
 
 def columns(item: Export) -> dict[str, list]:
     assert item.report.failed == 0, item.report.failures
-    return table_of(item.held).to_pydict()
+    return table_of(item.exported).to_pydict()
 
 
 def kinds(item: Export) -> dict[str, str]:
-    return {field.name: str(field.type) for field in item.held.columns}
+    return {field.name: str(field.type) for field in item.exported.columns}
 
 
 def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
@@ -81,7 +81,7 @@ def test_a_csv_column_gets_the_type_that_every_cell_has(store, folder):
     assert held["day"] == [datetime.date(2024, 2, 29), datetime.date(2024, 3, 1), None]
     assert held["mixed"] == ["1", "x", "a,b"]
     assert held["gaps"] == [None, 2.5, None]
-    assert item.held.about.key == ["id"]
+    assert item.exported.about.key == ["id"]
 
 
 def test_a_type_is_decided_by_all_rows_and_not_by_the_first(store, folder):
@@ -122,7 +122,7 @@ def test_column_names_are_spelled_as_in_the_file(store, folder):
 def test_a_line_that_does_not_fit_is_named_and_the_rest_is_taken(store, folder):
     put(folder, "t.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n10,11,12\n")
     item = refresh(store, folder)["t"]
-    assert table_of(item.held)["a"].to_pylist() == [1, 10]
+    assert table_of(item.exported)["a"].to_pylist() == [1, 10]
     assert [failure.label for failure in item.report.failures] == [
         "tables/t.csv line 3",
         "tables/t.csv line 4",
@@ -368,7 +368,7 @@ def test_an_empty_folder_is_a_failure_that_keeps_what_is_held(store, folder):
     (folder / "t.csv").unlink()
     [item] = refresh(store, folder).values()
     assert item.report.failed == 1
-    assert item.held is not None
+    assert item.exported is not None
 
 
 def test_lines_that_end_in_two_ways_are_lines(store, folder):

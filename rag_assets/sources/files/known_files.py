@@ -41,12 +41,12 @@ _SEEN = pa.schema(
 )
 
 
-class Looks:
+class KnownFiles:
     """What the bytes of each file were at the last look: a cache that may be lost."""
 
     def __init__(self, store: Store) -> None:
         self._file = store.root / "looks" / f"{schemas.DOCUMENT_FILES_TABLE}.parquet"
-        self._held = _SEEN.empty_table()
+        self._known = _SEEN.empty_table()
         self._fresh: dict[str, dict[str, object]] = {}
         self._saved = time.monotonic()
         if self._file.is_file():
@@ -57,22 +57,22 @@ class Looks:
             except (pa.ArrowException, OSError):
                 return  # damaged: all files are looked at again
             if table.schema.metadata == _SEEN.metadata:
-                self._held = table
+                self._known = table
 
     def unmoved(self, listing: Listing) -> tuple[list[Entry], pa.Table]:
         """The entries that must be read, and the rows of the others."""
         entries, source = listing.entries, listing.source
         ids = document_ids(source.name, [entry.uri for entry in entries])
-        places = KeyIndex(self._held["document_id"]).places(pa.array(ids, pa.string()))
+        places = KeyIndex(self._known["document_id"]).places(pa.array(ids, pa.string()))
         here = np.flatnonzero(places != ABSENT)
-        held = self._held.take(pa.array(places[here]))
+        kept = self._known.take(pa.array(places[here]))
         known = [entries[place] for place in here.tolist()]
         may_stay = [not entry.problem and entry.size <= source.max_bytes for entry in known]
         is_same = np.array(may_stay, bool)
         for name in _LOOK:
             now = np.array([getattr(entry, name) for entry in known], np.int64)
-            is_same &= held[name].to_numpy() == now
-        rows = held.filter(pa.array(is_same))
+            is_same &= kept[name].to_numpy() == now
+        rows = kept.filter(pa.array(is_same))
         same = here[is_same]
         moved = np.delete(np.arange(len(entries)), same).tolist()
         columns = {name: rows[name] for name in rows.column_names if name in ROWS.names} | {
@@ -92,7 +92,7 @@ class Looks:
 
     def forget(self, document: str) -> None:
         """Have nothing written down of a document."""
-        known = self._held["document_id"]
+        known = self._known["document_id"]
         self.save(keep=known.filter(pc.not_equal(known, document)))
 
     def save(self, *, keep: pa.ChunkedArray | None = None) -> None:
@@ -100,12 +100,12 @@ class Looks:
         import pyarrow.parquet as pq
 
         fresh = pa.Table.from_pylist(list(self._fresh.values()), schema=_SEEN)
-        is_old = KeyIndex(fresh["document_id"]).places(self._held["document_id"]) == ABSENT
-        rows = pa.concat_tables([self._held.filter(pa.array(is_old)), fresh])
+        is_old = KeyIndex(fresh["document_id"]).places(self._known["document_id"]) == ABSENT
+        rows = pa.concat_tables([self._known.filter(pa.array(is_old)), fresh])
         if keep is not None:
             is_kept = KeyIndex(keep).places(rows["document_id"]) != ABSENT
             rows = rows.filter(pa.array(is_kept))
-        if not self._fresh and rows.num_rows == self._held.num_rows:
+        if not self._fresh and rows.num_rows == self._known.num_rows:
             return
         self._file.parent.mkdir(parents=True, exist_ok=True)
         new = self._file.with_suffix(".fresh")
