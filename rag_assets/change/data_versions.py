@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from rag_assets import schemas
 from rag_assets.change.difference import TARGET_ROWS
-from rag_assets.columns.arrow_sql import query
+from rag_assets.columns.contents import Content
 from rag_assets.columns.sql import KEYS_PER_STATEMENT
-from rag_assets.identity import fingerprint
 from rag_assets.store import ROW_ID, Store
 
 IDENTITIES_PER_BATCH = 65_536
@@ -87,37 +86,6 @@ class Identities:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What a data version says of some rows."""
-
-    rows: int
-    bits: int
-    """XOR over a hash of each row."""
-
-    @classmethod
-    def of(cls, rows: pa.Table | pa.RecordBatchReader | Iterator[pa.RecordBatch]) -> Self:
-        """The content of `rows`: keys in their first column, fingerprints in the second.
-
-        Batches that come without a schema have that of `TARGET_ROWS`.
-        """
-        if not isinstance(rows, pa.Table | pa.RecordBatchReader):
-            rows = pa.RecordBatchReader.from_batches(TARGET_ROWS, rows)
-        key, content = rows.schema.names[:2]
-        result = query(
-            "SELECT count(*) AS rows, "
-            f"coalesce(bit_xor(md5_number({key} || ':' || {content})), 0)::VARCHAR AS bits "
-            "FROM identities",
-            identities=rows,
-        )
-        return cls(result["rows"][0].as_py(), int(result["bits"][0].as_py()))
-
-    @property
-    def data_version(self) -> str:
-        """The hash that stands for this content and no other."""
-        return fingerprint(self.rows, str(self.bits) if self.rows else None)[:32]
-
-
-@dataclass(frozen=True, slots=True)
 class RowChanges:
     """The rows by which two versions of a table differ."""
 
@@ -161,6 +129,15 @@ def row_changes(before: Identities, now: Identities) -> RowChanges | None:
     return RowChanges(deleted, inserted, changes.rows_before, changes.rows)
 
 
+def content_of(rows: Identities) -> Content:
+    """The content of a table: all of its keys and fingerprints are read."""
+    return _content(iter(rows))
+
+
+def _content(batches: Iterator[pa.RecordBatch]) -> Content:
+    return Content.of(pa.RecordBatchReader.from_batches(TARGET_ROWS, batches))
+
+
 def content_after(content: Content, *, before: Identities, now: Identities) -> Content:
     """The content of `now`, if `content` is that of `before`: reads what was deleted and inserted.
 
@@ -168,8 +145,8 @@ def content_after(content: Content, *, before: Identities, now: Identities) -> C
     """
     changes = row_changes(before, now)
     if changes is None or changes.rows_before != content.rows:
-        return Content.of(iter(now))
-    touched = Content.of(chain(changes.deleted, changes.inserted))
+        return content_of(now)
+    touched = _content(chain(changes.deleted, changes.inserted))
     return Content(changes.rows, content.bits ^ touched.bits)
 
 
@@ -196,4 +173,4 @@ def current_version(store: Store, name: str, *, key: str) -> str:
     ended = store.ended(name)
     if ended:
         return ended.data_version
-    return Content.of(iter(Identities.of(store, name, key=key))).data_version
+    return content_of(Identities.of(store, name, key=key)).data_version

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from rag_assets.change.commits import commit, is_partial, with_row_fingerprints
-from rag_assets.change.data_versions import Content, Identities, content_after
+from rag_assets.change.data_versions import Identities, content_after, content_of
 from rag_assets.change.deciding import Plan, decide
 from rag_assets.change.difference import INPUTS, Difference, compare
 from rag_assets.change.pending import Pending
@@ -38,6 +38,7 @@ from rag_assets.change.quarantine import (
 )
 from rag_assets.change.shrinking import ShrinkError, guard_shrink
 from rag_assets.change.work import Batch, Inputs, Target, Transform, Work, with_recipe
+from rag_assets.columns.contents import Content
 from rag_assets.process.memory import release_memory
 from rag_assets.process.overlap import write_behind
 from rag_assets.store import Completion, Store
@@ -250,7 +251,7 @@ def _content(finished: Completion | None, *, before: Identities) -> Content:
     """What a table holds after a pass that began with `before`, `finished` if that was complete."""
     now = Identities.of(before.store, before.name, key=before.key)
     if finished is None or finished.bits is None:
-        return Content.of(iter(now))
+        return content_of(now)
     return content_after(Content(finished.rows, finished.bits), before=before, now=now)
 
 

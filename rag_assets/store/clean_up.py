@@ -77,7 +77,7 @@ def clean_up_all(
         DamagedTablesError: Some could not be read; the others have been cleaned up.
     """
     older_than = max(timedelta(days=keep_days), RUNNING)
-    damaged: dict[str, Exception | str] = {}
+    damaged: dict[str, BaseException | str] = {}
     for table in store.generations():
         try:
             with stoppable():  # or Lance's name for an interrupt would be taken for damage

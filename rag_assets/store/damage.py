@@ -23,7 +23,7 @@ something else is called "invalid user input" too."""
 class DamagedTablesError(Exception):
     """Files of some tables cannot be read."""
 
-    def __init__(self, errors: Mapping[str, Exception | str]) -> None:
+    def __init__(self, errors: Mapping[str, BaseException | str]) -> None:
         """Name the tables, by their folders, and what is wrong with each."""
         self.errors = dict(errors)
         described = "; ".join(f"{name} ({_first_line(error)})" for name, error in errors.items())
@@ -31,6 +31,14 @@ class DamagedTablesError(Exception):
             f"tables that cannot be read: {described}. If their files are damaged, delete the "
             "folder of each (NAME.lance, below lance/), and run `rag-assets refresh`"
         )
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether the Rust code of Lance gave up: what it raises then is no `Exception`.
+
+    That is how it meets some manifests that were cut short. (pylance 14.0)
+    """
+    return type(error).__name__ == "PanicException"
 
 
 def is_of_files(error: Exception) -> bool:
@@ -59,6 +67,6 @@ def difference(wanted: Mapping[str, int], found: Mapping[str, int | None]) -> st
     return None
 
 
-def _first_line(error: Exception | str) -> str:
+def _first_line(error: BaseException | str) -> str:
     message = str(error) or type(error).__name__
     return message.splitlines()[0]

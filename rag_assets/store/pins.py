@@ -3,10 +3,15 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rag_assets import schemas
+from rag_assets.columns.contents import Content
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
+
+IDENTITY = ["unit_id", schemas.FINGERPRINT.name]
+"""The columns that tell what a table of units holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +24,11 @@ class Pin:
     files: str
     """See `Store.files`: a table that was deleted and built anew has the same numbers again."""
     data_version: str
-    """What it says: see `change.data_versions`; its files, if no pass over it was finished."""
+    """What it says: see `columns.contents`."""
 
 
 def pin_of(store: Store, name: str) -> Pin:
-    """The table called `name` as it stands now.
+    """The table of units called `name` as it stands now.
 
     Raises:
         MissingTableError: No refresh has built it yet.
@@ -34,7 +39,10 @@ def pin_of(store: Store, name: str) -> Pin:
     files = store.files(table, version=version)
     assert files is not None, "the newest version is there"
     ended = store.ended(name)
-    return Pin(table, version, files, ended.data_version if ended else files)
+    if ended:
+        return Pin(table, version, files, ended.data_version)
+    rows = store.read(table, columns=IDENTITY, version=version)
+    return Pin(table, version, files, Content.of(rows.select(IDENTITY)).data_version)
 
 
 def opened(store: Store, pin: Pin) -> "LanceTable":

@@ -27,7 +27,14 @@ from rag_assets.process.memory import share_arenas
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
 from rag_assets.store.completions import Completion
-from rag_assets.store.damage import DAMAGE, DamagedTablesError, data_files, difference, is_of_files
+from rag_assets.store.damage import (
+    DAMAGE,
+    DamagedTablesError,
+    data_files,
+    difference,
+    is_of_files,
+    is_panic,
+)
 from rag_assets.store.locks import locked
 from rag_assets.store.places import Bucket, Folder, Place, Stamp
 from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
@@ -194,8 +201,9 @@ class Store:
         """What Lance raises of damaged files says of which table."""
         try:
             yield
-        except DAMAGE as error:
-            if not self._is_local or not is_of_files(error):
+        except BaseException as error:
+            is_damage = is_panic(error) or (isinstance(error, DAMAGE) and is_of_files(error))
+            if not self._is_local or not is_damage:
                 raise
             raise DamagedTablesError({folder_of(generation): error}) from error
 

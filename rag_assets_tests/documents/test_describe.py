@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from rag_assets import schemas
-from rag_assets.change.sync import Batch, Report, Target, refresh, with_recipe
+from rag_assets.change.sync import Batch, Report, Target, Work, refresh, with_recipe
 from rag_assets.config import Config, Figures, ParserSettings, VisionModel, addresses
 from rag_assets.documents import assets
 from rag_assets.documents.describe import KEY_VARIABLE, refresh_descriptions
@@ -56,14 +56,14 @@ def parsed(store: Store, *figures: Element) -> None:
             ["document"],
         )
 
-    refresh(
-        store,
+    work = Work(
+        store=store,
         target=target,
-        made_from=lambda: content,
+        made_from=lambda: {"all": content},
         inputs=lambda: inputs,
         transform=transform,
-        log=print,
     )
+    refresh(work, log=print)
 
 
 def described(store: Store, url: str, *, model: str = "vision-1", **settings) -> Report:

@@ -25,7 +25,7 @@ def quotes_in_index(folder: Path, quotes: list[str], *, header: str) -> list[set
     ]
     corpus.write(store, config, units, corpus.random_vectors(len(units)))
     gold = [DocumentGold("steel.md", quote=quote) for quote in quotes]
-    joint = pin_of(store, config.tables_of(corpus.VARIANT).joint, key="unit_id")
+    joint = pin_of(store, config.tables_of(corpus.VARIANT).joint)
     found = read_indexed_gold(store, config, variant=corpus.VARIANT, joint=joint, gold=gold)
     [document] = found.documents["steel.md"]
     return [found.quotes[document, quote] for quote in quotes]
@@ -43,7 +43,7 @@ def test_a_row_is_found_by_its_key_and_by_the_form_that_older_questions_use(tmp_
     keys = [r"x\|y|z", r"a\|b|c", r"a|b\|c", "x|y", r"C:\\temp|1"]
     units = [corpus.row(key, table="tests", key=key) for key in keys]
     corpus.write(store, config, units, corpus.random_vectors(len(units)))
-    joint = pin_of(store, config.tables_of(corpus.VARIANT).joint, key="unit_id")
+    joint = pin_of(store, config.tables_of(corpus.VARIANT).joint)
     named = {
         r"x\|y|z": r"x\|y|z",
         "x|y|z": r"x\|y|z",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.change import reclaim
+from rag_assets.change import completing, reclaim
 from rag_assets.index import encoders, joint
 from rag_assets.lineage import store_of
 from rag_assets.retrieval.search import VariantIndex, open_index
@@ -90,7 +90,7 @@ def test_whoever_is_killed_while_it_is_taken_over_has_taken_none_of_it(held, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(complete_sets, "write_atomically", killed)
+        patch.setattr(completing, "write_atomically", killed)
         with pytest.raises(KeyboardInterrupt):
             store_of(held.config)
     assert found(opened_by(held)) == before
