@@ -94,7 +94,7 @@ class Plan:
 
 
 def decide(work: Work, *, retry: bool = False) -> Plan:
-    """What a refresh of the table would do.
+    """What a refresh of the table would do, as far as that is known without landing anything.
 
     Args:
         work: The table, its inputs and the code that makes its rows, which is not called.
@@ -103,11 +103,18 @@ def decide(work: Work, *, retry: bool = False) -> Plan:
     Raises:
         DamagedTablesError: Files of the table cannot be read.
     """
+    plan = begun(work, retry=retry)
+    if not plan.is_up_to_date:
+        compare_inputs(plan, work, retry=retry)
+    return plan
+
+
+def begun(work: Work, *, retry: bool) -> Plan:
+    """The first half of `decide`: whether there is anything to do. No input is read."""
     store = work.store
     target = replace(work.target, name=store.known_as(work.target.name))
     plan = Plan(target=target, parts=work.made_from())
-    is_there = store.exists(target.name)
-    plan.anew = work.lost() if work.lost and is_there else None
+    plan.anew = work.lost() if work.lost and store.exists(target.name) else None
     finished = store.completion(target.name)
     plan.differs = _differs(plan.parts, finished or store.ended(target.name))
     failures = quarantined(store, target.name) if finished and finished.failed else []
@@ -118,11 +125,17 @@ def decide(work: Work, *, retry: bool = False) -> Plan:
         plan.is_up_to_date = True
         plan.inputs, plan.unchanged = finished.inputs, finished.inputs - finished.failed
         plan.failures, plan.finished = failures, finished
-        return plan
+    return plan
 
+
+def compare_inputs(plan: Plan, work: Work, *, retry: bool) -> None:
+    """The second half of `decide`: which inputs are to be done, and what is gone."""
+    store, target = work.store, plan.target
+    finished = store.completion(target.name)
     inputs = work.inputs()
     plan.read_at = inputs.read_at() if isinstance(inputs, ChangingInputs) else None
     plan.is_settled = fingerprint_of(work.made_from()) == plan.made_from
+    is_there = store.exists(target.name)
     if is_there and not store.can_widen(target.name, target.schema):
         plan.anew = plan.anew or OTHER_COLUMNS
     if is_there and plan.anew is None:
@@ -131,7 +144,6 @@ def decide(work: Work, *, retry: bool = False) -> Plan:
     if finished and _is_as_left(finished, plan):
         plan.finished = finished
     _compare(plan, inputs, retry=retry)
-    return plan
 
 
 def _compare(plan: Plan, inputs: Inputs, *, retry: bool) -> None:

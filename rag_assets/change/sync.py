@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from rag_assets.change.commits import commit, is_partial, with_row_fingerprints
 from rag_assets.change.data_versions import Identities, content_after, content_of
-from rag_assets.change.deciding import Plan, decide
+from rag_assets.change.deciding import Plan, begun, compare_inputs, decide
 from rag_assets.change.difference import INPUTS, Difference, compare
 from rag_assets.change.pending import Pending
 from rag_assets.change.quarantine import (
@@ -119,7 +119,7 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
     """
     started = time.monotonic()
     with work.store.lock(work.target.name, log=log):
-        plan = decide(work, retry=retry)
+        plan = begun(work, retry=retry)
         if plan.is_up_to_date:
             assert plan.finished is not None, "that is what says so"
             if plan.finished.parts is None:  # the record of an older release
@@ -135,6 +135,9 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
                 failures=plan.failures,
             )
         with _few_collections():
+            if work.land:
+                work.land()
+            compare_inputs(plan, work, retry=retry)
             report = _carried_out(plan, work, log=log, started=started)
         release_memory(rows=report.rows)
         return report

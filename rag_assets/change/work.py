@@ -59,6 +59,9 @@ class Work:
     """What the table is made from, by name: the data version of each table that it reads, and its
     recipe. It is asked for at first, and again once the inputs are read. If a complete pass was
     made from the same, nothing is read."""
+    land: Callable[[], None] | None = None
+    """Fetches from a source what the inputs are read from. Only `refresh` calls it, once, and not
+    where nothing changed: `decide` makes do with what is known without."""
     inputs: Callable[[], Inputs]
     """Reads the inputs, of schema `INPUTS`, at once or in batches, and writes nothing. The
     fingerprint of an input covers its content and the recipe: see `with_recipe`. Of inputs that can

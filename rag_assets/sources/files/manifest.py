@@ -81,6 +81,8 @@ class _Manifest:
     """Documents of the table whose files cannot be read now."""
     moved: list[str] = field(default_factory=list)
     """Files that were no longer as they were listed when they had been read."""
+    marks: pa.Table | None = None
+    """Keys and fingerprints of all files; None until they have been read."""
 
     @property
     def made_from(self) -> str:
@@ -88,8 +90,8 @@ class _Manifest:
         seen = [[item.source.model_dump_json(), item.fingerprint] for item in self.listings]
         return fingerprint(RECIPE, seen, sorted(self.kept_sources))
 
-    def inputs(self) -> pa.Table:
-        """Keys and fingerprints of all files; reads those that moved."""
+    def land(self) -> None:
+        """Read the files that changed, and write down what was found."""
         known = KnownFiles(self.store)
         parts = [known.unmoved(listing) for listing in self.listings]
         moved = [
@@ -102,11 +104,28 @@ class _Manifest:
             rows += self._read(moved, known=known)
         self.rows = pa.concat_tables([ROWS.empty_table(), *rows])
         self._keep_unreadable()
-        marks = pa.concat_tables([_marks(self.rows), self._kept_where_unknown()])
-        known.save(keep=marks["key"])
+        self.marks = pa.concat_tables([_marks(self.rows), self._kept_where_unknown()])
+        known.save(keep=self.marks["key"])
+
+    def inputs(self) -> pa.Table:
+        """Keys and fingerprints of all files; a file that was not read yet counts as changed."""
+        marks = self._expected() if self.marks is None else self.marks
         keys = [failure.key for failure in self.failures]
         failed = [fingerprint(failure.reason) for failure in self.failures]
         return pa.concat_tables([marks, pa.table([keys, failed], schema=sync.INPUTS)])
+
+    def _expected(self) -> pa.Table:
+        """What is known of all files without reading any."""
+        known = KnownFiles(self.store)
+        parts = [known.unmoved(listing) for listing in self.listings]
+        unread = [
+            (document_id(listing.source.name, entry.uri), fingerprint("unread", *entry.look))
+            for listing, (entries, _) in zip(self.listings, parts, strict=True)
+            for entry in entries
+        ]
+        keys, looks = zip(*unread, strict=True) if unread else ((), ())
+        rows = pa.concat_tables([ROWS.empty_table(), *(rows for _, rows in parts)])
+        return pa.concat_tables([_marks(rows), pa.table([[*keys], [*looks]], schema=sync.INPUTS)])
 
     def transform(self, changed: pa.Table) -> Iterator[sync.Batch]:
         """The rows of the changed files, and the failures of sources and folders."""
@@ -302,6 +321,7 @@ def refresh_document_files(
         store=store,
         target=TARGET,
         made_from=lambda: {"sources": manifest().made_from},
+        land=lambda: manifest().land(),
         inputs=lambda: manifest().inputs(),
         transform=lambda changed: manifest().transform(changed),
         settle=lambda: manifest().write_times(),

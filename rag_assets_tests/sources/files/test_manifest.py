@@ -93,6 +93,25 @@ def test_the_manifest_says_what_each_file_is(store, root, capfd):
     assert "max_bytes" in held["big.txt"]["reason"]
 
 
+def test_deciding_reads_no_file_and_writes_nothing(store, root, reads, monkeypatch):
+    refreshed(store, root)
+    put(root, "a.md", "# Another", age=30)
+    put(root, "new.md", "# New")
+    (root / "b.md").unlink()
+    reads.clear()
+    files = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sync, "refresh", lambda work, **_: sync.decide(work))
+        plan = refreshed(store, root)
+
+    assert (plan.added, plan.changed, len(plan.removed), plan.unchanged) == (1, 1, 1, 2)
+    assert reads == []
+    now = {path: path.stat().st_mtime_ns for path in store.root.rglob("*") if path.is_file()}
+    assert now == files
+    assert counts(refreshed(store, root)) == (1, 1, 1, 2, 0)
+
+
 def test_a_second_refresh_finds_nothing_to_do(store, root):
     first = refreshed(store, root)
     second = refreshed(store, root)
