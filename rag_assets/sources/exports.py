@@ -112,7 +112,7 @@ class _Refresh:
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
         self._take_over()
-        held = exports.tables_of(self.store, self.source.name)
+        held = self._held()
         try:
             origin = open_origin(self.source, log=self.log)
             names = origin.names()
@@ -136,6 +136,12 @@ class _Refresh:
             if spec_of(self.source, table) is None:
                 self.log(f"{self.source.name}/{table} is no longer in the config: removed")
                 self.outcomes.remove(table)
+
+    def _held(self) -> list[str]:
+        """The tables that lie here, those included whose snapshot could not be taken over."""
+        name = self.source.name
+        snapshots = former_snapshots.snapshots_of(self.store, name)
+        return sorted({*exports.tables_of(self.store, name), *snapshots})
 
     def _take_over(self) -> None:
         """Make tables of the snapshots that an earlier release left, if there are any."""

@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 
 from rag_assets.change.sync import quarantined
 from rag_assets.sources.exporting import ExportRequest, export_table
-from rag_assets.sources.kinds import by_position
+from rag_assets.sources.kinds import ContentError, by_position
 from rag_assets.sources.landed import Landed
+from rag_assets.sources.landing import first_line
 from rag_assets.store import Store, exports
 from rag_assets.store.exports import About
 from rag_assets.store.file_names import name_of
@@ -34,7 +35,8 @@ FOLDER = "exports"
 SUFFIX = ".parquet"
 SUFFIXES = (".json", ".marks", ".patch", SUFFIX)
 METADATA, BOOKS = b"rag_assets", b"rag_assets_books"
-BATCH_ROWS = 65_536
+UNREADABLE = (pa.ArrowException, ContentError, LookupError, OSError, TypeError, ValueError)
+"""What a damaged snapshot, or one that DuckDB does not take, may raise: the others go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,13 @@ def take_over(store: Store, source: str, *, work: Path, log: Callable[[str], Non
         name = exports.table_name(source, table)
         if exports.exported(store, name) is None:
             try:
-                done = _request(store, file, work=work / name, log=log)
-            except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
-                log(f"{source}/{table}: {file} is damaged: the table is read again")
+                export_table(_request(store, file, work=work / name, log=log))
+            except UNREADABLE as error:
+                reason = first_line(error)
+                log(f"{source}/{table}: {file} is not usable ({reason}): the table is read again")
                 continue
-            export_table(done)
-            remove_folder(work / name)
+            finally:
+                remove_folder(work / name)
         remove(file)
     if not any((store.root / FOLDER).rglob(f"*{SUFFIX}")):
         remove_folder(store.root / FOLDER)

@@ -22,6 +22,7 @@ from rag_assets import schemas
 from rag_assets.identity import fingerprint
 from rag_assets.store.catalog import name_of
 from rag_assets.store.completions import Completion, ExportRecord
+from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.file_names import path_of
 from rag_assets.store.store import Store
 
@@ -215,7 +216,10 @@ def names(store: Store) -> list[str]:
 
 
 def tables_of(store: Store, source: str) -> list[str]:
-    """The tables of `source` that lie here, complete or not, sorted."""
+    """The tables of `source` that lie here, complete or not, sorted.
+
+    One that is both unfinished and damaged is left out: it cannot say which table it is.
+    """
     found = (_identity(store, name) for name in names(store))
     return sorted(each[1] for each in found if each is not None and each[0] == source)
 
@@ -248,7 +252,10 @@ def _identity(store: Store, name: str) -> tuple[str, str] | None:
         return held.about.source, held.about.table
     if not store.exists(name):
         return None
-    said = _said(store, name)
+    try:
+        said = _said(store, name)
+    except DamagedTablesError:
+        return None  # its next export begins it anew
     return said["source"], said["table"]
 
 

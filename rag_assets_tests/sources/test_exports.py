@@ -495,6 +495,21 @@ def test_a_damaged_snapshot_of_a_table_that_cannot_be_read_loses_no_row(store, s
     assert refresh_rows(store, sources=[source.name], log=print).unchanged == 3
 
 
+def test_an_unfinished_table_that_is_damaged_stops_no_other_and_is_read_again(store, sqlite):
+    path = sqlite("CREATE TABLE others (id INTEGER PRIMARY KEY)")
+    source = TableSource(url=f"sqlite:///{path}")
+    refresh(store, source)
+    name = exporting.exports.table_name(source.name, "parts")
+    store.reopen(name)  # as a killed pass leaves it
+    for manifest in (store.root / "lance" / f"{name}.lance" / "_versions").glob("*.manifest"):
+        manifest.write_bytes(bytes(manifest.stat().st_size))  # and then a power cut
+
+    done = refresh(Store(store.root), source)
+
+    assert {table: item.report.failed for table, item in done.items()} == {"others": 0, "parts": 0}
+    assert [row["id"] for row in rows(done["parts"])] == [1, 2, 3]
+
+
 def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store, sqlite):
     path = sqlite(
         "CREATE TABLE loose (id INTEGER, day DATE, at TIMESTAMP, flag BOOLEAN, size REAL, "
