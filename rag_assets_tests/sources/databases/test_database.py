@@ -128,7 +128,7 @@ def test_values_of_every_type_are_the_same_either_way(store, sandbox, monkeypatc
     monkeypatch.setattr(database, "find_spec", lambda _: None)
     plainly = refresh(Store(store.root / "plain"), source)["kinds"]
     assert by_arrow.report.failed == plainly.report.failed == 0
-    assert by_arrow.held.commented.equals(plainly.held.commented, check_metadata=True)
+    assert by_arrow.exported.commented.equals(plainly.exported.commented, check_metadata=True)
     assert rows(by_arrow) == rows(plainly)
     assert by_arrow.report.data_version == plainly.report.data_version
     [full, empty] = rows(by_arrow)
@@ -499,7 +499,7 @@ def test_materialized_views_and_foreign_tables_are_read_where_they_are_named(sto
         "summed": (2, 0, 0, 0, 0),
         "far": (1, 0, 0, 0, 0),
     }
-    assert done["summed"].held.about.title == "Some parts"
+    assert done["summed"].exported.about.title == "Some parts"
     sandbox.execute("UPDATE parts SET name = 'x' WHERE id = 1", "REFRESH MATERIALIZED VIEW summed")
     assert counts(refresh(store, source)["summed"]) == (0, 1, 0, 1, 0)
     assert set(refresh(Store(store.root / "all"), source_of(sandbox))) == {"parts"}
@@ -621,7 +621,7 @@ def test_sqlite_is_the_same_either_way(store, tmp_path, monkeypatch):
     monkeypatch.setattr(database, "find_spec", lambda _: None)
     plainly = refresh(Store(store.root / "plain"), source)["parts"]
     assert rows(by_arrow) == rows(plainly)
-    assert by_arrow.held.commented.equals(plainly.held.commented, check_metadata=True)
+    assert by_arrow.exported.commented.equals(plainly.exported.commented, check_metadata=True)
     assert by_arrow.report.data_version == plainly.report.data_version
 
 
