@@ -266,7 +266,7 @@ class _Refresh:
         if held is None:
             return None
         known = held.completion.read_at or {}
-        if known.get("recipe") != RECIPE or held.version is None:
+        if known.get("recipe") != RECIPE or not _is_as_left(held):
             return None
         described = origin.describe(item.table)
         key = list(held.about.key)
@@ -413,6 +413,14 @@ class _Refresh:
             f"{self.source.name}: {shown(self.source)} has {what}: create it, or correct "
             f"sources.tables; the tables there: {there}{origin.hint()}"
         )
+
+
+def _is_as_left(held: ExportedTable) -> bool:
+    """Whether the rows lie as the last pass left them, and can be read."""
+    try:
+        return held.version is not None
+    except DamagedTablesError:
+        return False  # read whole, the table is begun anew
 
 
 def _key_candidates(columns: Sequence[str]) -> list[str]:

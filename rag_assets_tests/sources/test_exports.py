@@ -495,19 +495,22 @@ def test_a_damaged_snapshot_of_a_table_that_cannot_be_read_loses_no_row(store, s
     assert refresh_rows(store, sources=[source.name], log=print).unchanged == 3
 
 
-def test_an_unfinished_table_that_is_damaged_stops_no_other_and_is_read_again(store, sqlite):
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_table_whose_manifest_is_lost_stops_no_other(store, sqlite, is_finished):
     path = sqlite("CREATE TABLE others (id INTEGER PRIMARY KEY)")
     source = TableSource(url=f"sqlite:///{path}")
     refresh(store, source)
     name = exporting.exports.table_name(source.name, "parts")
-    store.reopen(name)  # as a killed pass leaves it
+    if not is_finished:
+        store.reopen(name)  # as a killed pass leaves it
     for manifest in (store.root / "lance" / f"{name}.lance" / "_versions").glob("*.manifest"):
-        manifest.write_bytes(bytes(manifest.stat().st_size))  # and then a power cut
+        manifest.write_bytes(bytes(manifest.stat().st_size))  # by a power cut
+    sqlite("INSERT INTO parts VALUES (4, 'pin', 1)")
 
     done = refresh(Store(store.root), source)
 
     assert {table: item.report.failed for table, item in done.items()} == {"others": 0, "parts": 0}
-    assert [row["id"] for row in rows(done["parts"])] == [1, 2, 3]
+    assert [row["id"] for row in rows(done["parts"])] == [1, 2, 3, 4]
 
 
 def test_sqlite_values_of_another_type_than_declared_make_a_column_of_text(store, sqlite):
