@@ -59,13 +59,13 @@ def known_miss(bound: Bound, *, worst: float, reason: str) -> Bound:
 
 
 def finish(name: str, bounds: Sequence[Bound]) -> NoReturn:
-    """Print the closing JSON line and exit 0 only if every bound holds or is a known miss."""
+    """Print the closing JSON line and exit 0 only if every bound holds: a known miss is a miss."""
     for bound in bounds:
         print(f"{_mark(bound)} {bound.what}: {bound.value} (bound {bound.bound})")
         if bound.known:
             print(f"      known: {bound.reason}")
     print(json.dumps({"name": name, "bounds": [asdict(bound) for bound in bounds]}))
-    sys.exit(0 if all(bound.ok or bound.known for bound in bounds) else 1)
+    sys.exit(0 if all(bound.ok for bound in bounds) else 1)
 
 
 def _mark(bound: Bound) -> str:
