@@ -110,7 +110,10 @@ def decide(work: Work, *, retry: bool = False) -> Plan:
 
 
 def begun(work: Work, *, retry: bool) -> Plan:
-    """The first half of `decide`: whether there is anything to do. No input is read."""
+    """The first half of `decide`: whether there is anything to do.
+
+    No input is read, unless a side table is gone.
+    """
     store = work.store
     target = replace(work.target, name=store.known_as(work.target.name))
     plan = Plan(target=target, parts=work.made_from())
@@ -202,7 +205,12 @@ class _NoRows:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return iter(())
 
-    def at(self, row_ids: np.ndarray, *, rows: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+    def at(
+        self,
+        row_ids: np.ndarray,  # noqa: ARG002 - of no rows, whichever are asked for
+        *,
+        rows: int,  # noqa: ARG002 - there are none
+    ) -> Iterator[pa.RecordBatch]:
         return iter(())
 
 

@@ -201,9 +201,12 @@ class Store:
         """What Lance raises of damaged files says of which table."""
         try:
             yield
-        except BaseException as error:
-            is_damage = is_panic(error) or (isinstance(error, DAMAGE) and is_of_files(error))
-            if not self._is_local or not is_damage:
+        except DAMAGE as error:
+            if not self._is_local or not is_of_files(error):
+                raise
+            raise DamagedTablesError({folder_of(generation): error}) from error
+        except BaseException as error:  # a panic of Lance is no Exception; all else goes on
+            if not is_panic(error):
                 raise
             raise DamagedTablesError({folder_of(generation): error}) from error
 

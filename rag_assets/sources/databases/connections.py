@@ -103,7 +103,7 @@ def _set_mysql(connection: "sa.PoolProxiedConnection", watch: Watch) -> None:
     for statement in watch.limits.mysql(is_mariadb="mariadb" in version.lower()):
         try:
             cursor.execute(statement)
-        except Exception as error:
+        except Exception as error:  # each driver has a class of its own for it
             if error.args[:1] != (mysql.UNKNOWN_VARIABLE,):  # of servers too old to have it
                 raise
     cursor.close()

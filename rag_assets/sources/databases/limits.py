@@ -116,7 +116,7 @@ class Watch:
             yield
         except LimitError:
             raise
-        except Exception as error:
+        except Exception as error:  # each driver has its own; all but a limit goes on
             reached = reached_by(error)
             if reached is None or self._is_early(reached, time.monotonic() - started):
                 raise
