@@ -66,17 +66,14 @@ def entries_of(
 
     Of all its variants, or of some `variants`.
     """
-    found = all_entries(store)
-    if not found:
-        return []
-    others = {store.known_as(name) for name in store.names() if is_of_recipe(name)}
-    named = others.intersection(_asset_of_targets(store, config, variants or config.variants))
-    return [
-        each
-        for each in found
-        if (each.target not in others or each.target in named)
-        and (not each.target.startswith(EXPORTS) or _source(each) in config.table_sources)
-    ]
+    named = _asset_of_targets(store, config, variants or config.variants)
+
+    def is_named(target: str) -> bool:
+        if target.startswith(EXPORTS):
+            return target.split("/")[1] in config.table_sources
+        return target in named or not is_of_recipe(target)
+
+    return [entry for entry in all_entries(store) if is_named(entry.target)]
 
 
 def is_of_source(entry: QuarantineEntry) -> bool:
@@ -156,10 +153,6 @@ def _kind(label: str) -> str:
     if mark or not suffix.isalnum() or len(suffix) > LONGEST_SUFFIX:
         return table
     return suffix.upper()
-
-
-def _source(entry: QuarantineEntry) -> str:
-    return entry.target.split("/")[1]
 
 
 def _asset_of_targets(store: Store, config: Config, variants: Collection[str]) -> dict[str, str]:
