@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets import quality
 from rag_assets.change import sync
 from rag_assets.process import clock
 from rag_assets.serving import cli
@@ -15,6 +16,7 @@ from rag_assets.serving.answers import OK, PARTLY
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
+from rag_assets_tests.quality.subject import Table, subject_of
 
 CONFIG = """\
 state_dir: state
@@ -141,8 +143,14 @@ def test_texts_fit_a_terminal(store, capsys):
     failures = [sync.Failure(name, "is broken: mend it", f"{name}.pdf") for name in names]
     sync.record(store, target=elements(), failures=failures)
 
+    table = Table()
+    table.totals["oversized_chunks"] = 3
+    quality.result_of(subject_of(table), store=store, log=print)
+    capsys.readouterr()
+
     lines = said(capsys, code=PARTLY).splitlines()
 
+    assert any("tokens_fit" in line for line in lines)
     assert max(map(len, lines)) <= 99
 
 
