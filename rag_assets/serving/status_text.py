@@ -151,8 +151,10 @@ def _disk(disk: DiskUse, *, to_free: int | None) -> str:
     if not disk.total:
         return ""
     kinds = ", ".join(f"{kind} {_megabytes(size)}" for kind, size in disk.by_kind.items())
-    free = "" if to_free is None else f"; `rag-assets clean-up` would free {_megabytes(to_free)}"
-    text = f"On disk: {_megabytes(disk.total)} ({kinds}){free}."
+    free = ""
+    if to_free is not None:
+        free = f" `rag-assets clean-up` would free {_megabytes(to_free)} of the tables."
+    text = f"On disk: {_megabytes(disk.total)} ({kinds}).{free}"
     return "\n".join(_wrapped(text, indent=0))
 
 
