@@ -7,25 +7,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
 
 from rag_assets import quality
 from rag_assets.change.steps import shared_steps, variant_steps
-from rag_assets.config import Config
+from rag_assets.config import Config, ProblemKind
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
-
-ProblemKind: TypeAlias = Literal[
-    "source_unreadable",
-    "table_damaged",
-    "check_failed",
-    "index_stale",
-    "units_failed",
-    "run_failed",
-    "run_overlong",
-    "asset_overdue",
-]
-"""The kinds of problems; the last three are told by Dagster's records, not by the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +30,8 @@ class Problem:
     """What to do about it."""
     assets: tuple[str, ...] = ()
     """Keys of the assets that are not brought up to date because of it, as a person writes them."""
+    run_id: str = ""
+    """The run of Dagster that it is about, if it is about one."""
 
     @property
     def key(self) -> str:
@@ -82,7 +71,7 @@ def _damaged_tables(store: Store, config: Config) -> Iterator[Problem]:
             folder,
             since=datetime.now(UTC),
             reason=wrong.splitlines()[0],
-            remedy=f"delete the folder {folder}.lance below lance/ in the state folder, and refresh",
+            remedy=f"delete the folder {folder}.lance below lance/ in the state folder, refresh",
         )
 
 

@@ -2,7 +2,20 @@
 
 from datetime import UTC, date, datetime
 
+UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+
 
 def today() -> date:
     """The day, in UTC."""
     return datetime.now(UTC).date()
+
+
+def in_words(seconds: float) -> str:
+    """A duration in its two largest units: `2 days 3 hours`."""
+    left, parts = max(1, round(seconds)), []
+    for name, size in UNITS:
+        count, left = divmod(left, size)
+        if count or parts:
+            parts.append(f"{count} {name}{'' if count == 1 else 's'}")
+    shown = [part for part in parts[:2] if not part.startswith("0 ")]
+    return " ".join(shown)

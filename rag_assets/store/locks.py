@@ -26,3 +26,21 @@ def locked(path: Path, *, log: Callable[[str], None]) -> Generator[None]:
     finally:
         holder.unlink(missing_ok=True)
         lock.release()
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Generator[bool]:
+    """Hold the lock that lies at `path` if nobody holds it: whether it is held now."""
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()

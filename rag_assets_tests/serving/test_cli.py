@@ -32,6 +32,7 @@ COMMANDS = (
     "evaluate",
     "experiment",
     "status",
+    "alerts",
     "export",
     "clean-up",
     "purge",
