@@ -30,7 +30,7 @@ from rag_assets.operations.lost_runs import COMMAND_LOCK
 from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
-from rag_assets.sources.observations import fingerprint_of_sources
+from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
 from rag_assets.store import Store, images
 
 BACKFILL_JOB = "backfill_variant"
@@ -288,13 +288,18 @@ def _source_sensor(config: Config) -> dg.SensorDefinition:
     )
     def source_changes(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         seen: dict[str, str] = json.loads(context.cursor or "{}")
+        now = look_at_sources(config)
         found = {
             source_key(dg.AssetKey(path)).to_user_string(): version
-            for path, version in fingerprint_of_sources(config).items()
+            for path, version in now.fingerprints.items()
         }
         changed = {node: version for node, version in found.items() if seen.get(node) != version}
+        missed = "".join(
+            f"; could not look at {name} ({why})" for name, why in now.unreached.items()
+        )
         if not changed:
-            return dg.SkipReason("no source changed")
+            other = "other " if missed else ""
+            return dg.SkipReason(f"no {other}source changed{missed}")
         return dg.SensorResult(
             asset_events=[
                 dg.AssetObservation(
@@ -302,7 +307,7 @@ def _source_sensor(config: Config) -> dg.SensorDefinition:
                 )
                 for node, version in changed.items()
             ],
-            skip_reason=f"reported as changed: {', '.join(sorted(changed))}",
+            skip_reason=f"reported as changed: {', '.join(sorted(changed))}{missed}",
             cursor=json.dumps(seen | changed),
         )
 

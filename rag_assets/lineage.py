@@ -93,11 +93,22 @@ def run_tags(config: Config) -> dict[str, str]:
 
 
 def store_of(config: Config) -> Store:
-    """The state that belongs to `config`, to be written to."""
-    store = Store.of(config)
+    """The state that belongs to `config`, to be written to; its locks name the run in progress."""
+    store = Store.of(config, work=_run_in_progress())
     take_over(store, config)
     note_named(store, config)
     return store
+
+
+def _run_in_progress() -> str | None:
+    """The run of Dagster that calls, and its step; None outside of any."""
+    from dagster._core.execution.context.compute import current_execution_context
+
+    context = current_execution_context.get()
+    if context is None:
+        return None
+    step = context.op_execution_context
+    return f"run {step.run_id.partition('-')[0]} of Dagster, {step.op_handle.name}"
 
 
 def materialized(
@@ -127,6 +138,25 @@ def materialized(
         asset_key=asset_key,
         metadata={**metadata, **(extra or {})},
         data_version=dg.DataVersion(report.data_version),
+    )
+
+
+def not_renewed(
+    context: dg.AssetExecutionContext, result: dg.MaterializeResult[None]
+) -> dg.MaterializeResult[None]:
+    """The `result` of a pass that could not read its source: shown, but no materialization.
+
+    Its asset stays as old as it is, for freshness policies and for people, and what depends on it
+    runs all the same. An optional output that is left out would keep it old as well, but Dagster
+    then skips every step after it, and the other sources with them. Instead the output has the mark
+    by which Dagster knows outputs whose event was reported by the asset itself. (dagster 1.13)
+    """
+    from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION
+
+    key = result.asset_key or context.asset_key
+    context.log_event(dg.AssetObservation(asset_key=key, metadata=result.metadata))
+    return dg.MaterializeResult(
+        asset_key=result.asset_key, metadata={SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION: True}
     )
 
 
@@ -179,3 +209,8 @@ def svg_of(svg: str) -> dg.MetadataValue:
 def logger_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
     """Progress lines go to the run's log."""
     return context.log.info
+
+
+def warner_of(context: dg.AssetExecutionContext) -> Callable[[str], None]:
+    """What went wrong without stopping the run stands out in its log."""
+    return context.log.warning

@@ -27,6 +27,8 @@ from rag_assets.store.file_names import name_of, path_of
 QUARANTINE = "quarantine"
 _WAITS = [schemas.QUARANTINE.field(name) for name in ("attempts", "tried_again")]
 """Columns that the quarantine of an older release lacks."""
+_FAILURE = ["key", "reason", "label", "kind", *(item.name for item in _WAITS)]
+"""Columns that make a `Failure`."""
 ENTRIES = pa.schema([*INPUTS, pa.field("kind", pa.string()), *_WAITS])
 """An input as it failed, whose fault it was, and how long it waits."""
 MOST_NIGHTS = 64
@@ -51,6 +53,29 @@ class Failure:
     """How often it ran into a limit, once that is in quarantine; None for other kinds."""
     tried_again: date | None = None
     """The day (UTC) from which it is tried again unasked; `attempts` says for which kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineEntry:
+    """A failure as it stands in quarantine."""
+
+    target: str
+    """The table on the way to which it failed."""
+    failed_at: datetime
+    """When it last failed (UTC)."""
+    failure: Failure
+
+
+def all_entries(store: Store) -> list[QuarantineEntry]:
+    """Everything that stands in quarantine, sorted by target and label."""
+    if not quarantined_targets(store) or not store.exists(QUARANTINE):
+        return []
+    columns = ["target", "failed_at", *_FAILURE]
+    rows = _read(store, columns=columns, where=None)
+    return [
+        QuarantineEntry(row.pop("target"), row.pop("failed_at"), Failure(**row))
+        for row in rows.sort_by([("target", "ascending"), ("label", "ascending")]).to_pylist()
+    ]
 
 
 def quarantined(store: Store, target: str | None = None) -> list[Failure]:
@@ -195,8 +220,7 @@ def _mark(store: Store, targets: Iterable[str]) -> None:
 
 
 def _failures(store: Store, *, where: str | None) -> list[Failure]:
-    columns = ["key", "reason", "label", "kind", *(item.name for item in _WAITS)]
-    rows = _read(store, columns=columns, where=where)
+    rows = _read(store, columns=_FAILURE, where=where)
     return [Failure(**row) for row in rows.sort_by("label").to_pylist()]
 
 

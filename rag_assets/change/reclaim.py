@@ -1,15 +1,17 @@
 """Clean-up of all tables: old versions go, and in time the tables that nothing names any more.
 
 A table is named by a variant of the config, by a complete set that answers for one, or by a Lance
-tag. Any other stays for a while: it is the stock from which a recipe that comes back, or another
-one, takes texts and vectors. When it was first seen without a name stands in `unnamed.json`, until
-a refresh names it again: one by another config of the same state, too.
+tag; an exported one, by a table source of the config. Any other stays for a while: it is the stock
+from which a recipe that comes back, or another one, takes texts and vectors. When it was first seen
+without a name stands in `unnamed.json`, until a refresh names it again: one by another config of
+the same state, too.
 """
 
 import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -18,11 +20,11 @@ from rag_assets.change import completing
 from rag_assets.change.quarantine import record
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.store import Store, complete_sets
+from rag_assets.store import MissingTableError, Store, complete_sets, exports
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, is_of_recipe, name_of
-from rag_assets.store.clean_up import RUNNING, Cleaned, clean_up_all
-from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.clean_up import RUNNING, Cleaned, clean_up_all, old_bytes
+from rag_assets.store.damage import DAMAGE, DamagedTablesError
 
 if TYPE_CHECKING:
     from rag_assets.store.complete_sets import CompleteSet
@@ -74,12 +76,35 @@ def clean_up_tables(
     return CleanedTables(cleaned, sorted(removed), freed + sum(removed.values()))
 
 
+def bytes_to_free(store: Store, config: Config, *, keep_days: float) -> int:
+    """What a clean-up now would free of tables and their versions; nothing is written.
+
+    Merging is left out: what it writes anew takes room until the next clean-up. Damaged tables
+    count as nothing.
+    """
+    answering = complete_sets.answering(store, config)
+    named = _named(store, config, answering)
+    after = max(timedelta(days=keep_days), RUNNING)
+    due = _old_enough(store, _unnamed_since(store, named=named), after=after)
+    pinned = _pinned(store, named=named, answering=answering)
+    freed = 0
+    for generation in store.generations():
+        with suppress(DamagedTablesError, MissingTableError, *DAMAGE):
+            if generation in due:
+                freed += sum(store.sizes(generation).values())
+            else:
+                kept = pinned.get(generation, ())
+                freed += old_bytes(store, generation, older_than=after, pinned=kept)
+    return freed
+
+
 def note_named(store: Store, config: Config) -> None:
     """Take tables that `config` names for named, whatever a clean-up by another config found."""
     known = _known(store)
     if not known:
         return
-    named = _of_variants(store, config, complete_sets.answering(store, config))
+    answering = complete_sets.answering(store, config)
+    named = _of_variants(store, config, answering) | _of_sources(store, config)
     _write(
         store,
         {generation: at for generation, at in known.items() if generation not in named},
@@ -104,8 +129,29 @@ def _pinned(
 
 def _named(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
     """Generations that somebody names."""
-    shared = [name for name in store.names() if not is_of_recipe(name)]
-    return {*map(store.generation, shared), *_of_variants(store, config, answering)}
+    shared = [
+        name
+        for name in store.names()
+        if not is_of_recipe(name) and not name.startswith(exports.PREFIX)
+    ]
+    return {
+        *map(store.generation, shared),
+        *_of_sources(store, config),
+        *_of_variants(store, config, answering),
+    }
+
+
+def _of_sources(store: Store, config: Config) -> set[str]:
+    """Exported tables whose source the config names, or that cannot say which source they are of.
+
+    What a source that it names no longer has, the next refresh of that source removes.
+    """
+    named = set()
+    for name in exports.names(store):
+        found = exports.identity(store, name)
+        if found is None or found[0] in config.table_sources:
+            named.add(store.generation(name))
+    return named
 
 
 def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
@@ -125,18 +171,29 @@ def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSe
 
 def _due(store: Store, *, named: Collection[str], after: timedelta) -> list[str]:
     """Generations that nothing has named since `after` ago; the others' time is written down."""
-    now = time.time()
-    known = _known(store)
-    unnamed = [generation for generation in store.generations() if generation not in named]
-    since = {generation: min(known.get(generation, now), now) for generation in unnamed}
-    due = [generation for generation in unnamed if now - since[generation] >= after.total_seconds()]
-    due = [generation for generation in due if not _is_tagged(store, generation)]
+    since = _unnamed_since(store, named=named)
+    due = _old_enough(store, since, after=after)
     _write(
         store,
         {generation: at for generation, at in since.items() if generation not in due},
-        known=known,
+        known=_known(store),
     )
     return due
+
+
+def _unnamed_since(store: Store, *, named: Collection[str]) -> dict[str, float]:
+    """When each generation that nothing names was first seen so."""
+    now = time.time()
+    known = _known(store)
+    unnamed = [generation for generation in store.generations() if generation not in named]
+    return {generation: min(known.get(generation, now), now) for generation in unnamed}
+
+
+def _old_enough(store: Store, since: Mapping[str, float], *, after: timedelta) -> list[str]:
+    """The generations that may go."""
+    now = time.time()
+    due = [generation for generation, at in since.items() if now - at >= after.total_seconds()]
+    return [generation for generation in due if not _is_tagged(store, generation)]
 
 
 def _is_tagged(store: Store, generation: str) -> bool:
@@ -162,15 +219,19 @@ def _write(store: Store, since: Mapping[str, float], *, known: Mapping[str, floa
 
 def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> int:
     """Remove a generation and what is recorded of it; returns the bytes that came free."""
-    with store.lock(name_of(generation), log=log):
+    name = name_of(generation)
+    with store.lock(name, log=log):
         try:
             freed = sum(store.sizes(generation).values())
         except DamagedTablesError:
             freed = 0
-        is_last = store.generation(name_of(generation)) == generation
+        is_last = store.generation(name) == generation
         if is_last:
-            record(store, target=name_of(generation), failures=[])
+            exported = exports.identity(store, name) if name.startswith(exports.PREFIX) else None
+            target = "/".join(["exports", *exported]) if exported else name
+            record(store, target=target, failures=[])
             store.index_file(generation).unlink(missing_ok=True)
+            exports.forget_hashes(store, name)
         store.forget(generation)
     log(f"{folder_of(generation)}: removed, nothing uses it any more")
     return freed

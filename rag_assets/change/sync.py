@@ -121,26 +121,34 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
     with work.store.lock(work.target.name, log=log):
         plan = begun(work, retry=retry)
         if plan.is_up_to_date:
-            assert plan.finished is not None, "that is what says so"
-            if plan.finished.parts is None:  # the record of an older release
-                completion = replace(plan.finished, parts=plan.parts)
-                work.store.complete(plan.target.name, completion)
-            return Report(
-                target=plan.target.name,
-                data_version=plan.finished.data_version,
-                unchanged=plan.unchanged,
-                failed=plan.finished.failed,
-                rows=plan.finished.rows,
-                seconds=time.monotonic() - started,
-                failures=plan.failures,
-            )
-        with _few_collections():
-            if work.land:
-                work.land()
-            compare_inputs(plan, work, retry=retry)
-            report = _carried_out(plan, work, log=log, started=started)
-        release_memory(rows=report.rows)
+            report = _unchanged(plan, work, started=started)
+        else:
+            with _few_collections():
+                if work.land:
+                    work.land()
+                compare_inputs(plan, work, retry=retry)
+                report = _carried_out(plan, work, log=log, started=started)
+            release_memory(rows=report.rows)
+        if work.ended:
+            work.ended()
         return report
+
+
+def _unchanged(plan: Plan, work: Work, *, started: float) -> Report:
+    """A pass with nothing to do."""
+    assert plan.finished is not None, "that is what says so"
+    if plan.finished.parts is None:  # the record of an older release
+        work.store.complete(plan.target.name, replace(plan.finished, parts=plan.parts))
+    work.store.found_unchanged(plan.target.name)
+    return Report(
+        target=plan.target.name,
+        data_version=plan.finished.data_version,
+        unchanged=plan.unchanged,
+        failed=plan.finished.failed,
+        rows=plan.finished.rows,
+        seconds=time.monotonic() - started,
+        failures=plan.failures,
+    )
 
 
 def _carried_out(plan: Plan, work: Work, *, log: Callable[[str], None], started: float) -> Report:

@@ -72,6 +72,9 @@ class Work:
     settle: Callable[[], None] | None = None
     """Brings the side tables in line with the target, once all is committed. Until it has returned,
     the pass does not count as finished."""
+    ended: Callable[[], None] | None = None
+    """Notes how the sources were found, at the end of each pass, one with nothing to do too. The
+    lock of the table is still held."""
     lost: Callable[[], str | None] | None = None
     """Says why the table has to be built again although its rows stand: side tables are gone."""
 

@@ -178,6 +178,17 @@ class StageChecks(Section):
         return self
 
 
+class SourceChecks(Section):
+    """The check `source_readable` of each asset that reads a source."""
+
+    fails_after: int = Field(
+        3,
+        ge=1,
+        description="a source that cannot be read is a warning, and an error once so many "
+        "refreshes in a row could not read it; it never blocks what comes after",
+    )
+
+
 class DocumentChecks(StageChecks):
     """Checks of the manifest of source files."""
 
@@ -266,6 +277,7 @@ class RankingChecks(StageChecks):
 class Checks(Section):
     """What must hold of each stage."""
 
+    sources: SourceChecks = SourceChecks()
     documents: DocumentChecks = DocumentChecks()
     elements: ElementChecks = ElementChecks()
     chunks: ChunkChecks = ChunkChecks()

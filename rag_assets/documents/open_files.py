@@ -11,7 +11,7 @@ from rag_assets.documents.files import SourceFile
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.description import Parser
 from rag_assets.documents.parsers.pictures import DATA
-from rag_assets.documents.problems import Problem
+from rag_assets.documents.problems import ParseProblem
 from rag_assets.documents.sections import with_sections
 from rag_assets.media.media_types import PDF, PPTX
 
@@ -36,7 +36,7 @@ class ParsedContent:
     """In reading order; empty if nothing could be read."""
     pages: int
     """Pages parsed; 0 for formats without pages."""
-    problems: list[Problem]
+    problems: list[ParseProblem]
     """Why parts of it, or all, could not be read."""
     account: Account
 
@@ -62,10 +62,10 @@ class OpenFile:
     """How many tasks are planned for it and not done."""
     parts: dict[int, list[Element]] = field(default_factory=dict)
     """Elements by their page; all under 0 in a file without pages."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ParseProblem] = field(default_factory=list)
     """What is wrong with the file as a whole."""
     account: Account = field(default_factory=Account)
-    failed: dict[int, Problem] = field(default_factory=dict)
+    failed: dict[int, ParseProblem] = field(default_factory=dict)
     """Pages that no parser could read."""
     costly: Counter[str] = field(default_factory=Counter)
     """For each parser how many pages it hung on, crashed on, or ran out of memory on."""
@@ -80,14 +80,14 @@ class OpenFile:
         problems = [*self.problems, *self._problems_of_pages()]
         if any(element.text for element in elements):
             return ParsedContent(content, elements, pages, problems, account)
-        reasons = problems or [Problem(self._why_empty(chain), "input")]
+        reasons = problems or [ParseProblem(self._why_empty(chain), "input")]
         return ParsedContent(content, [], pages, reasons, account)
 
-    def _problems_of_pages(self) -> list[Problem]:
+    def _problems_of_pages(self) -> list[ParseProblem]:
         """One problem for all pages that failed for the same reason."""
         kinds = {problem.reason: problem.kind for problem in self.failed.values()}
         return [
-            Problem(f"{named(pages)}: {reason}", kinds[reason])
+            ParseProblem(f"{named(pages)}: {reason}", kinds[reason])
             for pages, reason in grouped(self.account.failed)
         ]
 
@@ -113,7 +113,7 @@ class PageRange:
     """The parser that reads them, and those that try next if it fails."""
     length: int
     """Number of pages, or what counts as pages: it sets the time limit."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ParseProblem, ...] = ()
     """Why earlier parsers of the chain failed."""
     figures: tuple[Element, ...] = ()
     """Figures that an earlier parser found on a page whose text it missed."""

@@ -30,7 +30,7 @@ from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
-from rag_assets.documents.problems import Problem, given_up, joined, kind_of, problem_of
+from rag_assets.documents.problems import ParseProblem, given_up, joined, kind_of, problem_of
 from rag_assets.media.media_types import PDF, SUFFIXES
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
 from rag_assets.workers.executors import Executor
@@ -123,7 +123,7 @@ class Parsing:
         try:
             is_done = self._read(opened, media_type)
         except FetchError as error:
-            opened.problems.append(Problem(str(error), error.kind))
+            opened.problems.append(ParseProblem(str(error), error.kind))
             is_done = True
         if is_done:
             if not opened.tasks:
@@ -168,7 +168,7 @@ class Parsing:
             reason = f"{picture.name}: {error}"
             picture.settle(problem=reason)
             if error.kind == "environment":
-                picture.opened.problems.append(Problem(reason, "environment"))
+                picture.opened.problems.append(ParseProblem(reason, "environment"))
             return False
         task = Task(
             picture.key,
@@ -233,14 +233,14 @@ class Parsing:
                 f"has {found.pages:,} pages, more than parsers.{self._name}.max_pages "
                 f"({most:,}): raise it, or leave the file out with sources.documents.exclude"
             )
-            opened.problems.append(Problem(reason, "limit"))
+            opened.problems.append(ParseProblem(reason, "limit"))
             opened.account.left_out = found.pages
             return
         self._plan_pages(opened, found)
 
     def _plan_pages(self, opened: OpenFile, found: Inspection) -> None:
         reason = f"left out: larger than {preflight.LARGEST_PAGE:,.0f} pt; make it smaller"
-        opened.failed |= {page: Problem(reason, "input") for page in found.oversized}
+        opened.failed |= {page: ParseProblem(reason, "input") for page in found.oversized}
         opened.account.left_out = len(found.oversized)
         scanned = set(found.scanned)
         if self._chain.ocr:
@@ -248,7 +248,7 @@ class Parsing:
                 self._add(PageRange(opened, part, (self._chain.ocr,), len(part)))
         elif self._settings.ocr != "none":
             reason = f"no text layer, and {self._chain.no_ocr}"
-            opened.failed |= {page: Problem(reason, "input") for page in found.scanned}
+            opened.failed |= {page: ParseProblem(reason, "input") for page in found.scanned}
         else:
             scanned.clear()
         others = [
@@ -320,7 +320,7 @@ class Parsing:
                 )
                 figures = part.figures or tuple(item for item in of_page if item.type == "figure")
                 missed = replace(part, pages=[page], length=1, figures=figures)
-                self._pass_on(missed, (*part.problems, Problem(reason, "input")))
+                self._pass_on(missed, (*part.problems, ParseProblem(reason, "input")))
                 continue
             has_figures = any(element.type == "figure" for element in of_page)
             opened.parts[page] = of_page if has_figures else [*of_page, *part.figures]
@@ -346,9 +346,9 @@ class Parsing:
         reason = f"{picture.name}: {outcome.reason}"
         picture.settle(problem=reason)
         if outcome.kind != "error":
-            picture.opened.problems.append(Problem(reason, kind_of(outcome.kind)))
+            picture.opened.problems.append(ParseProblem(reason, kind_of(outcome.kind)))
 
-    def _pass_on(self, part: PageRange, problems: tuple[Problem, ...]) -> None:
+    def _pass_on(self, part: PageRange, problems: tuple[ParseProblem, ...]) -> None:
         """Give pages to the next parser of the chain; without one they have failed."""
         if len(part.chain) > 1:
             self._add_first(replace(part, chain=part.chain[1:], problems=problems))

@@ -1,18 +1,28 @@
 """What is wrong now: found out in one place, and shown by everyone who tells a person.
 
-`state_problems` reads the state itself: nothing is checked, read or looked at again for it.
-`rag-assets status`, the alerts and the checks in the UI all show these.
+`state_problems` reads the state itself: no source is looked at for it, no table is judged again.
+`rag-assets status` and the alerts show these problems.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from rag_assets import quality
-from rag_assets.change.steps import shared_steps, variant_steps
+from rag_assets.change.quarantine import QuarantineEntry
+from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind
+from rag_assets.operations import left_out
+from rag_assets.operations.left_out import LeftOut
+from rag_assets.sources import readability
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
+
+JOINT = "joint_index"
+BETWEEN_STEPS = timedelta(minutes=5)
+"""A run may hold no lock for so long between two of its steps: its index is not stale yet."""
+GROUPS_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +50,21 @@ class Problem:
 
 
 def state_problems(store: Store, config: Config) -> list[Problem]:
-    """What the state tells: sources, tables, checks, units and the index that serves.
+    """What the state tells: sources, tables, checks, the index that serves, and units.
 
     Args:
         store: The state.
         config: What it does not name (a source that was removed, say) is no problem.
     """
-    return [*_damaged_tables(store, config), *_failed_checks(store)]
+    damaged = damaged_tables(store, config)
+    entries = [] if damaged else left_out.entries_of(store, config)
+    return [
+        *_unreadable_sources(store, config, entries),
+        *_damaged_tables(store, damaged),
+        *_failed_checks(store, config),
+        *([] if damaged else _stale_index(store, config)),
+        *_failed_units(left_out.left_out(store, config, entries)),
+    ]
 
 
 def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
@@ -64,27 +82,132 @@ def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
     return damaged
 
 
-def _damaged_tables(store: Store, config: Config) -> Iterator[Problem]:
-    for folder, wrong in damaged_tables(store, config).items():
+def _unreadable_sources(
+    store: Store, config: Config, entries: Iterable[QuarantineEntry]
+) -> Iterator[Problem]:
+    by_asset = readability.outages_of_assets(store, config)
+    readers: defaultdict[str, list[str]] = defaultdict(list)
+    for asset, outages in by_asset.items():
+        for outage in outages:
+            readers[outage.subject].append(asset)
+    told = set()
+    for source in (*config.sources.documents, *config.sources.tables):
+        for outage in readability.readability(store, source.name).outages():
+            told.add(source.name)
+            yield Problem(
+                "source_unreadable",
+                outage.subject,
+                since=outage.since,
+                reason=outage.reason,
+                remedy=readability.REMEDY,
+                assets=tuple(readers[outage.subject]),
+            )
+    yield from _of_former_release(entries, told=told)
+
+
+def _of_former_release(entries: Iterable[QuarantineEntry], *, told: set[str]) -> Iterator[Problem]:
+    """What a release noted that had no record of sources yet, until the next refresh."""
+    for entry in entries:
+        subject = entry.failure.label.removeprefix("source ")
+        if left_out.is_of_source(entry) and subject.split("/")[0] not in told:
+            yield Problem(
+                "source_unreadable",
+                subject,
+                since=entry.failed_at,
+                reason=entry.failure.reason,
+                remedy=readability.REMEDY,
+            )
+
+
+def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Problem]:
+    for folder, wrong in damaged.items():
         yield Problem(
             "table_damaged",
             folder,
-            since=datetime.now(UTC),
+            since=store.ended_at(folder) or datetime.now(UTC),
             reason=wrong.splitlines()[0],
-            remedy=f"delete the folder {folder}.lance below lance/ in the state folder, refresh",
+            remedy=f"delete the folder {folder}.lance (below lance/), and refresh",
         )
 
 
-def _failed_checks(store: Store) -> Iterator[Problem]:
+def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
     """Expectations whose failure stops what comes after."""
+    variants = {
+        store.known_as(step.table): f" of {name}"
+        for name in config.variants
+        for step in variant_steps(config, name).values()
+    }
     for result in quality.results_in(store):
+        table = "" if result.table == result.asset else f" of {result.table}"
+        of = variants.get(result.table, table)
         for item in result.failed:
             if item.severity == "error":
                 yield Problem(
                     "check_failed",
-                    f"{result.asset}: {item.name}",
+                    f"{result.asset}{of}: {item.name}",
                     since=datetime.fromisoformat(result.at),
                     reason="\n".join(result.explain(item)[:-1]),
                     remedy=result.remedy(item),
                     assets=(result.asset,),
                 )
+
+
+def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
+    """The index that serves lacks what its inputs hold, and nobody is working on it."""
+    variant = config.serving_variant
+    steps = variant_steps(config, variant)
+    why = _why_stale(store, list(steps.values()))
+    if why is None or _is_at_work(store):
+        return
+    since = store.ended_at(steps[JOINT].table)
+    begun = [at for step in shared_steps().values() if (at := store.ended_at(step.table))]
+    yield Problem(
+        "index_stale",
+        f"variant {variant}",
+        since=since or min(begun, default=datetime.now(UTC)),
+        reason=f"{why}: a refresh failed or was stopped before it got so far",
+        remedy=f"run `rag-assets refresh --variant {variant}`; if it fails, it says why",
+        assets=(JOINT,),
+    )
+
+
+def _why_stale(store: Store, steps: Sequence[Step]) -> str | None:
+    """The first step that is not made from its inputs as they are now; None if all are."""
+    inputs = [each for step in steps for each in step.inputs]
+    if not any(store.exists(each.table) for each in inputs):
+        return None  # nothing was ever refreshed
+    for step in (*inputs, *steps):
+        if store.ended(step.table) is None:
+            return f"{step.asset} is not finished"
+    for step in steps:
+        ended = store.ended(step.table)
+        parts = ended.parts if ended else None
+        if parts and parts != made_from(store, step, recipe=parts.get("recipe", ""))():
+            return f"{step.asset} was made from older inputs than there are now"
+    return None
+
+
+def _is_at_work(store: Store) -> bool:
+    """Whether a run is going on, or was a moment ago."""
+    if store.held_locks():
+        return True
+    ended = [store.ended_at(name) for name in store.names()]
+    latest = max((at for at in ended if at), default=None)
+    return latest is not None and datetime.now(UTC) - latest < BETWEEN_STEPS
+
+
+def _failed_units(groups: Sequence[LeftOut]) -> Iterator[Problem]:
+    by_asset: defaultdict[str, list[LeftOut]] = defaultdict(list)
+    for group in groups:
+        by_asset[group.asset].append(group)
+    for asset, mine in by_asset.items():
+        more = len(mine) - GROUPS_NAMED
+        lines = [group.line for group in mine[:GROUPS_NAMED]]
+        lines += [f"and {more:,} more reasons"] if more > 0 else []
+        yield Problem(
+            "units_failed",
+            asset,
+            since=min(group.since for group in mine),
+            reason="left out: " + "; ".join(lines),
+            remedy="`rag-assets status` says for each reason what to do",
+        )

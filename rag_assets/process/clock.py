@@ -1,4 +1,7 @@
-"""What day it is, in UTC: waiting times of failed inputs are counted in days. Tests replace it."""
+"""What day and what time it is, in UTC. Tests replace it.
+
+Waiting times of failed inputs are counted in days.
+"""
 
 from datetime import UTC, date, datetime
 
@@ -7,7 +10,12 @@ UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 def today() -> date:
     """The day, in UTC."""
-    return datetime.now(UTC).date()
+    return now().date()
+
+
+def now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)
 
 
 def in_words(seconds: float) -> str:

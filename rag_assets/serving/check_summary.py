@@ -1,11 +1,14 @@
 """The last results of the checks, for `rag-assets refresh` and `rag-assets status`."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rag_assets import quality
+from rag_assets.config import Config
 from rag_assets.serving.answers import Json
+from rag_assets.sources import readability
 from rag_assets.store import Store
 
 
@@ -61,17 +64,20 @@ class CheckSummary:
         if not self.expectations:
             return "Checks: no table was judged yet"
         passed = self.expectations - len(self.failed)
+        alike: defaultdict[tuple[str, ...], list[FailedExpectation]] = defaultdict(list)
+        for item in self.failed:
+            alike[item.severity, *item.lines].append(item)
         lines = [
             f"  {line}"
-            for item in self.failed
-            for line in (f"{item.severity}: {item.asset}: {item.lines[0]}", *item.lines[1:])
+            for (severity, first, *others), (item, *more) in alike.items()
+            for line in (f"{severity}: {item.asset}{_and(len(more))}: {first}", *others)
         ]
         head = f"Checks: {passed} of {self.expectations} expectations hold: {self.page}"
         return "\n".join([head, *lines])
 
 
-def check_summary(store: Store) -> CheckSummary:
-    """Read the stored results; nothing is checked now."""
+def check_summary(store: Store, config: Config) -> CheckSummary:
+    """Read the stored results, and how each source was last read; nothing is checked now."""
     results = quality.results_in(store)
     failed = [
         FailedExpectation(
@@ -90,4 +96,37 @@ def check_summary(store: Store) -> CheckSummary:
         for item in result.failed
     ]
     total = sum(len(result.expectations) for result in results)
+    if total:
+        by_asset = readability.outages_of_assets(store, config)
+        total += len(by_asset)
+        failed += _unreadable(by_asset, fails_after=config.checks.sources.fails_after)
     return CheckSummary(total, failed, quality.page_file(store))
+
+
+def _unreadable(
+    by_asset: Mapping[str, Sequence[readability.Outage]], *, fails_after: int
+) -> Iterator[FailedExpectation]:
+    """The check `source_readable` of each asset, where it does not hold."""
+    for asset, outages in by_asset.items():
+        if not outages:
+            continue
+        severities = {each.severity(fails_after=fails_after) for each in outages}
+        sentences = [each.sentence for each in outages]
+        yield FailedExpectation(
+            asset=asset,
+            table=asset,
+            expectation=readability.CHECK,
+            severity="error" if "error" in severities else "warning",
+            found="; ".join(sentences),
+            examples=[each.subject for each in outages],
+            remedy=readability.REMEDY,
+            lines=[
+                f"{readability.CHECK}: {sentences[0]}",
+                *(f"  {sentence}" for sentence in sentences[1:]),
+                f"  what to do: {readability.REMEDY}",
+            ],
+        )
+
+
+def _and(more: int) -> str:
+    return f" and {more:,} more" if more else ""

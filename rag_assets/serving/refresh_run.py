@@ -27,7 +27,7 @@ class RefreshOutcome:
 
     variant: str
     assets: Mapping[str, Mapping[str, float]]
-    """Counts and seconds of each asset that was materialised, by its key."""
+    """Counts and seconds of each asset that was refreshed, by its key."""
     tables: Sequence[str]
     """The tables that the run brought up to date."""
     errors: Mapping[str, str]
@@ -90,8 +90,9 @@ def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]
 def _outcome(
     result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path
 ) -> RefreshOutcome:
-    materializations = [
-        event.materialization for event in result.get_asset_materialization_events()
+    passes = [
+        *(event.materialization for event in result.get_asset_materialization_events()),
+        *(event.asset_observation_data.asset_observation for event in _observed(result)),
     ]
     warnings = [
         f"{check.asset_key.to_user_string()}: {name} does not hold ({found})"
@@ -106,16 +107,21 @@ def _outcome(
                 for name in SHOWN
                 if isinstance(value := _value(found.metadata.get(name)), (int, float))
             }
-            for found in materializations
+            for found in passes
         },
         tables=[
             value
-            for found in materializations
+            for found in passes
             if isinstance(value := _value(found.metadata.get("table")), str)
         ],
         errors=job_runs.errors_of(result, state_dir=state_dir),
         warnings=warnings,
     )
+
+
+def _observed(result: "dg.ExecuteInProcessResult") -> "list[dg.DagsterEvent]":
+    """The passes over assets whose source could not be read: see `lineage.not_renewed`."""
+    return [event for event in result.all_events if event.is_asset_observation]
 
 
 def _failed(check: "dg.AssetCheckEvaluation") -> Mapping[str, str]:

@@ -8,9 +8,10 @@ import pyarrow as pa
 from rag_assets import lineage, schemas
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
 from rag_assets.lineage import RefreshConfig
-from rag_assets.sources import exports
+from rag_assets.sources import exports, readability
 from rag_assets.sources.files import known_files, manifest
 from rag_assets.sources.outcomes import Export, merged
+from rag_assets.sources.readability import Outage
 from rag_assets.store import Store
 
 GROUP = "sources"
@@ -42,14 +43,20 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
                 tables=project.sources.tables,
                 allow_shrink=config.allow_shrink,
                 log=lineage.logger_of(context),
+                warn=lineage.warner_of(context),
                 retry=config.retry_failed,
             )
-        return lineage.materialized(
+        readability.forget_others(store, besides=_names(project))
+        outages = readability.outages_of_assets(store, project)[schemas.DOCUMENT_FILES_TABLE]
+        statuses = {"statuses": _statuses(store)} if report.touched else {}
+        result = lineage.materialized(
             report,
             schema=schemas.DOCUMENT_FILES,
             preview=lineage.first_rows(store, report, columns=schemas.DOCUMENT_FILES.names),
-            extra={"statuses": _statuses(store)} if report.touched else {},
+            extra={**statuses, **_unreadable(outages)},
         )
+        is_renewed = report.touched or not outages
+        return result if is_renewed else lineage.not_renewed(context, result)
 
     return document_files
 
@@ -65,22 +72,30 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
     def export_tables(
         context: dg.AssetExecutionContext, config: RefreshConfig
     ) -> Iterator[dg.MaterializeResult[None]]:
+        store = lineage.store_of(project)
         selected = {tuple(key.path) for key in context.selected_asset_keys}
         wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
         with lineage.tried_twice():
             done = exports.refresh_exports(
-                lineage.store_of(project),
+                store,
                 source,
                 only=[spec.name for spec in wanted],
                 allow_shrink=config.allow_shrink,
                 log=lineage.logger_of(context),
+                warn=lineage.warner_of(context),
                 retry=config.retry_failed,
             )
+        outages = readability.outages_of_assets(store, project)
         for path, spec in tables.items():
             if path in selected:
                 entries = [spec.name for spec in wanted if asset_path(source, spec) == path]
                 mine = [item for item in done if item.spec in entries]
-                yield _materialized(mine, path=path, target=_target(source, spec))
+                unread = outages["/".join(path)]
+                result = _materialized(
+                    mine, path=path, target=_target(source, spec), outages=unread
+                )
+                is_renewed = not unread or any(item.is_touched for item in mine)
+                yield result if is_renewed else lineage.not_renewed(context, result)
 
     return export_tables
 
@@ -103,7 +118,7 @@ def _target(source: TableSource, spec: TableSpec) -> str:
 
 
 def _materialized(
-    done: Sequence[Export], *, path: Sequence[str], target: str
+    done: Sequence[Export], *, path: Sequence[str], target: str, outages: Sequence[Outage]
 ) -> dg.MaterializeResult[None]:
     report = merged(done, target=target)
     changes = [
@@ -120,7 +135,8 @@ def _materialized(
                 "failed": item.report.failed,
             }
             for item in done
-        )
+        ),
+        **_unreadable(outages),
     }
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
@@ -133,6 +149,28 @@ def _materialized(
         preview=single.first_rows(lineage.PREVIEW_ROWS) if single and report.touched else None,
         extra=extra,
     )
+
+
+def _names(config: Config) -> list[str]:
+    """Of all sources."""
+    return [source.name for source in (*config.sources.documents, *config.sources.tables)]
+
+
+def _unreadable(outages: Sequence[Outage]) -> dict[str, dg.MetadataValue]:
+    """What could not be read, for the metadata of an asset."""
+    if not outages:
+        return {}
+    return {
+        "unreadable": lineage.records_of(
+            {
+                "what": each.subject,
+                "since": f"{each.since:%Y-%m-%d %H:%M} UTC",
+                "misses in a row": each.misses,
+                "reason": each.reason,
+            }
+            for each in outages
+        )
+    }
 
 
 def _statuses(store: Store) -> dg.MetadataValue:

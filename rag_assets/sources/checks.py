@@ -1,12 +1,16 @@
-"""What must hold of the manifest of source files before documents are parsed."""
+"""What must hold of the manifest of source files, and whether each source could be read."""
+
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 import pyarrow.compute as pc
 
 from rag_assets import gates, quality
-from rag_assets.config import Config
+from rag_assets.config import Config, asset_path
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.sources import readability
+from rag_assets.sources.readability import Outage
 from rag_assets.store import Store
 
 KEY = "document_id"
@@ -16,12 +20,67 @@ NULLABLE = ("media_type", "sha256")
 
 def definitions(config: Config) -> dg.Definitions:
     """The checks of this room."""
-    return gates.definitions(config, *subjects(config))
+    readable = [_source_readable(config, DOCUMENT_FILES_TABLE, [DOCUMENT_FILES_TABLE])]
+    for source in config.sources.tables:
+        keys = dict.fromkeys("/".join(asset_path(source, spec)) for spec in source.tables)
+        readable.append(_source_readable(config, source.name.replace("-", "_"), [*keys]))
+    return dg.Definitions.merge(
+        gates.definitions(config, *subjects(config)), dg.Definitions(asset_checks=readable)
+    )
 
 
 def subjects(config: Config) -> list[Subject]:
     """The tables of this room and what must hold of them."""
     return [_document_files(config)]
+
+
+def _source_readable(config: Config, name: str, assets: Sequence[str]) -> dg.AssetChecksDefinition:
+    """The check of the assets (by their keys) that read one source, in one step."""
+
+    @dg.multi_asset_check(
+        name=f"{readability.CHECK}_{name}",
+        specs=[
+            dg.AssetCheckSpec(
+                readability.CHECK,
+                asset=dg.AssetKey.from_user_string(asset),
+                description="The last refresh could read the source. A warning at first, an error "
+                f"after {config.checks.sources.fails_after} refreshes in a row; blocks nothing.",
+            )
+            for asset in assets
+        ],
+        can_subset=True,
+    )
+    def source_readable(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+        outages = readability.outages_of_assets(Store.of(config), config)
+        for key in sorted(context.selected_asset_check_keys):
+            found = outages[key.asset_key.to_user_string()]
+            yield _judged(key, found, fails_after=config.checks.sources.fails_after)
+
+    return source_readable
+
+
+def _judged(
+    key: dg.AssetCheckKey, outages: Sequence[Outage], *, fails_after: int
+) -> dg.AssetCheckResult:
+    severities = {each.severity(fails_after=fails_after) for each in outages}
+    is_error = "error" in severities
+    sentences = [each.sentence for each in outages]
+    metadata: dict[str, dg.MetadataValue] = {}
+    if outages:
+        metadata = {
+            "failed": dg.MetadataValue.json({readability.CHECK: "; ".join(sentences)}),
+            "unreadable since": dg.MetadataValue.timestamp(min(each.since for each in outages)),
+            "misses in a row": dg.MetadataValue.int(max(each.misses for each in outages)),
+            "what to do": dg.MetadataValue.text(readability.REMEDY),
+        }
+    return dg.AssetCheckResult(
+        passed=not outages,
+        asset_key=key.asset_key,
+        check_name=key.name,
+        severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
+        metadata=metadata,
+        description="\n".join([*sentences, readability.REMEDY]) if outages else None,
+    )
 
 
 def _document_files(config: Config) -> Subject:

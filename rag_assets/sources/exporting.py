@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 MEMORY = ("80MB", "320MB", "1GB", "4GB")
 """What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
-HASHES = "hashes"
-"""Folder below the state with the hashes that databases computed of rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def export_table(request: ExportRequest) -> ExportResult:
 def hashes_of(table: ExportedTable) -> Path | None:
     """The file with key and hash of each row, if there is one of the last complete pass."""
     remembered = (table.completion.read_at or {}).get("remembered", "")
-    file = _hashes_file(table.store, table.name, remembered)
+    file = exports.hashes_file(table.store, table.name, remembered)
     return file if remembered and file.is_file() else None
 
 
@@ -129,17 +127,6 @@ def newest(table: ExportedTable, *, column: str) -> Value:
     batches = table.batches([column], rows=BATCH_ROWS)
     greatest = [pc.max(batch.column(0)).as_py() for batch in batches]
     return pc.max(pa.array(greatest, kind)).as_py()
-
-
-def forget_hashes(store: Store, name: str, *, but: str = "") -> None:
-    """Remove the hashes of the table called `name`, but for those of one pass."""
-    for file in (store.root / HASHES).glob(f"{name}.*"):
-        if file != _hashes_file(store, name, but):
-            file.unlink(missing_ok=True)
-
-
-def _hashes_file(store: Store, name: str, remembered: str) -> Path:
-    return store.root / HASHES / f"{name}.{remembered}.parquet"
 
 
 def _with(request: ExportRequest, *, memory: str) -> ExportResult:
@@ -220,7 +207,7 @@ class _ExportPass:
         request, rows = self.request, self.rows
         if request.landed.is_hashed and about.key and not failures:
             remembered = rows.read_at()["remembered"]
-            rows.write_hashes(_hashes_file(self.store, request.name, remembered))
+            rows.write_hashes(exports.hashes_file(self.store, request.name, remembered))
         name = request.name
         schema = exports.schema_of(about, rows.columns)
         pass_ = uuid.uuid4().hex
@@ -248,7 +235,7 @@ class _ExportPass:
             about=exports.described(about, self.rows.columns, nulls),
         )
         self.store.complete(name, completion)
-        forget_hashes(self.store, name, but=self.rows.read_at()["remembered"])
+        exports.forget_hashes(self.store, name, but=self.rows.read_at()["remembered"])
         return ExportedTable(
             self.store, name, about, self.rows.columns, nulls, completion=completion
         )

@@ -28,6 +28,7 @@ from rag_assets.sources.opening import open_origin
 from rag_assets.sources.origins import Increment, LastRead, Origin, Reading, Request
 from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
+from rag_assets.sources.readability import Look, note, readability
 from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.exports import About, ExportedTable
@@ -50,6 +51,7 @@ def refresh_exports(
     only: Collection[str] | None = None,
     allow_shrink: bool,
     log: Callable[[str], None],
+    warn: Callable[[str], None] | None = None,
     retry: bool = False,
 ) -> list[Export]:
     """Bring the exported tables of `source` up to those of the source.
@@ -60,6 +62,7 @@ def refresh_exports(
         only: Names of the config's entries to refresh; all of them unless given.
         allow_shrink: Accept that a table lost more than half of its rows.
         log: Receives progress and changes of schemas, one line at a time.
+        warn: Receives why the source or a table of it cannot be read; `log` does unless given.
         retry: Also read again what failed on its own content.
 
     Returns:
@@ -72,8 +75,44 @@ def refresh_exports(
     specs = [spec for spec in source.tables if only is None or spec.name in only]
     headings = read_headings(source)
     with store.lock(f"exports__{source.name}", log=log):
-        done = _Refresh(store, source, headings, allow_shrink=allow_shrink, log=log, retry=retry)
-        return list(done.run(specs))
+        refresh = _Refresh(
+            store,
+            source,
+            headings,
+            allow_shrink=allow_shrink,
+            log=log,
+            warn=warn or log,
+            retry=retry,
+        )
+        done = list(refresh.run(specs))
+        _note(store, source, done, specs=specs, unreached=refresh.unreached)
+        return done
+
+
+def _note(
+    store: Store,
+    source: TableSource,
+    done: Sequence[Export],
+    *,
+    specs: Sequence[TableSpec],
+    unreached: str | None,
+) -> None:
+    """Write down how the source and its tables could be read."""
+    looks = {item.table: look for item in done if (look := item.look)}
+    reasons = {look.reason for look in looks.values()}
+    if unreached is None and len(looks) > 1 and len(reasons) == 1:
+        [unreached] = reasons  # the connection broke: all tables say the same
+    is_changed = any(look.is_changed for look in looks.values())
+    note(
+        store,
+        source.name,
+        whole=Look(unreached, is_changed=is_changed),
+        parts=looks if unreached is None else {},
+        keep=lambda table: (
+            (spec := spec_of(source, table)) is not None
+            and (unreached is not None or spec not in specs)
+        ),
+    )
 
 
 @dataclass(slots=True)
@@ -99,6 +138,7 @@ class _Refresh:
         *,
         allow_shrink: bool,
         log: Callable[[str], None],
+        warn: Callable[[str], None],
         retry: bool,
     ) -> None:
         self.store = store
@@ -107,7 +147,9 @@ class _Refresh:
         self.allow_shrink = allow_shrink
         self.log = log
         self.retry = retry
-        self.outcomes = Outcomes(store, source, log=log)
+        self.outcomes = Outcomes(store, source, log=log, warn=warn)
+        self.unreached: str | None = None
+        """Why the source as a whole cannot be read, and what to do."""
 
     def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
         """Refresh the tables of `specs`, one after another."""
@@ -117,10 +159,12 @@ class _Refresh:
             origin = open_origin(self.source, log=self.log)
             names = origin.names()
         except SourceError as error:
+            self.unreached = str(error)
+            self.outcomes.warn(self.unreached)
             for spec in specs:
                 mine = [table for table in held if spec_of(self.source, table) is spec]
                 for table in mine or [spec.name]:
-                    yield self.outcomes.failed(spec, table, str(error))
+                    yield self.outcomes.failed(spec, table, self.unreached, is_told=True)
             return
         seen = set()
         fitting = [name for name in names if len(name) <= LONGEST_TABLE_NAME]
@@ -138,10 +182,16 @@ class _Refresh:
                 self.outcomes.remove(table)
 
     def _held(self) -> list[str]:
-        """The tables that lie here, those included whose snapshot could not be taken over."""
+        """The tables that lie here, those included whose snapshot could not be taken over.
+
+        One that is both unfinished and damaged cannot say which table it is, but an earlier pass
+        noted it.
+        """
         name = self.source.name
         snapshots = former_snapshots.snapshots_of(self.store, name)
-        return sorted({*exports.tables_of(self.store, name), *snapshots})
+        noted = readability(self.store, name).parts
+        known = [table for table in noted if self.store.exists(exports.table_name(name, table))]
+        return sorted({*exports.tables_of(self.store, name), *snapshots, *known})
 
     def _take_over(self) -> None:
         """Make tables of the snapshots that an earlier release left, if there are any."""

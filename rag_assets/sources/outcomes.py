@@ -11,6 +11,7 @@ from rag_assets.sources import exporting, former_snapshots
 from rag_assets.sources.entries import spec_of
 from rag_assets.sources.kinds import rows_in
 from rag_assets.sources.landed import Landed
+from rag_assets.sources.readability import Look
 from rag_assets.store import Store, exports
 from rag_assets.store.exports import ExportedTable
 
@@ -34,15 +35,37 @@ class Export:
     keys_read: int = 0
     """Rows of which only the key, and where it helps a hash, came over."""
 
+    @property
+    def is_touched(self) -> bool:
+        """Whether the pass changed anything of what is held of the table."""
+        return bool(self.report.touched or self.schema_changes)
+
+    @property
+    def look(self) -> Look | None:
+        """What the pass found of the table at its source; None if it is gone."""
+        unread = (each.reason for each in self.report.failures if each.key == EVERYTHING)
+        reason = next(unread, None)
+        if self.exported is None and reason is None:
+            return None
+        return Look(reason, is_changed=self.is_touched)
+
 
 class Outcomes:
     """Notes down what became of the tables of one source."""
 
-    def __init__(self, store: Store, source: TableSource, *, log: Callable[[str], None]) -> None:
-        """Keep records in `store`."""
+    def __init__(
+        self,
+        store: Store,
+        source: TableSource,
+        *,
+        log: Callable[[str], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        """Keep records in `store`; `warn` hears of each table that cannot be read."""
         self.store = store
         self.source = source
         self.log = log
+        self.warn = warn
 
     def exported(self, table: str) -> ExportedTable | None:
         """The table as it was last exported, if that is complete."""
@@ -85,6 +108,7 @@ class Outcomes:
         self, spec: TableSpec, table: str, held: ExportedTable, *, started: float
     ) -> Export:
         """The table looks as it did at its last pass."""
+        self.store.found_unchanged(held.name)
         failures = sync.quarantined(self.store, self.target(table))
         report = sync.Report(
             target=self.target(table),
@@ -97,13 +121,17 @@ class Outcomes:
         )
         return Export(spec.name, table, held, report)
 
-    def failed(self, spec: TableSpec, table: str, reason: str) -> Export:
-        """Keep what is held and note the reason; it is tried again at every refresh."""
+    def failed(self, spec: TableSpec, table: str, reason: str, *, is_told: bool = False) -> Export:
+        """Keep what is held and note the reason; it is tried again at every refresh.
+
+        `is_told`: the reason was told before, for the whole source.
+        """
         held = self.exported(table)
         rows = held.rows if held else 0
         failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
         sync.record(self.store, target=self.target(table), failures=[failure])
-        self.log(reason)
+        if not is_told:
+            self.warn(reason)
         report = sync.Report(
             target=self.target(table),
             data_version=held.data_version if held else "absent",
@@ -131,7 +159,6 @@ class Outcomes:
         name = exports.table_name(self.source.name, table)
         with self.store.lock(name, log=self.log):
             exports.remove(self.store, name)
-        exporting.forget_hashes(self.store, name)
         former_snapshots.remove(exports.former_snapshot(self.store, self.source.name, table))
         sync.record(self.store, target=self.target(table), failures=[])
 

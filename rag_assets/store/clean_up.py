@@ -123,11 +123,7 @@ def clean_up(
         dataset = store.open(table).to_lance()
         tagged = _tagged(dataset)
         replaced = _replaced(dataset)
-        oldest = datetime.now(UTC) - older_than
-        kept = tagged.union(pinned)
-        unneeded = [
-            version for version, at in replaced.items() if at < oldest and version not in kept
-        ]
+        unneeded = _unneeded(replaced, older_than=older_than, kept=tagged.union(pinned))
         freed = _remove(dataset, unneeded)
     return Cleaned(
         table=folder_of(store.generation(table)),
@@ -138,6 +134,32 @@ def clean_up(
         bytes_freed=freed,
         seconds=time.monotonic() - started,
     )
+
+
+def old_bytes(
+    store: Store, table: str, *, older_than: timedelta, pinned: Collection[int] = ()
+) -> int:
+    """What `clean_up` with these arguments would free of old versions; nothing is removed."""
+    dataset = store.open(table).to_lance()
+    replaced = _replaced(dataset)
+    kept = _tagged(dataset).union(pinned)
+    unneeded = _unneeded(replaced, older_than=older_than, kept=kept)
+    if not unneeded:
+        return 0
+    explained = dataset.explain_cleanup_old_versions(
+        versions=[*unneeded, dataset.version],
+        delete_unverified=True,
+        error_if_tagged_old_versions=False,
+    )
+    return explained.stats.bytes_removed
+
+
+def _unneeded(
+    replaced: Mapping[int, datetime], *, older_than: timedelta, kept: Collection[int]
+) -> list[int]:
+    """Versions that were replaced long enough ago and need not be `kept`."""
+    oldest = datetime.now(UTC) - older_than
+    return [version for version, at in replaced.items() if at < oldest and version not in kept]
 
 
 def is_scattered(fragments: Sequence["LanceFragment"]) -> bool:

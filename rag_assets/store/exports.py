@@ -30,6 +30,8 @@ PREFIX = "exports-"
 """How the names of exported tables begin."""
 KEY = "row_key"
 """Column with the key of each row: see `sources.landed_rows`."""
+HASHES = "hashes"
+"""Folder below the state with the hashes that databases computed of rows."""
 METADATA = b"rag_assets"
 LETTERS_KEPT = 40
 _DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
@@ -220,7 +222,7 @@ def tables_of(store: Store, source: str) -> list[str]:
 
     One that is both unfinished and damaged is left out: it cannot say which table it is.
     """
-    found = (_identity(store, name) for name in names(store))
+    found = (identity(store, name) for name in names(store))
     return sorted(each[1] for each in found if each is not None and each[0] == source)
 
 
@@ -237,16 +239,11 @@ def former_snapshot(store: Store, source: str, table: str) -> Path:
     return store.root / "exports" / source / path_of(table, suffix=".parquet")
 
 
-def remove(store: Store, name: str) -> None:
-    """Remove a table for good, with all of its generations; the caller is its one writer."""
-    store.reopen(name)
-    for generation in store.generations():
-        if name_of(generation) == name:
-            store.forget(generation)
+def identity(store: Store, name: str) -> tuple[str, str] | None:
+    """Source and table of the table called `name`, as the record says or, without one, the schema.
 
-
-def _identity(store: Store, name: str) -> tuple[str, str] | None:
-    """Source and table, as the record says or, without one, the schema."""
+    None if there is no such table, or if it is both unfinished and damaged.
+    """
     held = exported(store, name)
     if held is not None:
         return held.about.source, held.about.table
@@ -257,6 +254,27 @@ def _identity(store: Store, name: str) -> tuple[str, str] | None:
     except DamagedTablesError:
         return None  # its next export begins it anew
     return said["source"], said["table"]
+
+
+def remove(store: Store, name: str) -> None:
+    """Remove a table for good, with all of its generations; the caller is its one writer."""
+    store.reopen(name)
+    for generation in store.generations():
+        if name_of(generation) == name:
+            store.forget(generation)
+    forget_hashes(store, name)
+
+
+def hashes_file(store: Store, name: str, pass_: str) -> Path:
+    """Where the hashes lie that a database computed of each row in one pass."""
+    return store.root / HASHES / f"{name}.{pass_}.parquet"
+
+
+def forget_hashes(store: Store, name: str, *, but: str = "") -> None:
+    """Remove the hashes of the table called `name`, but for those of one pass."""
+    for file in (store.root / HASHES).glob(f"{name}.*"):
+        if file != hashes_file(store, name, but):
+            file.unlink(missing_ok=True)
 
 
 def _said(store: Store, name: str) -> dict:

@@ -8,9 +8,11 @@ only asks what was finished does not pay for it.
 """
 
 import json
+import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -35,7 +37,7 @@ from rag_assets.store.damage import (
     is_of_files,
     is_panic,
 )
-from rag_assets.store.locks import locked, locked_if_free
+from rag_assets.store.locks import HeldLock, held_locks, locked, locked_if_free
 from rag_assets.store.places import Bucket, Folder, Place, Stamp
 from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
 
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from lancedb.db import DBConnection
     from lancedb.table import Table as LanceTable
 
+LOCKS = "locks"
+"""Folder of the locks, below the state."""
 HEADS_BYTES = 32 * 2**20
 """How much a store remembers of manifests, file footers and indexes."""
 
@@ -59,14 +63,16 @@ KEYS_NAMED_TO_DELETE = 500
 class Store:
     """All tables below one state folder."""
 
-    def __init__(self, root: Path, *, tables: str | None = None) -> None:
+    def __init__(self, root: Path, *, tables: str | None = None, work: str | None = None) -> None:
         """Open the state at `root`; the folder is made when something is first written.
 
         Args:
             root: Folder of locks, records and everything that is no table.
             tables: URL of an object store that holds the tables; they lie in `root` without one.
+            work: What this process works on, for people who wait for its locks.
         """
         self.root = root
+        self._work = work
         self._tables: Place = Bucket(tables) if tables else Folder(root / "lance")
         self._is_local = tables is None
         self._looked_at: set[str] = set()
@@ -74,15 +80,15 @@ class Store:
         self._catalog = Catalog(
             root / "tables.json",
             written=self.generations,
-            lock=lambda: locked(root / "locks" / "tables.lock", log=lambda _: None),
+            lock=lambda: locked(root / LOCKS / "tables.lock", log=lambda _: None),
         )
         self.encoders = root / "encoders"
         """What is derived from weights: their hashes, the chosen paths, exported graphs."""
 
     @classmethod
-    def of(cls, config: Config) -> Self:
+    def of(cls, config: Config, *, work: str | None = None) -> Self:
         """The state that belongs to `config`."""
-        return cls(config.state_dir, tables=config.tables_url)
+        return cls(config.state_dir, tables=config.tables_url, work=work)
 
     @cached_property
     def _database(self) -> "DBConnection":
@@ -454,6 +460,22 @@ class Store:
             return None
         return completion if self.exists(name) else None
 
+    def ended_at(self, name: str) -> datetime | None:
+        """When the last finished pass over the table ended, one that found nothing to do too.
+
+        In UTC; None while a pass is under way, or if none was finished.
+        """
+        try:
+            seconds = self._completion_file(name).stat().st_mtime
+        except FileNotFoundError:
+            return None
+        return datetime.fromtimestamp(seconds, UTC)
+
+    def found_unchanged(self, name: str) -> None:
+        """Note that a pass over the table has just ended that found nothing to do."""
+        with suppress(FileNotFoundError):
+            os.utime(self._completion_file(name))
+
     def complete(self, name: str, completion: Completion) -> None:
         """Record a pass that went through all its inputs."""
         write_atomically(self._completion_file(name), json.dumps(asdict(completion), indent=1))
@@ -475,7 +497,7 @@ class Store:
     @contextmanager
     def lock_if_free(self, name: str) -> Generator[bool]:
         """Be the one writer of `name` if nobody is: whether that is so."""
-        with locked_if_free(self.root / "locks" / f"{self.known_as(name)}.lock") as is_free:
+        with locked_if_free(self.root / LOCKS / f"{self.known_as(name)}.lock") as is_free:
             yield is_free
 
     @contextmanager
@@ -485,5 +507,10 @@ class Store:
             self._catalog.register(name)
         with ExitStack() as locks:
             for name in sorted({self.known_as(name) for name in names}):
-                locks.enter_context(locked(self.root / "locks" / f"{name}.lock", log=log))
+                path = self.root / LOCKS / f"{name}.lock"
+                locks.enter_context(locked(path, log=log, work=self._work))
             yield
+
+    def held_locks(self) -> list[HeldLock]:
+        """What is being worked on now, by any process."""
+        return list(held_locks(self.root / LOCKS))

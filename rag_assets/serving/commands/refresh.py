@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> Answer:
             )
         return _answer(
             outcome,
-            checks=check_summary(store),
+            checks=check_summary(store, config),
             quarantine=refresh_run.quarantine_of(store, outcome),
             evaluation=_evaluation_of(store, config, outcome),
             seconds=time.monotonic() - started,

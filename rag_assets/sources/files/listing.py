@@ -87,7 +87,7 @@ class Listing:
     def fingerprint(self) -> str:
         """Hash over names, sizes and times; unlike any other while a file is not settled."""
         seen = [[*item.look, item.problem] for item in self.entries]
-        settled = not self.unread and all(map(self.is_settled, self.entries))
+        settled = all(map(self.is_settled, self.entries))
         look = None if settled else self.looked_at
         return fingerprint(seen, dict(self.unread), dict(self.rejected), look)
 

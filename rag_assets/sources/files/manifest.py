@@ -12,6 +12,7 @@ documents, keep what is held and leave a note in the quarantine.
 
 import gc
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from rag_assets.change import steps, sync
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.config import DocumentSource, TableSource
 from rag_assets.identity import document_id, fingerprint
+from rag_assets.sources import readability
 from rag_assets.sources.files import detection
 from rag_assets.sources.files.known_files import CONTENT, RECIPE, ROWS, KnownFiles
 from rag_assets.sources.files.listing import (
@@ -44,6 +46,7 @@ from rag_assets.sources.files.listing import (
 from rag_assets.sources.files.overlaps import without_rows
 from rag_assets.sources.landing import land, landing
 from rag_assets.sources.places import SourceError
+from rag_assets.sources.readability import Look
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -83,6 +86,12 @@ class _Manifest:
     """Files that were no longer as they were listed when they had been read."""
     marks: pa.Table | None = None
     """Keys and fingerprints of all files; None until they have been read."""
+    changed: set[str] = field(default_factory=set)
+    """Sources that hold something else than before."""
+    unopened: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Why each file could not be opened, by its source and its URI."""
+    tried: Counter[str] = field(default_factory=Counter)
+    """Number of files that were to be opened, by their source."""
 
     @property
     def made_from(self) -> str:
@@ -131,6 +140,7 @@ class _Manifest:
         """The rows of the changed files, and the failures of sources and folders."""
         places = KeyIndex(self.rows["document_id"]).places(changed["key"])
         rows = self.rows.select(CONTENT.names).take(pa.array(places[places != ABSENT]))
+        self.changed.update(pc.unique(rows["source"]).to_pylist())
         for start in range(0, rows.num_rows, BATCH_ROWS):
             part = rows.slice(start, BATCH_ROWS)
             done = part["document_id"].to_pylist()
@@ -216,6 +226,7 @@ class _Manifest:
             )
             finding = detection.Finding(None, "too_large", reason)
             return _row(key, listing.source, entry, _Content(finding))
+        self.tried[listing.source.name] += 1
         try:
             read, content = self._content(listing, entry)
         except FileNotFoundError:
@@ -228,6 +239,7 @@ class _Manifest:
                 "it, or exclude it; it is tried again at the next refresh"
             )
             self.unreadable.append(sync.Failure(key, reason, entry.uri, "environment"))
+            self.unopened.setdefault(listing.source.name, {})[entry.uri] = reason
             finding = detection.Finding(None, "unreadable", reason)
             return _row(key, listing.source, entry, _Content(finding))
         row = _row(key, listing.source, read, content)
@@ -280,7 +292,41 @@ class _Manifest:
             except sync.ShrinkError as error:
                 is_kept |= is_gone
                 self.failures.append(_source_failure(name, str(error)))
+            else:
+                self.changed.update([name] if is_gone.any() else [])
         return _marks(held.filter(pa.array(is_kept & ~is_known)))
+
+    def note(self, sources: Sequence[DocumentSource], *, warn: Callable[[str], None]) -> None:
+        """Write down how sources and their folders could be read, and `warn` of what could not."""
+        reasons = {failure.key: failure.reason for failure in self.failures}
+        listings = {listing.source.name: listing for listing in self.listings}
+        for source in sources:
+            name, listing = source.name, listings.get(source.name)
+            reason = reasons.get(_key_of(name)) or (self._closed(listing) if listing else None)
+            unread = listing.unread if listing else {}
+            readability.note(
+                self.store,
+                name,
+                whole=Look(reason, is_changed=name in self.changed),
+                parts={f"{folder}/": Look(why) for folder, why in unread.items()},
+                keep=lambda _, is_listed=listing is not None: not is_listed,
+            )
+            for why in filter(None, (reason, *unread.values())):
+                warn(why)
+
+    def _closed(self, listing: Listing) -> str | None:
+        """Why no file of a source can be opened, if it can only be listed."""
+        name = listing.source.name
+        failed = self.unopened.get(name, {})
+        if not failed or len(failed) < self.tried[name]:
+            return None
+        others = (item for item in listing.entries if not item.problem and item.uri not in failed)
+        other = next(others, None)
+        if other is not None and _can_be_opened(listing, other):
+            return None
+        return (
+            f"{name}: its files are listed, but none can be opened: {next(iter(failed.values()))}"
+        )
 
     def _guard(self, name: str, *, held: int, gone: pa.Table) -> None:
         """Refuse to lose most of a source; a file that only moved is not lost."""
@@ -299,6 +345,7 @@ def refresh_document_files(
     tables: Sequence[TableSource] = (),
     allow_shrink: bool,
     log: Callable[[str], None],
+    warn: Callable[[str], None] | None = None,
     retry: bool = False,
 ) -> sync.Report:
     """Bring the manifest up to what `sources` hold now.
@@ -309,6 +356,7 @@ def refresh_document_files(
         tables: All table sources of the config; the files that they take are no documents.
         allow_shrink: Accept that a source lost more than half of its documents.
         log: Receives progress, one line at a time.
+        warn: Receives why a source or a folder cannot be read; `log` does unless given.
         retry: Also try again what failed on its own content.
     """
 
@@ -325,6 +373,7 @@ def refresh_document_files(
         inputs=lambda: manifest().inputs(),
         transform=lambda changed: manifest().transform(changed),
         settle=lambda: manifest().write_times(),
+        ended=lambda: manifest().note(sources, warn=warn or log),
     )
     report = sync.refresh(work, log=log, retry=retry)
     if manifest().moved:
@@ -367,7 +416,21 @@ def _failures_of(listing: Listing) -> Iterator[sync.Failure]:
 
 
 def _source_failure(name: str, reason: str) -> sync.Failure:
-    return sync.Failure(f"{name}/", reason, f"source {name}", "environment")
+    return sync.Failure(_key_of(name), reason, f"source {name}", "environment")
+
+
+def _key_of(source: str) -> str:
+    """The key of a failure that concerns a whole source."""
+    return f"{source}/"
+
+
+def _can_be_opened(listing: Listing, entry: Entry) -> bool:
+    try:
+        with _opened(listing, entry) as file:
+            file.read(1)
+    except OSError:
+        return False
+    return True
 
 
 def _row(key: str, source: DocumentSource, entry: Entry, content: _Content) -> dict[str, object]:

@@ -238,4 +238,7 @@ def test_a_locked_table_hides_no_other_from_the_sensor(sandbox: Sandbox, monkeyp
     with sandbox.engine.connect() as holder:
         holder.exec_driver_sql(f"LOCK TABLE {LOCKED} IN ACCESS EXCLUSIVE MODE")
         seen = observations.looked_at(source)
-    assert {path[-1] for path in seen} == {*TABLES} - {LOCKED}
+    assert {path[-1] for path in seen.fingerprints} == {*TABLES} - {LOCKED}
+    [(name, why)] = seen.unreached.items()
+    assert name.endswith(f"/{LOCKED}")
+    assert "lock" in why

@@ -5,7 +5,8 @@ import shutil
 import threading
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import boto3
@@ -17,6 +18,8 @@ from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.config import DocumentSource
 from rag_assets.identity import document_id
+from rag_assets.process import clock
+from rag_assets.sources import readability
 from rag_assets.sources.files import manifest
 from rag_assets.sources.files.listing import Entry
 from rag_assets.sources.files.manifest import refresh_document_files
@@ -358,6 +361,64 @@ def forbid(monkeypatch, name: str) -> None:
     monkeypatch.setattr(os, "scandir", failing)
 
 
+def outages(store: Store) -> list[str]:
+    return [each.subject for each in readability.readability(store, "documents").outages()]
+
+
+def test_a_share_that_lists_its_files_but_opens_none_is_unreadable_as_a_whole(
+    store, root, monkeypatch
+):
+    refreshed(store, root)
+    put(root, "a.md", "# edited")
+
+    @contextmanager
+    def failing(*_: object):
+        raise PermissionError(13, "Permission denied")
+        yield
+
+    monkeypatch.setattr(manifest, "_opened", failing)
+    refreshed(store, root)
+    assert outages(store) == ["documents"]
+    monkeypatch.undo()
+    refreshed(store, root)
+    assert outages(store) == []
+
+
+def test_one_file_that_cannot_be_opened_is_no_outage_of_its_source(store, root, monkeypatch):
+    refreshed(store, root)
+    put(root, "a.md", "# edited")
+    opened = manifest._opened
+
+    def failing(listing, entry):
+        if entry.uri == "a.md":
+            raise PermissionError(13, "Permission denied")
+        return opened(listing, entry)
+
+    monkeypatch.setattr(manifest, "_opened", failing)
+    assert refreshed(store, root).failed == 1
+    assert outages(store) == []
+
+
+def test_each_source_says_when_it_was_read_and_when_it_changed(store, root, tmp_path, monkeypatch):
+    put(tmp_path / "other", "z.md", "# z")
+    sources = [
+        DocumentSource(name="here", url=str(root)),
+        DocumentSource(name="there", url=str(tmp_path / "other")),
+    ]
+    refresh(store, *sources)
+    first = {name: readability.readability(store, name).whole for name in ("here", "there")}
+    assert all(each.last_read == each.last_changed for each in first.values())
+    later = max(each.last_read for each in first.values()) + timedelta(hours=1)
+
+    monkeypatch.setattr(clock, "now", lambda: later)
+    (root / "a.md").unlink()
+    refresh(store, *sources)
+
+    here, there = (readability.readability(store, name).whole for name in ("here", "there"))
+    assert here.last_read == there.last_read == here.last_changed == later
+    assert there.last_changed == first["there"].last_changed
+
+
 @pytest.mark.parametrize("name", ["sub", "sub-e\u0301"])
 def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypatch, name):
     put(root, f"{name}/x.md", "# x")
@@ -366,8 +427,10 @@ def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypat
     report = refreshed(store, root)
     assert counts(report) == (0, 0, 0, 5, 1)
     assert "sub" in report.failures[0].reason
+    assert outages(store) == [unicodedata.normalize("NFC", f"documents/{name}/")]
     monkeypatch.undo()
     assert counts(refreshed(store, root)) == (0, 0, 0, 5, 0)
+    assert outages(store) == []
 
 
 def test_a_folder_that_cannot_be_read_may_have_a_name_that_is_not_unicode(store, root, monkeypatch):

@@ -1,0 +1,206 @@
+"""How a state stands, as `rag-assets status` tells it: gathered from the state, nothing is done."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from rag_assets.change.data_versions import current_version
+from rag_assets.change.quarantine import Failure, at_limits
+from rag_assets.change.reclaim import bytes_to_free
+from rag_assets.change.steps import Step, Steps, shared_steps, variant_steps
+from rag_assets.config import Config
+from rag_assets.documents.parsers import unavailable
+from rag_assets.operations.disk import DiskUse, disk_use
+from rag_assets.operations.left_out import LeftOut, entries_of, left_out
+from rag_assets.operations.problems import Problem, state_problems
+from rag_assets.serving.answers import Json
+from rag_assets.serving.check_summary import CheckSummary, check_summary
+from rag_assets.sources.readability import Outage, Readability, readability
+from rag_assets.store import Store, exports
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.locks import HeldLock
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Tables: TypeAlias = Mapping[str, Mapping[str, Json]]
+"""How the table of each step stands, by its asset."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTableStatus:
+    """A table of a source, as it was last exported."""
+
+    table: str
+    rows: int
+    failed: int
+    """Rows that were left out; 1 if the table could not be read."""
+    complete: bool
+    readability: Readability
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """A source, and how it was last read."""
+
+    source: str
+    readability: Readability
+    outages: Sequence[Outage]
+    """What cannot be read of it."""
+    tables: Sequence[SourceTableStatus]
+    """Of a table source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateStatus:
+    """How a state stands."""
+
+    serving: str
+    """The variant that serves."""
+    state_dir: str
+    problems: Sequence[Problem]
+    running: Sequence[HeldLock]
+    sources: Sequence[SourceStatus]
+    shared: Tables
+    variants: Mapping[str, Tables]
+    unavailable: Mapping[str, str]
+    """Why the parser of a variant cannot be used here, by the variant."""
+    quarantine: Mapping[str, int]
+    """Number of entries in quarantine, by the table that they are missing in."""
+    left_out: Sequence[LeftOut]
+    waiting: Sequence[Failure]
+    """What ran into a limit, and waits for a day."""
+    checks: CheckSummary
+    disk: DiskUse
+    to_free: int | None
+    """Bytes that a clean-up would free of tables; None where they lie in an object store."""
+
+    @property
+    def damaged(self) -> Mapping[str, str]:
+        """What is wrong with each damaged table, by its folder."""
+        return {each.subject: each.reason for each in self.problems if each.kind == "table_damaged"}
+
+    @property
+    def record(self) -> dict[str, Json]:
+        """For programs."""
+        return {
+            "serving": self.serving,
+            "state_dir": self.state_dir,
+            "problems": [_plain(each) | {"key": each.key} for each in self.problems],
+            "running": [_plain(each) for each in self.running],
+            "sources": [_plain(each) for each in self.sources],
+            "shared": self.shared,
+            "variants": self.variants,
+            "unavailable": self.unavailable,
+            "quarantine": self.quarantine,
+            "left_out": [_plain(each) for each in self.left_out],
+            "damaged": self.damaged,
+            "waiting": [
+                {
+                    "what": failure.label,
+                    "reason": failure.reason,
+                    "attempts": failure.attempts,
+                    "tried_again": str(failure.tried_again),
+                }
+                for failure in self.waiting
+            ],
+            "checks": self.checks.record,
+            "disk": {**self.disk.by_kind, "total": self.disk.total, "to_free": self.to_free},
+        }
+
+
+def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> StateStatus:
+    """How the state stands, with the tables of some `variants`.
+
+    The tables themselves are read: a shared table may change without an event for its variant.
+    """
+    problems = state_problems(store, config)
+    is_damaged = any(each.kind == "table_damaged" for each in problems)
+    entries = entries_of(store, config, variants=variants)
+    failed = Counter(entry.target for entry in entries)
+    return StateStatus(
+        serving=config.serving_variant,
+        state_dir=str(config.state_dir),
+        problems=problems,
+        running=store.held_locks(),
+        sources=_sources(store, config, failed),
+        shared=_states(store, shared_steps(), failed),
+        variants={name: _states(store, variant_steps(config, name), failed) for name in variants},
+        unavailable={name: why for name in variants if (why := _missing(config, name))},
+        quarantine=dict(failed),
+        left_out=[] if is_damaged else left_out(store, config, entries),
+        waiting=at_limits(store),
+        checks=check_summary(store, config),
+        disk=disk_use(config.state_dir),
+        to_free=None if config.tables_url else _to_free(store, config),
+    )
+
+
+def _missing(config: Config, variant: str) -> str | None:
+    """Why the parser of a variant cannot be used here, and what to do."""
+    parser = config.variant(variant).parser
+    return unavailable(config.parsers[parser], name=parser)
+
+
+def _states(store: Store, steps: Steps, failed: Mapping[str, int]) -> Tables:
+    return {asset: _state(store, step, failed) for asset, step in steps.items()}
+
+
+def _state(store: Store, step: Step, failed: Mapping[str, int]) -> dict[str, Json]:
+    table = store.known_as(step.table)
+    at = store.ended_at(step.table)
+    state: dict[str, Json] = {
+        "table": table,
+        "failed": failed.get(table, 0),
+        "brought_up_to_date": at.isoformat(timespec="seconds") if at else None,
+    }
+    try:
+        if store.exists(step.table):
+            store.check(step.table)
+        return state | {
+            "rows": store.count(step.table),
+            "complete": store.completion(step.table) is not None,
+            "data_version": current_version(store, step.table, key=step.key),
+        }
+    except DamagedTablesError as error:
+        [damage] = map(str, error.errors.values())
+        return state | {"complete": False, "damage": damage}
+
+
+def _sources(store: Store, config: Config, failed: Mapping[str, int]) -> list[SourceStatus]:
+    held = exports.all_exported(store)
+    documents = [_source(store, source.name, []) for source in config.sources.documents]
+    return documents + [
+        _source(
+            store,
+            source.name,
+            [
+                SourceTableStatus(
+                    each.about.table,
+                    rows=each.rows,
+                    failed=failed.get(f"exports/{each.about.name}", 0),
+                    complete=store.completion(each.name) is not None,
+                    readability=readability(store, source.name).part(each.about.table),
+                )
+                for each in held
+                if each.about.source == source.name
+            ],
+        )
+        for source in config.sources.tables
+    ]
+
+
+def _source(store: Store, name: str, tables: Sequence[SourceTableStatus]) -> SourceStatus:
+    known = readability(store, name)
+    return SourceStatus(name, known.whole, known.outages(), tables)
+
+
+def _to_free(store: Store, config: Config) -> int:
+    return bytes_to_free(store, config, keep_days=config.clean_up.keep_days)
+
+
+def _plain(value: "DataclassInstance") -> dict[str, Json]:
+    """A dataclass as JSON has it; times are ISO 8601, UTC."""
+    return json.loads(json.dumps(asdict(value), default=str))

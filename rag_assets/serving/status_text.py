@@ -1,0 +1,171 @@
+"""What `rag-assets status` says to people: the worst first, at most 99 characters wide."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from rag_assets.operations.disk import DiskUse
+from rag_assets.operations.left_out import LeftOut
+from rag_assets.operations.problems import Problem
+from rag_assets.serving.answers import table
+from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
+from rag_assets.sources.readability import Readability
+from rag_assets.store.locks import HeldLock
+
+WIDTH = 99
+MOST_SHOWN = 20
+"""Problems, tables of a source, or groups of what is left out; --json has all."""
+LONGEST_NAME = 30
+KINDS: Mapping[str, str] = {
+    "source_unreadable": "cannot be read",
+    "table_damaged": "damaged table",
+    "check_failed": "failed check",
+    "index_stale": "the index is not up to date",
+    "units_failed": "left out of the index",
+}
+TABLE_COLUMNS = ("asset", "rows", "failed", "complete", "brought up to date")
+SOURCE_COLUMNS = ("source", "rows", "failed", "last read", "last changed", "readable")
+RETRY = "rag-assets refresh --retry-failed"
+
+
+def text_of(status: StateStatus) -> str:
+    """The answers in order: what is wrong, what runs, sources, tables, what is left out, disk."""
+    parts = [
+        _problems(status),
+        _running(status.running),
+        _sources(status.sources),
+        *_tables(status),
+        _left_out(status.left_out),
+        status.checks.text,
+        _disk(status.disk, to_free=status.to_free),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _problems(status: StateStatus) -> str:
+    if not status.problems:
+        is_begun = any(state.get("complete") for state in status.shared.values())
+        return "Nothing is wrong." if is_begun else "Nothing was built yet: rag-assets refresh"
+    lines = [line for each in status.problems[:MOST_SHOWN] for line in _problem(each)]
+    return "\n".join(["What is wrong (times are UTC):", *lines, *_more(status.problems)])
+
+
+def _problem(problem: Problem) -> Iterator[str]:
+    kind = KINDS.get(problem.kind, problem.kind)
+    yield from _wrapped(f"{kind}: {problem.subject}, since {_when(problem.since)}", indent=2)
+    if problem.kind == "table_damaged":  # one line, so that the file's name is found in it
+        yield f"    {problem.subject} ({problem.reason})"
+    else:
+        for line in problem.reason.splitlines():
+            yield from _wrapped(line, indent=4)
+    yield from _wrapped(f"what to do: {problem.remedy}", indent=4)
+
+
+def _running(locks: Sequence[HeldLock]) -> str:
+    lines = [
+        line
+        for each in locks
+        for line in _wrapped(
+            f"{each.work or 'a process'} ({each.holder}) works on {each.name} since "
+            f"{_when(each.since)}",
+            indent=2,
+        )
+    ]
+    return "\n".join(["What runs now:", *lines]) if lines else "Nothing runs now."
+
+
+def _sources(sources: Sequence[SourceStatus]) -> str:
+    if not sources:
+        return ""
+    rows = [row for source in sources for row in _source_rows(source)]
+    outages = [outage for source in sources for outage in source.outages]
+    reasons = [line for each in outages for line in _wrapped(each.sentence, indent=2)]
+    return "\n".join(["Sources", table(rows, columns=SOURCE_COLUMNS), *reasons])
+
+
+def _source_rows(source: SourceStatus) -> Iterator[Mapping[str, object]]:
+    yield _source_row(source.source, source.readability)
+    for each in source.tables[:MOST_SHOWN]:
+        counts = {"rows": each.rows, "failed": each.failed}
+        yield {**_source_row(f"  {each.table}", each.readability), **counts}
+    for more in _more(source.tables):
+        yield {"source": more}
+
+
+def _source_row(name: str, read: Readability) -> Mapping[str, object]:
+    return {
+        "source": textwrap.shorten(name, LONGEST_NAME, placeholder="…") if name.strip() else name,
+        "last read": _when(read.last_read),
+        "last changed": _when(read.last_changed),
+        "readable": "yes" if read.is_readable else "no",
+    }
+
+
+def _tables(status: StateStatus) -> Iterator[str]:
+    yield _section("Shared by all variants", status.shared)
+    for name, states in status.variants.items():
+        serves = " (serves)" if name == status.serving else ""
+        lines = [_section(f"Variant {name}{serves}", states)]
+        if name in status.unavailable:
+            lines.append(f"Unavailable: {status.unavailable[name]}")
+        yield "\n".join(lines)
+
+
+def _section(title: str, states: Tables) -> str:
+    rows = []
+    for asset, state in states.items():
+        at = state.get("brought_up_to_date")
+        when = _when(datetime.fromisoformat(str(at))) if at else ""
+        rows.append({"asset": asset, **state, "brought up to date": when})
+    return f"{title}\n{table(rows, columns=TABLE_COLUMNS)}"
+
+
+def _left_out(groups: Sequence[LeftOut]) -> str:
+    if not groups:
+        return ""
+    lines = [line for each in groups[:MOST_SHOWN] for line in _group(each)]
+    return "\n".join(["Left out of the index (in quarantine):", *lines, *_more(groups)])
+
+
+def _group(group: LeftOut) -> Iterator[str]:
+    yield from _wrapped(group.line, indent=2)
+    yield from _wrapped(f"such as {', '.join(group.examples)}", indent=4)
+    yield from _wrapped(f"what to do: {group.remedy}", indent=4)
+    if group.tried_again:
+        yield f"    tried again on {group.tried_again}, or at once with {RETRY}"
+    elif group.is_retry_useful:
+        yield f"    once the cause is gone: {RETRY}"
+
+
+def _disk(disk: DiskUse, *, to_free: int | None) -> str:
+    if not disk.total:
+        return ""
+    kinds = ", ".join(f"{kind} {_megabytes(size)}" for kind, size in disk.by_kind.items())
+    free = "" if to_free is None else f"; `rag-assets clean-up` would free {_megabytes(to_free)}"
+    text = f"On disk: {_megabytes(disk.total)} ({kinds}){free}."
+    return "\n".join(_wrapped(text, indent=0))
+
+
+def _more(listed: Sequence[object]) -> list[str]:
+    more = len(listed) - MOST_SHOWN
+    return [f"  and {more:,} more: see --json"] if more > 0 else []
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.1f} MB"
+
+
+def _when(at: datetime | None) -> str:
+    return f"{at:%Y-%m-%d %H:%M}" if at else ""
+
+
+def _wrapped(text: str, *, indent: int) -> list[str]:
+    """`text` in lines that fit; a path or a name that is longer is not broken."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

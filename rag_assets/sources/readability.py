@@ -1,0 +1,260 @@
+"""How each source was last read: when, what it held then, and since when and why it cannot be read.
+
+One file for each source, `sources/NAME.json` in the state folder. The pass that reads a source
+writes it; the check `source_readable`, `rag-assets status` and the list of problems read it. A
+table of a database or a folder of documents that alone cannot be read is a part of its source.
+What became unreadable in one pass is one outage, whatever number of tables it has: it most likely
+has one cause.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from rag_assets.config import Config, TableSource, asset_path
+from rag_assets.process import clock
+from rag_assets.quality import Severity
+from rag_assets.schemas import DOCUMENT_FILES_TABLE
+from rag_assets.sources.entries import spec_of
+from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
+
+CHECK = "source_readable"
+"""Name of the asset check."""
+REMEDY = (
+    "do what the reason says, then refresh, or wait for the nightly run; until then the index "
+    "serves what it has"
+)
+FOLDER = "sources"
+LOCK = "sources"
+NAMES_SHOWN = 3
+TIMES = ("last_read", "last_changed", "unreadable_since")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one pass found of a source, or of a part of it."""
+
+    reason: str | None = None
+    """Why it could not be read, and what to do; None if it was read."""
+    is_changed: bool = False
+    """Whether it held something else than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readability:
+    """How a source, or a part of it, was last read. All times are in UTC."""
+
+    last_read: datetime | None = None
+    """Also when it was looked at and found unchanged; None if it never was, or not since the state
+    of an earlier release was taken over."""
+    last_changed: datetime | None = None
+    """When it was last found to hold something else than before."""
+    unreadable_since: datetime | None = None
+    misses: int = 0
+    """How many passes in a row could not read it."""
+    reason: str | None = None
+    outage: str | None = None
+    """What the outage is called that it belongs to, where it is a part."""
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the last pass read it."""
+        return self.unreadable_since is None
+
+    def after(self, look: Look, *, at: datetime, outage: str | None = None) -> "Readability":
+        """The same after one more pass."""
+        if look.reason is None:
+            changed = at if look.is_changed else self.last_changed
+            return Readability(last_read=at, last_changed=changed)
+        return replace(
+            self,
+            unreadable_since=self.unreadable_since or at,
+            misses=self.misses + 1,
+            reason=look.reason,
+            outage=self.outage or outage,
+        )
+
+    @classmethod
+    def of(cls, record: Mapping[str, str | int | None]) -> Self:
+        """What a file says.
+
+        Raises:
+            TypeError, ValueError: It says something else.
+        """
+        times = {name: record.get(name) for name in TIMES}
+        found = {name: at and datetime.fromisoformat(str(at)) for name, at in times.items()}
+        return cls(**(dict(record) | found))  # ty: ignore[invalid-argument-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A source, or tables or folders of it, that cannot be read since one pass."""
+
+    source: str
+    name: str | None
+    """What it is called below its source; None: the source as a whole."""
+    parts: Sequence[str]
+    """The tables or folders that cannot be read; none where it is the source as a whole."""
+    since: datetime
+    misses: int
+    """How many passes in a row could not read it."""
+    reason: str
+
+    @property
+    def subject(self) -> str:
+        """What cannot be read; the same as long as the outage lasts."""
+        return f"{self.source}/{self.name}" if self.name else self.source
+
+    @property
+    def sentence(self) -> str:
+        """What cannot be read, since when, how often it was tried, and why."""
+        times = "once" if self.misses == 1 else f"{self.misses:,} times in a row"
+        since = f"{self.since:%Y-%m-%d %H:%M} UTC"
+        return f"{self.subject} cannot be read since {since} (tried {times}): {self.reason}"
+
+    def severity(self, *, fails_after: int) -> Severity:
+        """A warning at first, an error once so many passes in a row could not read it."""
+        return "error" if self.misses >= fails_after else "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReadability:
+    """How a source and its parts were last read."""
+
+    source: str
+    whole: Readability = Readability()
+    parts: Mapping[str, Readability] = field(default_factory=dict)
+    """By the names of tables, or of folders of documents."""
+
+    def part(self, name: str) -> Readability:
+        """How a part was last read; nothing is known of one that no pass read."""
+        return self.parts.get(name, Readability())
+
+    def outages(self, *, among: Callable[[str], bool] = lambda _: True) -> list[Outage]:
+        """What cannot be read of the source, with the parts that `among` takes."""
+        if not self.whole.is_readable:
+            return [self._outage(None, {self.source: self.whole}, parts=())]
+        by_outage: defaultdict[str, dict[str, Readability]] = defaultdict(dict)
+        for part, found in sorted(self.parts.items()):
+            if not found.is_readable and among(part):
+                by_outage[found.outage or part][part] = found
+        return [self._outage(name, found, parts=[*found]) for name, found in by_outage.items()]
+
+    def _outage(
+        self, name: str | None, found: Mapping[str, Readability], *, parts: Sequence[str]
+    ) -> Outage:
+        now = clock.now()
+        since = [each.unreadable_since or now for each in found.values()]
+        return Outage(
+            self.source,
+            name,
+            parts,
+            since=min(now, *since),  # a clock that was set back says that it has yet to come
+            misses=max(each.misses for each in found.values()),
+            reason=_reason(parts, next(iter(found.values())).reason or "no reason was recorded"),
+        )
+
+
+def readability(store: Store, source: str) -> SourceReadability:
+    """How the `source` of that name was last read; nothing is known of one that no pass read."""
+    try:
+        record = json.loads(_file(store, source).read_text("utf-8"))
+        parts = {name: Readability.of(each) for name, each in record["parts"].items()}
+        return SourceReadability(source, Readability.of(record["whole"]), parts)
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+        return SourceReadability(source)
+
+
+def note(
+    store: Store,
+    source: str,
+    *,
+    whole: Look,
+    parts: Mapping[str, Look],
+    keep: Callable[[str], bool] = lambda _: False,
+) -> None:
+    """Write down what a pass found of a source.
+
+    Args:
+        store: The state.
+        source: Name of the source.
+        whole: What was found of the source itself.
+        parts: What was found of its parts, by their names.
+        keep: Which of the other parts that are known stay as they are.
+    """
+    at = clock.now().replace(microsecond=0)
+    with store.lock(LOCK, log=lambda _: None):
+        before = readability(store, source)
+        known = before.parts
+        broken = sorted(
+            name for name, look in parts.items() if look.reason and before.part(name).is_readable
+        )
+        more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
+        outage = f"{broken[0]}{more}" if broken else None
+        kept = {name: each for name, each in known.items() if keep(name)}
+        looked_at = {
+            name: before.part(name).after(look, at=at, outage=outage)
+            for name, look in parts.items()
+        }
+        found = SourceReadability(source, before.whole.after(whole, at=at), kept | looked_at)
+        _write(store, found)
+
+
+def forget_others(store: Store, *, besides: Collection[str]) -> None:
+    """Remove what is known of sources that the config no longer names."""
+    for file in (store.root / FOLDER).glob("*.json"):
+        if file.stem not in besides:
+            file.unlink(missing_ok=True)
+
+
+def outages_of_assets(store: Store, config: Config) -> dict[str, list[Outage]]:
+    """What cannot be read for each asset that reads a source, by the key of the asset."""
+    documents = [readability(store, source.name) for source in config.sources.documents]
+    found = {DOCUMENT_FILES_TABLE: [outage for each in documents for outage in each.outages()]}
+    for source in config.sources.tables:
+        known = readability(store, source.name)
+        for path in dict.fromkeys(asset_path(source, spec) for spec in source.tables):
+            found["/".join(path)] = known.outages(among=_read_by(path, source))
+    return found
+
+
+def _read_by(path: tuple[str, ...], source: TableSource) -> Callable[[str], bool]:
+    """Whether a table is read by the asset with this key."""
+
+    def is_read(table: str) -> bool:
+        spec = spec_of(source, table)
+        return spec is not None and asset_path(source, spec) == path
+
+    return is_read
+
+
+def _reason(parts: Sequence[str], first: str) -> str:
+    if len(parts) < 2:
+        return first
+    shown = ", ".join(parts[:NAMES_SHOWN])
+    more = f" and {len(parts) - NAMES_SHOWN:,} more" if len(parts) > NAMES_SHOWN else ""
+    return f"{len(parts):,} cannot be read ({shown}{more}), the first because: {first}"
+
+
+def _file(store: Store, source: str) -> Path:
+    return store.root / FOLDER / f"{source}.json"
+
+
+def _write(store: Store, found: SourceReadability) -> None:
+    record = {
+        "whole": _recorded(found.whole),
+        "parts": {name: _recorded(each) for name, each in sorted(found.parts.items())},
+    }
+    write_atomically(_file(store, found.source), json.dumps(record, ensure_ascii=False, indent=1))
+
+
+def _recorded(found: Readability) -> dict[str, str | int | None]:
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in asdict(found).items()
+    }
