@@ -14,6 +14,7 @@ FULL_WORDS = (
     "disk i/o error",
     "file too large",
     "disk quota exceeded",
+    "iostream error",
 )
 CLOSED_WORDS = ("read-only file system", "readonly database", "unable to open database file")
 """Words in the messages of databases and libraries that give no error number."""

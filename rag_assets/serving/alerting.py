@@ -45,17 +45,24 @@ def nightly_begins(config: Config, *, run_id: str) -> None:
     Teller(config, log=say).nightly_began(run_id)
 
 
+@contextmanager
+def records(config: Config) -> Generator["dg.DagsterInstance | None"]:
+    """Dagster's records; None where they cannot be opened, as on a full disk."""
+    from rag_assets.serving import dagster_instance
+
+    try:
+        opened = dagster_instance.opened(config)
+    except Exception:  # whichever library finds the disk full or closed
+        yield None
+        return
+    with opened as instance:
+        yield instance
+
+
 def _tell(config: Config, error: Exception | None, *, variant: str | None) -> None:
     from rag_assets.operations.alerts.telling import Teller, failed_command
-    from rag_assets.serving import dagster_instance
 
     reason = str(error) or type(error).__name__
     failure = failed_command(reason, variant=variant) if error and variant else None
-    teller = Teller(config, log=say)
-    try:
-        records = dagster_instance.opened(config)
-    except Exception:  # a disk that is full or closed: the command has said so
-        teller.tell(None, failure=failure)
-        return
-    with records as opened:
-        teller.tell(opened, failure=failure)
+    with records(config) as instance:
+        Teller(config, log=say).tell(instance, failure=failure)

@@ -99,6 +99,7 @@ def test_a_step_that_finds_the_disk_full_keeps_what_it_committed(built, tmp_path
         (OSError(30, "Read-only file system", "x"), "state_dir"),
         (PermissionError(13, "Permission denied", "x"), "state_dir"),
         (RuntimeError("lance error: IO: No space left on device (os error 28)"), "make room"),
+        (RuntimeError("basic_ios::clear: iostream error"), "make room"),
         (RuntimeError("(sqlite3.OperationalError) attempt to write a readonly database"), "right"),
     ],
 )

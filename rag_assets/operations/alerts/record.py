@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_assets.config import ProblemKind
 from rag_assets.operations.problems import Problem
 from rag_assets.store.atomic import write_atomically
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FILE = "alerts.json"
+RUN_KINDS: frozenset[ProblemKind] = frozenset({"run_failed", "run_overlong", "asset_overdue"})
+"""Kinds that Dagster's records tell."""
 ROOM = 16_384
 """The file's size is a multiple of so many bytes: a record that grew little still fits into the
 file that is there, when the disk is full and no other can be written."""
@@ -115,6 +118,16 @@ class RecordFile:
             return True
         except OSError:
             return False
+
+
+def problems_of_runs(root: Path) -> list[Problem]:
+    """The problems of runs that were open at the last look, read without Dagster.
+
+    Nobody looks, and none are known, while the config names no channel.
+    """
+    record = RecordFile(root).read()
+    found = {one.key: one for one in (*record.noted, *record.open) if one.kind in RUN_KINDS}
+    return list(found.values())
 
 
 def _adapter() -> "TypeAdapter[AlertRecord]":

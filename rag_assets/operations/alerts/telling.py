@@ -16,7 +16,13 @@ from rag_assets.config import Config, Email, ProblemKind, Webhook, redacted
 from rag_assets.operations.alerts import channels
 from rag_assets.operations.alerts.channels import Delivery, Signal
 from rag_assets.operations.alerts.messages import message_of, trial_message
-from rag_assets.operations.alerts.record import AlertRecord, Change, ChannelRecord, RecordFile
+from rag_assets.operations.alerts.record import (
+    RUN_KINDS,
+    AlertRecord,
+    Change,
+    ChannelRecord,
+    RecordFile,
+)
 from rag_assets.operations.problems import Problem, state_problems
 from rag_assets.operations.run_problems import (
     NIGHTLY_JOB,
@@ -32,8 +38,6 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     import dagster as dg
 
-RUN_KINDS: frozenset[ProblemKind] = frozenset({"run_failed", "run_overlong", "asset_overdue"})
-"""Kinds that Dagster's records tell."""
 CAUSES: frozenset[ProblemKind] = frozenset(
     {"table_damaged", "check_failed", "run_failed", "run_overlong"}
 )
@@ -77,7 +81,8 @@ class Teller:
         with self._turn():
             before = self._file.read()
             record = _noting(before, failure) if failure else before
-            if instance is None or not is_running(instance, within_seconds=SECONDS_TO_SETTLE):
+            instance, is_settled = self._settled(instance)
+            if is_settled:
                 record = self._looked(record, instance)
             record = self._pinged_for(record, instance)
             if record != before:
@@ -100,6 +105,18 @@ class Teller:
                 yield
         except Exception as error:  # whatever it was: a refresh does not end with it
             self._log(f"alerts: {type(error).__name__}: {redacted(str(error))}")
+
+    def _settled(
+        self, instance: "dg.DagsterInstance | None"
+    ) -> tuple["dg.DagsterInstance | None", bool]:
+        """Dagster's records, if they can be read, and whether no run is changing things now."""
+        if instance is None:
+            return None, True
+        try:
+            return instance, not is_running(instance, within_seconds=SECONDS_TO_SETTLE)
+        except Exception as error:  # on a full disk its databases cannot be read either
+            self._log(f"alerts: Dagster's records cannot be read: {redacted(str(error))}")
+            return None, True
 
     @property
     def _channels(self) -> list[Webhook | Email]:
@@ -244,8 +261,10 @@ def open_problems(
         of_state = state_problems(Store.of(config), config)
     except Exception as error:  # a store that cannot be read is told by the run that needs it
         log(f"alerts: the state cannot be looked at: {redacted(str(error))}")
-    if instance is not None:
-        of_runs = run_problems(instance, config)
+    try:
+        of_runs = run_problems(instance, config) if instance else of_runs
+    except Exception as error:  # on a full disk Dagster's databases cannot be read
+        log(f"alerts: Dagster's records cannot be read: {redacted(str(error))}")
     return _without_consequences([*of_state, *of_runs], before=before)
 
 

@@ -10,7 +10,7 @@ from rag_assets.operations.alerts.messages import WORDS, link_of, moment
 from rag_assets.operations.alerts.record import FILE, AlertRecord, RecordFile
 from rag_assets.operations.alerts.telling import open_problems, try_channels
 from rag_assets.operations.problems import Problem
-from rag_assets.serving import dagster_instance, disk_errors
+from rag_assets.serving import alerting
 from rag_assets.serving.answers import FAILED, OK, PARTLY, Answer, Json, UsageError, say
 
 SUMMARY = "show what is wrong now and which channels were told; try whether messages arrive"
@@ -56,8 +56,8 @@ def _tried(config: Config) -> Answer:
 
 def _listed(config: Config) -> Answer:
     record = RecordFile(config.state_dir).read()
-    with disk_errors.writing(config.state_dir), dagster_instance.opened(config) as opened:
-        problems = open_problems(config, opened, before=record.open, log=say)
+    with alerting.records(config) as instance:
+        problems = open_problems(config, instance, before=record.open, log=say)
     known = {problem.key for problem in problems}
     problems += [problem for problem in record.noted if problem.key not in known]
     begun = {problem.key: problem.since for problem in record.open}
