@@ -23,14 +23,18 @@ from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError
 from rag_assets.evaluation.experiments.retention import remove_unused
 from rag_assets.lineage import records_of
+from rag_assets.operations import lost_runs
+from rag_assets.operations.alerts.record import RecordFile
+from rag_assets.operations.alerts.telling import Teller
+from rag_assets.operations.lost_runs import COMMAND_LOCK
+from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
 from rag_assets.store import Store, images
 
-NIGHTLY_JOB = "nightly_refresh"
 BACKFILL_JOB = "backfill_variant"
-CLEAN_UP_JOB = "clean_up"
+ALERT_SECONDS = 60
 DATA_VERSION_TAG = "dagster/data_version"
 
 AC = dg.AutomationCondition
@@ -142,7 +146,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
             _nightly_schedule(nightly, config=config),
             _clean_up_schedule(clean_up, config=config),
         ],
-        sensors=[_source_sensor(config), _automation_sensor(config)],
+        sensors=[_source_sensor(config), _automation_sensor(config), *_alert_sensors(config)],
     )
 
 
@@ -319,3 +323,26 @@ def _automation_sensor(config: Config) -> dg.AutomationConditionSensorDefinition
         minimum_interval_seconds=min(config.schedule.sensor_seconds, 60),
         description="Rebuilds what a reported change made stale, and nothing else.",
     )
+
+
+def _alert_sensors(config: Config) -> list[dg.SensorDefinition]:
+    """The sensor that tells people; none if the config names no channel."""
+    if not config.alerts.channels:
+        return []
+    file = RecordFile(config.state_dir)
+
+    @dg.sensor(
+        minimum_interval_seconds=ALERT_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Tells the channels of `alerts` what went wrong, and what is good again.",
+    )
+    def alerts(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+        lines: list[str] = []
+        with Store.of(config).lock_if_free(COMMAND_LOCK) as is_free:
+            if is_free:
+                lost_runs.close_dead_runs(context.instance)
+        lost_runs.close_lost_runs(context.instance)
+        Teller(config, log=lines.append, file=file).tell(context.instance)
+        return dg.SkipReason("\n".join(lines) or "nothing changed")
+
+    return [alerts]

@@ -10,6 +10,7 @@ the value is read as YAML). `${NAME}` inside a string is replaced by that enviro
 use it to keep passwords out of the file. Relative paths start at the file's own folder.
 """
 
+from rag_assets.config.alerts import Alerts, Email, Ping, ProblemKind, Webhook
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
 from rag_assets.config.errors import ConfigError, redacted
@@ -75,6 +76,7 @@ __all__ = [
     "LONGEST_TABLE_NAME",
     "PATH_VARIABLE",
     "SERIALIZERS",
+    "Alerts",
     "AnyExperiment",
     "ArmsExperiment",
     "Checks",
@@ -90,6 +92,7 @@ __all__ = [
     "DocumentSource",
     "Documents",
     "DomainFusion",
+    "Email",
     "EmbeddingModel",
     "EmbeddingModelExperiment",
     "Evaluation",
@@ -108,6 +111,8 @@ __all__ = [
     "Method",
     "ParserComparisonExperiment",
     "ParserSettings",
+    "Ping",
+    "ProblemKind",
     "QueryFusion",
     "QueryFusionExperiment",
     "QuestionSet",
@@ -128,6 +133,7 @@ __all__ = [
     "Tables",
     "Variant",
     "VisionModel",
+    "Webhook",
     "WeightedRetrieverExperiment",
     "asset_path",
     "find",

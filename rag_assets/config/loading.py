@@ -18,6 +18,10 @@ PATH_VARIABLE = "RAG_ASSETS_CONFIG"
 DEFAULT_FILE = "rag_assets.yaml"
 EXPERIMENTS = "experiments"
 """Folder beside the config file; each YAML file in it is an experiment."""
+SECRET_KEYS = {"url", "start_url", "fail_url", "password"}
+"""Keys whose value no message shows."""
+TAGS = ("design", "type")
+"""Keys that say of which class a section is."""
 KEY = "[key]"
 """What pydantic appends to the location of a key that is itself invalid."""
 
@@ -214,15 +218,19 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
             yield f"{path}: unknown key {key}; known here: {known}"
         elif problem["type"] == "missing":
             yield f"{path}: {key} is missing: {message.lower()}"
-        elif isinstance(problem["input"], (str, int, float, bool)) and place[-1:] != ["url"]:
+        elif isinstance(problem["input"], (str, int, float, bool)) and not (
+            SECRET_KEYS & set(place[-1:])
+        ):
             yield f"{path}: {key} = {redacted(repr(problem['input']))}: {message}"
         else:
             yield f"{path}: {key}: {message}"
 
 
 def _place(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that lead to a value, without an experiment's design, which pydantic inserts."""
+    """The keys that lead to a value, without design or type, which pydantic inserts."""
     place = [str(part) for part in location if part != KEY]
+    if place[:2] == ["alerts", "channels"]:
+        return place[:3] + place[4:]
     return place[:2] + place[3:] if place[:1] == ["experiments"] else place
 
 
@@ -230,7 +238,7 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
     section: type[BaseModel] = Config
     choices: list[type[BaseModel]] = []
     for part in location[:-1]:
-        designed = [one for one in choices if _design(one) == part]
+        designed = [one for one in choices if part in _tags(one)]
         field = section.model_fields.get(str(part))
         if designed:
             section, choices = designed[0], []
@@ -240,9 +248,10 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
     return [field.alias or name for name, field in section.model_fields.items()]
 
 
-def _design(section: type[BaseModel]) -> str | None:
-    field = section.model_fields.get("design")
-    return get_args(field.annotation)[0] if field else None
+def _tags(section: type[BaseModel]) -> tuple[str, ...]:
+    """The values of `design` or `type` that a section of this class has."""
+    fields = (section.model_fields.get(name) for name in TAGS)
+    return tuple(value for field in fields if field for value in get_args(field.annotation))
 
 
 def _sections_in(annotation: object) -> Iterator[type[BaseModel]]:

@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rag_assets.config import addresses
+from rag_assets.config.alerts import Alerts
 from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
@@ -54,6 +55,7 @@ class Config(Section):
     schedule: Schedule = Schedule()
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
+    alerts: Alerts = Alerts()
 
     @field_validator("parsers", mode="before")
     @classmethod

@@ -8,29 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
 
 from rag_assets import quality
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
-from rag_assets.config import Config
+from rag_assets.config import Config, ProblemKind
 from rag_assets.operations import left_out
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.sources import readability
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
-
-ProblemKind: TypeAlias = Literal[
-    "source_unreadable",
-    "table_damaged",
-    "check_failed",
-    "index_stale",
-    "units_failed",
-    "run_failed",
-    "run_overlong",
-    "asset_overdue",
-]
-"""The kinds of problems; the last three are told by Dagster's records, not by the state."""
 
 JOINT = "joint_index"
 BETWEEN_STEPS = timedelta(minutes=5)
@@ -53,6 +40,8 @@ class Problem:
     """What to do about it."""
     assets: tuple[str, ...] = ()
     """Keys of the assets that are not brought up to date because of it, as a person writes them."""
+    run_id: str = ""
+    """The run of Dagster that it is about, if it is about one."""
 
     @property
     def key(self) -> str:

@@ -4,13 +4,13 @@ Runs of the command line and of the UI are recorded in the same place, so that e
 of the other. The instance is a folder of the state; it is made when it is first needed.
 """
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import LONGEST_RUN, Config
+from rag_assets.operations.lost_runs import ORIGIN, close_lost_runs
 from rag_assets.serving.answers import Json
 from rag_assets.store.atomic import write_atomically
 
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 FILE = "dagster.yaml"
 HOME_VARIABLE = "DAGSTER_HOME"
-ORIGIN = {"rag_assets/origin": "command_line"}
-"""Tag of the runs that the command line executes in its own process."""
 POLL_SECONDS = 1.0
-SECONDS_TO_ANSWER = 10
 STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
 """Settings of a `dagster.yaml` that choose another storage for the records."""
 RUN_TAGS = {**ORIGIN, "dagster/max_retries": "0", "dagster/max_runtime": "0"}
@@ -95,62 +92,6 @@ def opened(config: Config) -> "dg.DagsterInstance":
     given = yaml.safe_load((folder / FILE).read_text("utf-8")) or {}
     overrides = {} if given.keys() & STORAGES else dagster_storage.overrides(folder)
     return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=overrides))
-
-
-def close_dead_runs(instance: "dg.DagsterInstance") -> None:
-    """Mark runs of the command line as failed if their process was killed.
-
-    Otherwise such a run would look alive, and hold its slot of the pool `gpu`, for ever. The caller
-    must hold the lock `refresh_run.LOCK`: then no other run of the command line is alive.
-    """
-    import dagster as dg
-
-    status = dg.DagsterRunStatus
-    alive = [status.NOT_STARTED, status.STARTING, status.STARTED]
-    for run in instance.get_runs(dg.RunsFilter(statuses=alive, tags=ORIGIN)):
-        _close(run, instance, reason="The process of this refresh was killed.")
-
-
-def close_lost_runs(instance: "dg.DagsterInstance") -> None:
-    """Mark runs of the UI as failed if their server was killed.
-
-    Dagster itself would wait for such a run for ever. A failed run is tried again, once. If its old
-    process is still alive, the locks of the tables prevent conflicts.
-    """
-    import dagster as dg
-
-    if not isinstance(instance.run_launcher, dg.DefaultRunLauncher):
-        return  # its runs are on other machines, and the launcher watches them
-    for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])):
-        if not _is_known_to_its_server(run):
-            _close(run, instance, reason="The server of this run was killed.")
-
-
-def _is_known_to_its_server(run: "dg.DagsterRun") -> bool:
-    """Whether the server of `run` still has it; True if it has no server or a slow one."""
-    import grpc
-    from dagster._core.errors import DagsterUserCodeUnreachableError
-    from dagster._core.storage.tags import GRPC_INFO_TAG
-    from dagster._grpc.client import DagsterGrpcClient
-    from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
-    from dagster._serdes import deserialize_value
-
-    if GRPC_INFO_TAG not in run.tags:
-        return True
-    server = DagsterGrpcClient(**json.loads(run.tags[GRPC_INFO_TAG]))
-    try:
-        answer = server.can_cancel_execution(
-            CanCancelExecutionRequest(run_id=run.run_id), timeout=SECONDS_TO_ANSWER
-        )
-    except DagsterUserCodeUnreachableError as error:
-        cause = error.__cause__
-        return not (isinstance(cause, grpc.Call) and cause.code() == grpc.StatusCode.UNAVAILABLE)
-    return deserialize_value(answer, CanCancelExecutionResult).can_cancel
-
-
-def _close(run: "dg.DagsterRun", instance: "dg.DagsterInstance", *, reason: str) -> None:
-    instance.report_run_failed(run, reason)
-    instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
 
 def wait_for_pools(instance: "dg.DagsterInstance", *, say: Callable[[str], None]) -> None:

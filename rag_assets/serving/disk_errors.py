@@ -1,28 +1,11 @@
 """Errors of a full or read-only disk, turned into one sentence that says what to do."""
 
-import errno
-import os
-import re
-import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rag_assets.operations.disk_remedies import remedy_of
 from rag_assets.serving.answers import CommandError
-
-FULL_CODES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-CLOSED_CODES = {errno.EROFS, errno.EACCES, errno.EPERM}
-FULL_WORDS = (
-    "no space left on device",
-    "disk is full",
-    "disk i/o error",
-    "file too large",
-    "disk quota exceeded",
-)
-CLOSED_WORDS = ("read-only file system", "readonly database", "unable to open database file")
-"""Words in the messages of databases and libraries that give no error number."""
-NAMED = re.compile(r"\[Errno \d+\][^']*'(/[^']*)'")
-"""The file in the message of an `OSError`."""
 
 
 @contextmanager
@@ -39,54 +22,11 @@ def writing(folder: Path) -> Generator[None]:
     except (
         Exception
     ) as error:  # a disk error may come from any library; other errors are raised again
-        remedy = next(filter(None, (_remedy(cause, folder) for cause in _chain(error))), None)
+        remedies = (remedy_of(cause, folder=folder) for cause in _chain(error))
+        remedy = next(filter(None, remedies), None)
         if remedy is None:
             raise
         raise CommandError(remedy) from error
-
-
-def remedy_for(message: str, *, folder: Path) -> str | None:
-    """What to do about a disk error, by its `message`; None for any other error."""
-    lowered = message.lower()
-    named = NAMED.search(message)
-    place = _elsewhere(Path(named[1]), folder) if named else None
-    if any(words in lowered for words in FULL_WORDS):
-        return _full(folder) if place is None else _full(place, name="folder")
-    is_closed = place is None and any(words in lowered for words in CLOSED_WORDS)
-    return _closed(folder, message) if is_closed else None
-
-
-def _remedy(error: BaseException, folder: Path) -> str | None:
-    if not isinstance(error, OSError) or error.errno not in FULL_CODES | CLOSED_CODES:
-        return remedy_for(str(error), folder=folder)
-    place = None
-    if isinstance(error.filename, (str, bytes)):
-        place = _elsewhere(Path(os.fsdecode(error.filename)), folder)
-    if error.errno in FULL_CODES:
-        return _full(folder) if place is None else _full(place, name="folder")
-    return _closed(folder, f"{error.strerror}: {error.filename}") if place is None else None
-
-
-def _elsewhere(file: Path, folder: Path) -> Path | None:
-    """The folder of `file`, if it lies outside `folder`."""
-    if not file.is_absolute() or file.resolve().is_relative_to(folder.resolve()):
-        return None
-    return file.parent
-
-
-def _full(folder: Path, *, name: str = "state folder") -> str:
-    free = shutil.disk_usage(folder).free / 1_000_000 if folder.exists() else 0.0
-    return (
-        f"the disk of the {name} {folder} is full ({free:,.1f} MB left), a limit on it is "
-        "reached, or it fails: make room and refresh again; what was committed is kept"
-    )
-
-
-def _closed(folder: Path, why: str) -> str:
-    return (
-        f"the state folder {folder} cannot be written ({why.splitlines()[0]}): give the right to "
-        "write it, or set state_dir to another folder; search_errors goes on without it"
-    )
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

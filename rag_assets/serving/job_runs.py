@@ -9,20 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.serving import answers, disk_errors
+from rag_assets.operations import lost_runs, run_errors
+from rag_assets.operations.run_problems import NIGHTLY_JOB
+from rag_assets.serving import alerting, answers
 from rag_assets.serving.answers import CommandError, say
 
 if TYPE_CHECKING:
     import dagster as dg
-
-JUDGED = "ASSET_CHECK_EVALUATION"
-BLOCKED = "nothing after it was built"
-"""Start of the reason of a failed check; the next lines give examples and the remedy."""
-INTERRUPT = "DagsterExecutionInterruptedError"
-OWN = "rag_assets."
-"""Start of the message of this project's own errors: the name of their class."""
-INTERRUPTED = "interrupted; what was committed is kept, refresh again to go on"
-"""The reason of a step that a person has stopped."""
 
 
 @contextmanager
@@ -48,7 +41,7 @@ def execute(
     assets: Sequence["dg.AssetKey"] | None = None,
     step_options: Sequence[Mapping[str, bool]] = (),
 ) -> "dg.ExecuteInProcessResult":
-    """Run a job of the asset graph. The caller holds the lock `refresh_run.LOCK`.
+    """Run a job of the asset graph. The caller holds the lock `lost_runs.COMMAND_LOCK`.
 
     Args:
         config: Describes the graph.
@@ -59,6 +52,7 @@ def execute(
     """
     with lasting():
         import dagster as dg
+        from dagster._core.utils import make_new_run_id
 
         from rag_assets.definitions import definitions
         from rag_assets.serving import dagster_instance, progress
@@ -67,11 +61,15 @@ def execute(
         job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
         records = dagster_instance.opened(config)
     with records as opened:
-        dagster_instance.close_dead_runs(opened)
+        closed, run_id = lost_runs.close_dead_runs(opened), make_new_run_id()
+        alerting.tell_of_closed(config, opened, closed=closed)
         dagster_instance.wait_for_pools(opened, say=say)
+        if job_name == NIGHTLY_JOB and variant == config.serving_variant:
+            alerting.nightly_begins(config, run_id=run_id)
         with ended_after(config.execution.max_runtime_seconds):
             return job.execute_in_process(
                 instance=opened,
+                run_id=run_id,
                 partition_key=variant,
                 asset_selection=list(assets) if assets else None,
                 run_config={
@@ -125,34 +123,14 @@ def ended_after(seconds: int | None) -> Generator[None]:
 
 def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[str, str]:
     """Why each failed step failed, and what to do, by the name of the step."""
-    blocked = _blocked(result)
-    return {
-        str(event.step_key): disk_errors.remedy_for(_cause_of(event), folder=state_dir)
-        or blocked.get(str(event.step_key))
-        or _reason_of(event)
-        for event in result.all_events
-        if event.is_step_failure
-    }
+    return run_errors.errors_of(result.all_events, state_dir=state_dir)
 
 
 def code_of(errors: Mapping[str, str]) -> int:
     """The exit code of a command whose run had these `errors` (`errors_of`)."""
-    if INTERRUPTED in errors.values():
+    if run_errors.INTERRUPTED in errors.values():
         return answers.INTERRUPTED
     return answers.FAILED if errors else answers.OK
-
-
-def _blocked(result: "dg.ExecuteInProcessResult") -> dict[str, str]:
-    """For each step stopped by a check: the files and rows that the check found, and why."""
-    judged = [event for event in result.all_events if event.event_type_value == JUDGED]
-    return {
-        str(event.step_key): f"{BLOCKED}: {found.description}"
-        for event in judged
-        if (found := event.asset_check_evaluation_data)
-        and found.blocking
-        and not found.passed
-        and found.description
-    }
 
 
 def _steps_with(options: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:
@@ -163,32 +141,3 @@ def _steps_with(options: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iter
         fields = getattr(schema.config_type, "fields", {}) if schema else {}
         if options.keys() <= fields.keys():
             yield node.name
-
-
-def _reason_of(event: "dg.DagsterEvent") -> str:
-    """The message of the innermost error of this project, else the innermost cause."""
-    data = event.step_failure_data
-    if data.user_failure_data and data.user_failure_data.description:
-        return data.user_failure_data.description
-    own, error = None, data.error
-    while error:
-        if error.cls_name == INTERRUPT:
-            return INTERRUPTED
-        own = error.message if error.message.startswith(OWN) else own
-        error = error.cause
-    cause, message = _cause_of(event), _without_class(own or "")
-    return cause if message in cause else message  # a repeated cause also names its class
-
-
-def _cause_of(event: "dg.DagsterEvent") -> str:
-    """The message of the innermost cause of a failed step."""
-    error = event.step_failure_data.error
-    while error and error.cause:
-        error = error.cause
-    return _without_class(error.message) if error else "unknown"
-
-
-def _without_class(message: str) -> str:
-    """`message` without the class, for errors of this project; for others the class is useful."""
-    name, _, text = message.strip().partition(": ")
-    return text if name.startswith(OWN) and text else message.strip()

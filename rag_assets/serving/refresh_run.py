@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
+from rag_assets.operations.lost_runs import COMMAND_LOCK
+from rag_assets.operations.run_problems import NIGHTLY_JOB
 from rag_assets.serving import job_runs
 from rag_assets.serving.answers import Json
 from rag_assets.store import Store
@@ -13,10 +15,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     import dagster as dg
 
-LOCK = "index"
-"""Lock that a command holds while it changes the index: one at a time."""
-NIGHTLY_JOB = "nightly_refresh"
-"""The same as `automation.NIGHTLY_JOB`; importing that module would import Dagster."""
+LOCK = COMMAND_LOCK
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 SHOWN = (*COUNTS, "embedded", "seconds")
 """Numbers of an asset's metadata that the answer shows."""

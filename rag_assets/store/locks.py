@@ -49,6 +49,24 @@ def locked(path: Path, *, log: Callable[[str], None], work: str | None = None) -
         lock.release()
 
 
+@contextmanager
+def locked_if_free(path: Path) -> Generator[bool]:
+    """Hold the lock that lies at `path` if nobody holds it: whether it is held now."""
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
 def held_locks(folder: Path) -> Iterator[HeldLock]:
     """The locks in `folder` that are held now, sorted by name.
 

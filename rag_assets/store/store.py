@@ -37,7 +37,7 @@ from rag_assets.store.damage import (
     is_of_files,
     is_panic,
 )
-from rag_assets.store.locks import HeldLock, held_locks, locked
+from rag_assets.store.locks import HeldLock, held_locks, locked, locked_if_free
 from rag_assets.store.places import Bucket, Folder, Place, Stamp
 from rag_assets.store.rows import ROW_ID, MissingTableError, rows_of
 
@@ -501,6 +501,12 @@ class Store:
 
     def _folder(self, name: str) -> str:
         return folder_of(self.generation(name))
+
+    @contextmanager
+    def lock_if_free(self, name: str) -> Generator[bool]:
+        """Be the one writer of `name` if nobody is: whether that is so."""
+        with locked_if_free(self.root / LOCKS / f"{self.known_as(name)}.lock") as is_free:
+            yield is_free
 
     @contextmanager
     def lock(self, *names: str, log: Callable[[str], None]) -> Generator[None]:

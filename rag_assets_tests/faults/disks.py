@@ -1,5 +1,6 @@
 """A folder on a disk that is too small, or that may not be written."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,12 @@ class SmallDisk:
     def resize(self, size: str) -> None:
         """Make room, or take it: `4m`."""
         self._remount(f"size={size}")
+
+    def fill(self, *, free: int = 8) -> None:
+        """Leave room for so many KiB."""
+        found = os.statvfs(self._folder)
+        used = (found.f_blocks - found.f_bfree) * found.f_frsize // 1024
+        self.resize(f"{used + free}k")
 
     def forbid_writing(self) -> None:
         """Let it be read only."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.operations import disk_remedies
 from rag_assets.serving import cli, disk_errors
 from rag_assets.serving.answers import FAILED, OK, CommandError
 from rag_assets.store.atomic import write_atomically
@@ -98,6 +99,7 @@ def test_a_step_that_finds_the_disk_full_keeps_what_it_committed(built, tmp_path
         (OSError(30, "Read-only file system", "x"), "state_dir"),
         (PermissionError(13, "Permission denied", "x"), "state_dir"),
         (RuntimeError("lance error: IO: No space left on device (os error 28)"), "make room"),
+        (RuntimeError("basic_ios::clear: iostream error"), "make room"),
         (RuntimeError("(sqlite3.OperationalError) attempt to write a readonly database"), "right"),
     ],
 )
@@ -127,9 +129,9 @@ def test_a_file_elsewhere_is_not_blamed_on_the_state_folder(tmp_path):
     with pytest.raises(CommandError, match="state_dir"), disk_errors.writing(state):
         raise PermissionError(13, "Permission denied", str(state / "lance"))
     said = f"OSError: [Errno 30] Read-only file system: '{source}'"
-    assert disk_errors.remedy_for(said, folder=state) is None
+    assert disk_remedies.remedy_for(said, folder=state) is None
     said = f"OSError: [Errno 30] Read-only file system: '{state / 'lance'}'"
-    assert "state_dir" in (disk_errors.remedy_for(said, folder=state) or "")
+    assert "state_dir" in (disk_remedies.remedy_for(said, folder=state) or "")
 
 
 def test_a_record_that_cannot_be_written_leaves_the_old_one_and_nothing_beside_it(

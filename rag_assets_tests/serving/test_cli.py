@@ -29,6 +29,7 @@ COMMANDS = (
     "evaluate",
     "experiment",
     "status",
+    "alerts",
     "export",
     "clean-up",
     "purge",

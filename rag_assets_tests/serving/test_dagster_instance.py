@@ -14,6 +14,7 @@ from dagster._grpc.types import CanCancelExecutionResult
 from dagster._serdes import serialize_value
 
 from rag_assets.config import Config
+from rag_assets.operations import lost_runs
 from rag_assets.serving import dagster_instance
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +73,7 @@ def test_a_run_of_the_command_line_that_was_killed_is_closed_however_far_it_came
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         ours = opened.create_run_for_job(made, status=status, tags=dagster_instance.RUN_TAGS)
         theirs = opened.create_run_for_job(made, status=status)
-        dagster_instance.close_dead_runs(opened)
+        lost_runs.close_dead_runs(opened)
         assert opened.get_run_by_id(ours.run_id).status == dg.DagsterRunStatus.FAILURE
         assert opened.get_run_by_id(theirs.run_id).status == status
 
@@ -96,14 +97,14 @@ def test_a_run_of_the_ui_is_closed_if_its_server_is_gone_or_has_it_no_more(
         storage = opened.event_log_storage
         storage.set_concurrency_slots("gpu", 1)
         storage.claim_concurrency_slot("gpu", run.run_id, "step")
-        dagster_instance.close_lost_runs(opened)
+        lost_runs.close_lost_runs(opened)
         assert opened.get_run_by_id(run.run_id).status.name == ends_as
         claimed = storage.get_concurrency_info("gpu").claimed_slots
         assert bool(claimed) == (ends_as == "STARTED")
 
 
 def test_a_run_of_a_server_that_is_only_slow_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(dagster_instance, "SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr(lost_runs, "SECONDS_TO_ANSWER", 0.5)
     with (
         socket.create_server(("127.0.0.1", 0)) as deaf,
         dagster_instance.opened(Config(state_dir=tmp_path)) as opened,
@@ -113,7 +114,7 @@ def test_a_run_of_a_server_that_is_only_slow_is_left_alone(tmp_path, monkeypatch
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         started = dg.DagsterRunStatus.STARTED
         run = opened.create_run_for_job(made, status=started, tags={GRPC_INFO_TAG: server})
-        dagster_instance.close_lost_runs(opened)
+        lost_runs.close_lost_runs(opened)
         assert opened.get_run_by_id(run.run_id).status == started
 
 
@@ -196,6 +197,7 @@ import os, signal, sys
 from pathlib import Path
 import dagster as dg
 from rag_assets.config import Config
+from rag_assets.operations import lost_runs
 from rag_assets.serving import dagster_instance
 
 folder, kind = sys.argv[1:]

@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from rag_assets.config import ConfigError
+from rag_assets.operations import run_errors
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving import job_runs
 
@@ -54,7 +55,7 @@ def test_a_step_that_was_stopped_says_so_whatever_was_made_of_it(tmp_path, taken
                 raise taken_for
 
     result = dg.materialize([stopped], raise_on_error=False)
-    assert job_runs.errors_of(result, state_dir=tmp_path) == {"stopped": job_runs.INTERRUPTED}
+    assert job_runs.errors_of(result, state_dir=tmp_path) == {"stopped": run_errors.INTERRUPTED}
 
 
 def test_a_step_that_failed_says_what_this_project_made_of_the_cause(tmp_path):

@@ -10,7 +10,7 @@ from rag_assets import config as configuration
 from rag_assets import schemas
 from rag_assets.change.completing import is_up_to_date
 from rag_assets.config import Config
-from rag_assets.serving import disk_errors, job_runs, refresh_run
+from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.answers import Answer, CommandError, Json, say, search_errors, table
 from rag_assets.store import Store
 
@@ -66,7 +66,11 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
     started = time.monotonic()
-    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
+    with (
+        alerting.telling(config),
+        disk_errors.writing(config.state_dir),
+        store.lock(refresh_run.LOCK, log=say),
+    ):
         build(store, config, names)
         found, errors = _materialized(store, config, names)
     paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]

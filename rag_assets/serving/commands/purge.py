@@ -35,7 +35,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Show what would be erased, ask, erase it, and search for traces that are left."""
-    from rag_assets.operations import purge, purge_plan
+    from rag_assets.operations import lost_runs, purge, purge_plan
     from rag_assets.operations.run_records import BusyRecordsError
     from rag_assets.serving import dagster_instance
 
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> Answer:
             )
             purge_plan.require_gone_from_source(store, config, document)
             with dagster_instance.opened(config) as opened:
-                dagster_instance.close_dead_runs(opened)
-                dagster_instance.close_lost_runs(opened)
+                lost_runs.close_dead_runs(opened)
+                lost_runs.close_lost_runs(opened)
                 home = dagster_instance.home(config)
                 state = purge_plan.PurgeContext(store, config, opened, home, say)
                 with ExitStack() as locks:

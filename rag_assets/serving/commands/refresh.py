@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.serving import disk_errors, job_runs, refresh_run
+from rag_assets.operations import run_errors
+from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.answers import OK, PARTLY, Answer, Json, say, table
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> Answer:
     variant = options.variant or config.serving_variant
     config.variant(variant)
     store = Store.of(config)
-    with disk_errors.writing(config.state_dir):
+    with alerting.telling(config, variant=variant), disk_errors.writing(config.state_dir):
         with store.lock(refresh_run.LOCK, log=say):
             outcome = refresh_run.refresh(
                 config,
@@ -112,7 +113,7 @@ def _named(what: str, reason: str) -> str:
 
 def _in_short(reason: str) -> str:
     """The reason of a failed step; for a failed check one line: the details are shown above."""
-    return reason.partition("\n")[0] if reason.startswith(job_runs.BLOCKED) else reason
+    return reason.partition("\n")[0] if reason.startswith(run_errors.BLOCKED) else reason
 
 
 def _paragraphs(

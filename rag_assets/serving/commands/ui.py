@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping
 
 from rag_assets import config as configuration
-from rag_assets.serving import dagster_instance
+from rag_assets.operations import lost_runs
+from rag_assets.serving import alerting, dagster_instance
 from rag_assets.serving.answers import Answer, CommandError, say
 
 SUMMARY = "start the Dagster UI, the nightly schedule and the sensors"
@@ -29,7 +30,8 @@ def run(options: argparse.Namespace) -> Answer:
     """Serve until interrupted (Ctrl-C)."""
     config = configuration.load()
     with dagster_instance.opened(config) as records:
-        dagster_instance.close_lost_runs(records)
+        closed = lost_runs.close_lost_runs(records)
+        alerting.tell_of_closed(config, records, closed=closed)
     url = f"http://{options.host}:{options.port}"
     say(f"The Dagster UI opens at {url} in a few seconds; stop it with Ctrl-C.")
     environment = {

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from rag_assets.change import sync
-from rag_assets.serving import job_runs, refresh_run
+from rag_assets.operations.run_errors import BLOCKED
+from rag_assets.serving import refresh_run
 from rag_assets.serving.commands import refresh
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
@@ -35,15 +36,12 @@ def test_what_failed_of_a_source_is_named_whether_its_tables_are_or_a_pattern(tm
 
 
 def test_a_step_that_a_check_stopped_is_told_in_one_line_below_the_checks():
-    reason = f"{job_runs.BLOCKED}: tokens_fit: observed 3\n  a.md: tokens 300\n  what to do: cut it"
+    reason = f"{BLOCKED}: tokens_fit: observed 3\n  a.md: tokens 300\n  what to do: cut it"
     stopped = replace(outcome(), errors={"check_chunks": reason, "chunks": "first\nsecond"})
 
     text = "\n".join(refresh._paragraphs(stopped, [], None, "Checks: 1 of 2", 1.0))
 
-    assert (
-        f"  check_chunks: {job_runs.BLOCKED}: tokens_fit: observed 3\n  chunks: first\nsecond"
-        in text
-    )
+    assert f"  check_chunks: {BLOCKED}: tokens_fit: observed 3\n  chunks: first\nsecond" in text
 
 
 def test_a_file_that_fails_on_the_way_to_two_tables_is_named_once():

@@ -1,0 +1,521 @@
+"""One alert for each cause and one when it is cured, nothing else; status, UI and exit code agree.
+
+usage: alerts.py [--nights 3] [--without-ui]
+
+A project with documents and a PostgreSQL is refreshed by the real command, with real servers for
+webhook, mail and ping. Then, one after the other: the server is down for three nights, a right is
+revoked, a check fails, the disk is full, a command is killed, and (with the real UI and daemon)
+everything is killed in the middle of a run. During each cause, and after its cure, the exit code of
+the refresh, `rag-assets status`, `rag-assets alerts` and the records that the UI shows are held
+against each other.
+"""
+
+import argparse
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import dagster as dg
+import psutil
+from bounds import Bound, equal, finish
+from sqlalchemy.exc import OperationalError
+
+from rag_assets import config as configuration
+from rag_assets.operations.lost_runs import ORIGIN
+from rag_assets.operations.run_problems import NIGHTLY_JOB
+from rag_assets.serving.answers import FAILED, OK, PARTLY
+from rag_assets_tests.faults.disks import small_disk
+from rag_assets_tests.faults.project import age
+from rag_assets_tests.faults.servers import Postgres, running
+from rag_assets_tests.operations.alerts.servers import Mail, Web, mail_server, web_server
+from rag_assets_tests.serving.commands.test_ui import free_port
+
+say = partial(print, flush=True)
+CONFIG = """\
+state_dir: state
+sources:
+  documents: documents
+{tables}
+variants:
+  default: {{parser: pdfium}}
+checks:
+  chunks:
+    expectations:
+      - expect: ExpectColumnValuesToNotMatchRegex
+        column: text
+        arguments: {{regex: confidential}}
+        severity: error
+        name: nothing_confidential
+schedule: {{cron: "0 3 1 1 *"}}
+alerts:
+  ui_url: http://dagster.example.com
+  channels:
+    - {{type: json, url: "{web}/hook"}}
+    - type: email
+      host: 127.0.0.1
+      port: {mail}
+      security: none
+      from: index@example.com
+      to: [team@example.com]
+    - {{type: ping, url: "{web}/night", start_url: "{web}/begun", fail_url: "{web}/failed"}}
+"""
+TABLES = """\
+  tables:
+    - {{name: plant, url: "{url}", tables: [parts, suppliers]}}
+"""
+WHERE = """{ repositoriesOrError {
+  ... on RepositoryConnection { nodes { name location { name } } } } }"""
+LAUNCH = """mutation($of: ExecutionParams!) { launchPipelineExecution(executionParams: $of) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+COMMAND = [sys.executable, "-m", "rag_assets.serving.cli"]
+QUIET = subprocess.DEVNULL
+ROOMY = "1g"
+"""Size of a disk with room for the exported model."""
+SMALLEST_FILE = 65_536
+"""Bytes: no file may have more where a full disk cannot be made."""
+PATIENCE = 600
+"""Seconds that something of the UI may take on a busy machine."""
+
+
+@dataclass
+class Project:
+    """A project, and the servers that its alerts go to."""
+
+    home: Path
+    web: Web
+    mail: Mail
+    exits: list[int] = field(default_factory=list)
+    """How each night ended; one that was killed has failed."""
+    seen: int = 0
+    """Messages that a scene was held against."""
+
+    @property
+    def state(self) -> Path:
+        return self.home / "state"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        file = self.home / "rag_assets.yaml"
+        return {**os.environ, configuration.PATH_VARIABLE: str(file)}
+
+    def command(self, *arguments: str, most_bytes: int | None = None) -> tuple[int, dict]:
+        """Exit code and answer of a command that speaks JSON."""
+        limit = None
+        if most_bytes:
+            limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+        done = subprocess.run(
+            [*COMMAND, *arguments, "--json"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=False,
+            preexec_fn=limit,
+        )
+        lines = done.stdout.strip().splitlines()
+        return done.returncode, json.loads(lines[-1]) if lines else {}
+
+    def refresh(self, *, most_bytes: int | None = None) -> int:
+        code, _ = self.command("refresh", most_bytes=most_bytes)
+        self.exits.append(code)
+        return code
+
+    def write(self, name: str, text: str) -> None:
+        file = self.home / "documents" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        age(file, seconds=60 + len(text) % 1_000)
+
+    def news(self) -> list[dict]:
+        """The messages that arrived since the last scene."""
+        messages = [request.json for request in self.web.at("/hook")][self.seen :]
+        self.seen += len(messages)
+        return messages
+
+
+@contextmanager
+def project(home: Path, *, tables: str) -> Generator[Project]:
+    home.mkdir()
+    with web_server() as web, mail_server() as mail:
+        made = Project(home, web, mail)
+        text = CONFIG.format(tables=tables, web=web.url, mail=mail.port)
+        (home / "rag_assets.yaml").write_text(text)
+        made.write("salt.md", "# Salt spray\n\nThe alloy AlMg3 bears salt for 500 hours.\n")
+        made.write("heat.md", "# Heat\n\nInvar hardly expands up to 200 degrees.\n")
+        yield made
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Something that goes wrong, and how it is cured."""
+
+    name: str
+    kind: str
+    begin: Callable[[], object]
+    cure: Callable[[], object]
+    refresh: Callable[[], int]
+    """What a night does while it lasts; returns the exit code."""
+    code: int
+    """The exit code of each such night."""
+    in_ui: Callable[[], bool]
+    """Whether the records that the UI shows say that something is wrong."""
+    nights: int = 1
+    status: int = PARTLY
+
+
+def scene(made: Project, cause: Cause) -> list[Bound]:
+    """A cause, its nights, its cure and a good night."""
+    started = time.monotonic()
+    wrong: list[str] = []
+    cause.begin()
+    for night in range(cause.nights):
+        wrong += unequal(f"exit code of night {night + 1}", cause.refresh(), cause.code)
+        wrong += looked(made, cause.status, PARTLY, kind=cause.kind)
+        wrong += unequal("UI: something is wrong", cause.in_ui(), True)
+    cause.cure()
+    wrong += unequal("exit code after the cure", made.refresh(), OK)
+    wrong += looked(made, OK, OK, kind=None)
+    wrong += unequal("UI: something is wrong after the cure", cause.in_ui(), False)
+    bounds = told(made, cause.name, kind=cause.kind)
+    show(wrong)
+    seconds = time.monotonic() - started
+    say(f"{cause.name}: {cause.nights} nights and a cure in {seconds:.0f} s")
+    return [*bounds, equal(f"{cause.name}: status, UI or exit code disagree", len(wrong), 0)]
+
+
+def looked(made: Project, status: int, alerts: int, *, kind: str | None) -> Iterator[str]:
+    """What `status` and `alerts` say that they should not."""
+    code, answer = made.command("status")
+    kinds = {one["kind"] for one in answer.get("problems", ())}
+    yield from unequal("exit code of status", code, status)
+    yield from unequal("kinds in status", kinds - {"index_stale"}, {kind} if kind else set())
+    code, answer = made.command("alerts")
+    kinds = {one["kind"] for one in answer.get("problems", ())}
+    yield from unequal("exit code of alerts", code, alerts)
+    yield from unequal("kinds in alerts", kinds, {kind} if kind else set())
+
+
+def told(made: Project, name: str, *, kind: str) -> list[Bound]:
+    """What the channels were told during a scene."""
+    messages = made.news()
+    problems = [one for message in messages for one in message["problems"]]
+    resolved = [one for message in messages for one in message["resolved"]]
+    others = [one for one in (*problems, *resolved) if one["kind"] != kind]
+    for one in (*problems, *resolved):
+        over = " is over" if "ended" in one else ""
+        say(f"  {one['kind']}: {one['subject']}{over}: {one['reason'].splitlines()[0][:90]}")
+    return [
+        equal(f"{name}: alerts", len(problems), 1),
+        equal(f"{name}: resolved", len(resolved), 1),
+        equal(f"{name}: messages of another kind", len(others), 0),
+    ]
+
+
+def unequal(what: str, found: object, expected: object) -> list[str]:
+    return [] if found == expected else [f"{what}: {found} instead of {expected}"]
+
+
+def show(lines: Sequence[str]) -> None:
+    for line in lines:
+        say(f"  disagrees: {line}")
+
+
+def records(made: Project) -> dg.DagsterInstance:
+    """What the UI reads."""
+    return dg.DagsterInstance.from_config(str(made.state / "dagster"))
+
+
+def newest_run_failed(made: Project) -> bool:
+    with records(made) as instance:
+        [run] = instance.get_runs(limit=1)
+    return run.status == dg.DagsterRunStatus.FAILURE
+
+
+def check_failed(made: Project, *asset: str, check: str) -> bool:
+    """Whether the newest evaluation of an asset check says so."""
+    key = dg.AssetCheckKey(dg.AssetKey([*asset]), check)
+    with records(made) as instance:
+        found = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
+    event = found[0].event.dagster_event if found and found[0].event else None
+    return event is not None and not event.asset_check_evaluation_data.passed
+
+
+def database_scenes(made: Project, postgres: Postgres, *, nights: int) -> list[Bound]:
+    """A server that is down, and a table that may not be read."""
+    readable = partial(check_failed, made, "exports", "plant", "parts", check="source_readable")
+    down = Cause(
+        "server down",
+        "source_unreadable",
+        begin=postgres.stop,
+        cure=postgres.start,
+        refresh=made.refresh,
+        code=PARTLY,
+        in_ui=readable,
+        nights=nights,
+    )
+    revoked = Cause(
+        "right revoked",
+        "source_unreadable",
+        begin=partial(postgres.execute, "REVOKE SELECT ON parts FROM reader"),
+        cure=partial(postgres.execute, "GRANT SELECT ON parts TO reader"),
+        refresh=made.refresh,
+        code=PARTLY,
+        in_ui=readable,
+    )
+    return [*scene(made, down), *scene(made, revoked)]
+
+
+def failed_check(made: Project) -> list[Bound]:
+    heat = "# Heat\n\nInvar hardly expands up to 200 degrees.\n"
+    cause = Cause(
+        "failed check",
+        "check_failed",
+        begin=partial(made.write, "heat.md", f"{heat}\nThis is confidential.\n"),
+        cure=partial(made.write, "heat.md", heat),
+        refresh=made.refresh,
+        code=FAILED,
+        in_ui=lambda: newest_run_failed(made) and check_failed(made, "chunks", check="must_hold"),
+    )
+    return scene(made, cause)
+
+
+def full_disk(home: Path) -> list[Bound]:
+    """In a project of its own, whose state lies on a small disk."""
+    with project(home, tables="") as made, small_disk(made.state, size=ROOMY) as small:
+        first_night(made)
+        long = "New words of a new document. " * 2_000
+        limit = None if small else SMALLEST_FILE
+        cause = Cause(
+            "full disk" if small else "full disk (a limit on files)",
+            "run_failed",
+            begin=lambda: (made.write("new.md", long), small and small.fill()),
+            cure=lambda: small and small.resize(ROOMY),
+            refresh=partial(made.refresh, most_bytes=limit),
+            code=FAILED,
+            in_ui=lambda: not ended_well(made),
+            nights=2,
+        )
+        return [*scene(made, cause), *calls(made)]
+
+
+def first_night(made: Project) -> None:
+    if made.refresh() != OK:
+        sys.exit("the first refresh of the project failed")
+
+
+def ended_well(made: Project) -> bool:
+    """Whether the UI shows a good run after the newest document was written.
+
+    On a full disk, it cannot show anything.
+    """
+    written = (made.home / "documents").stat().st_mtime
+    try:
+        with records(made) as instance:
+            [run] = instance.get_run_records(limit=1)
+    except OperationalError:
+        return False
+    is_good = run.dagster_run.status == dg.DagsterRunStatus.SUCCESS
+    return is_good and run.create_timestamp.timestamp() > written
+
+
+def killed_command(made: Project) -> list[Bound]:
+    """`kill -9` of a refresh; the next one finds out and cures it."""
+    started = time.monotonic()
+    add_work(made, "killed")
+    begun = len(made.web.at("/begun"))
+    command = subprocess.Popen([*COMMAND, "refresh"], env=made.environment, stderr=QUIET)
+    wait_for(lambda: len(made.web.at("/begun")) > begun and bool(started_runs(made)))
+    command.kill()
+    command.wait()
+    made.exits.append(FAILED)
+    wrong = unequal("exit code of the next refresh", made.refresh(), OK)
+    wrong += looked(made, OK, OK, kind=None)
+    with records(made) as instance:
+        statuses = [run.status.value for run in instance.get_runs(limit=2)]
+    wrong += unequal("runs in the UI", statuses, ["SUCCESS", "FAILURE"])
+    show(wrong)
+    say(f"killed command: in {time.monotonic() - started:.0f} s")
+    name = "killed command"
+    return [
+        *told(made, name, kind="run_failed"),
+        equal(f"{name}: status, UI or exit code disagree", len(wrong), 0),
+    ]
+
+
+def add_work(made: Project, name: str) -> None:
+    """Documents that keep a run busy for a while."""
+    for number in range(60):
+        made.write(f"{name}/{number}.md", f"# {name} {number}\n\n" + f"Words of {number}. " * 300)
+
+
+def started_runs(made: Project, *, tags: dict[str, str] | None = None) -> list[dg.DagsterRun]:
+    started = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags=tags)
+    with records(made) as instance:
+        return list(instance.get_runs(started))
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            sys.exit(f"nothing happened within {PATIENCE} s")
+        time.sleep(0.2)
+
+
+def killed_daemon(made: Project) -> list[Bound]:
+    """UI, daemon, server and run are killed at once; when they are back, the run is tried again."""
+    started = time.monotonic()
+    add_work(made, "daemon")
+    with ui(made) as (process, url):
+        launch(url)
+        wait_for(lambda: any(ORIGIN.items() - run.tags.items() for run in started_runs(made)))
+        kill_all(process)
+    with ui(made):
+        wait_for(lambda: len(messages_with(made, "resolved")) > 0)
+    wrong = list(looked(made, OK, OK, kind=None))
+    wrong += unequal("UI: the newest run failed", newest_run_failed(made), False)
+    show(wrong)
+    say(f"killed daemon: in {time.monotonic() - started:.0f} s")
+    name = "killed daemon"
+    return [
+        *told(made, name, kind="run_failed"),
+        equal(f"{name}: status and UI disagree", len(wrong), 0),
+    ]
+
+
+def messages_with(made: Project, part: str) -> list[dict]:
+    arrived = [request.json for request in made.web.at("/hook")][made.seen :]
+    return [message for message in arrived if message[part]]
+
+
+@contextmanager
+def ui(made: Project) -> Generator[tuple[subprocess.Popen, str]]:
+    """The real UI with its daemon, once it answers."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(
+        [*COMMAND, "ui", "--port", str(port)], env=made.environment, stdout=QUIET, stderr=QUIET
+    )
+    try:
+        wait_for(lambda: query(url, "{ version }"))
+        yield process, url
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+
+
+def query(url: str, text: str, **variables: object) -> dict:
+    """The answer of the UI; empty while it is starting."""
+    request = urllib.request.Request(
+        f"{url}/graphql",
+        data=json.dumps({"query": text, "variables": variables}).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return json.load(response).get("data") or {}
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return {}
+
+
+def launch(url: str) -> None:
+    """Start the nightly job as a person does in the UI."""
+    wait_for(lambda: query(url, WHERE).get("repositoriesOrError", {}).get("nodes"))
+    [repository] = query(url, WHERE)["repositoriesOrError"]["nodes"]
+    launched = query(
+        url,
+        LAUNCH,
+        of={
+            "selector": {
+                "repositoryName": repository["name"],
+                "repositoryLocationName": repository["location"]["name"],
+                "jobName": NIGHTLY_JOB,
+            },
+            "mode": "default",
+            "executionMetadata": {"tags": [{"key": "dagster/partition", "value": "default"}]},
+        },
+    )
+    kind = launched["launchPipelineExecution"]["__typename"]
+    if kind != "LaunchRunSuccess":
+        sys.exit(f"the UI did not start the run: {launched}")
+
+
+def kill_all(process: subprocess.Popen) -> None:
+    """`kill -9` of a process and all that it started."""
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    for member in family:
+        member.kill()
+    psutil.wait_procs(family)
+    process.wait()
+
+
+def calls(made: Project) -> list[Bound]:
+    """The pings: one for each night, by how it ended."""
+    good = sum(code in (OK, PARTLY) for code in made.exits)
+    bad = len(made.exits) - good
+    name = made.home.name
+    return [
+        equal(f"{name}: nights that were good, less calls", good - len(made.web.at("/night")), 0),
+        equal(f"{name}: nights that failed, less calls", bad - len(made.web.at("/failed")), 0),
+        equal(
+            f"{name}: messages by webhook, less mails",
+            len(made.web.at("/hook")) - len(made.mail.received),
+            0,
+        ),
+    ]
+
+
+def prepared(postgres: Postgres) -> str:
+    """Fill the server; returns the part of the config that names it."""
+    postgres.execute(
+        "CREATE TABLE parts (id integer PRIMARY KEY, name text)",
+        "CREATE TABLE suppliers (id integer PRIMARY KEY, city text)",
+        "INSERT INTO parts SELECT n, 'part ' || n FROM generate_series(1, 40) AS n",
+        "INSERT INTO suppliers SELECT n, 'city ' || n FROM generate_series(1, 20) AS n",
+        "CREATE ROLE reader LOGIN PASSWORD 'secret'",
+        "GRANT SELECT ON parts, suppliers TO reader",
+    )
+    import sqlalchemy as sa
+
+    url = sa.make_url(postgres.url).set(username="reader", password="secret")
+    return TABLES.format(url=url.render_as_string(hide_password=False))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nights", type=int, default=3, help="that the server is down")
+    parser.add_argument("--without-ui", action="store_true", help="do not start UI and daemon")
+    arguments = parser.parse_args()
+    bounds: list[Bound] = []
+    with tempfile.TemporaryDirectory() as name, running() as postgres:
+        home = Path(name)
+        with project(home / "plant", tables=prepared(postgres)) as made:
+            first_night(made)
+            bounds += [equal("messages of a good night", len(made.news()), 0)]
+            bounds += database_scenes(made, postgres, nights=arguments.nights)
+            bounds += failed_check(made)
+            bounds += killed_command(made)
+            bounds += calls(made)
+            if not arguments.without_ui:
+                bounds += killed_daemon(made)
+        bounds += full_disk(home / "small")
+    finish("alerts", bounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""How changes become one message, and what it looks like in Slack, Teams, JSON and a mail.
+
+Several changes at one time are one message. It says of each problem what, since when, why, what to
+do, and where to see it; of one that is over how long it lasted.
+"""
+
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from rag_assets.config import Email, ProblemKind, Webhook, redacted
+from rag_assets.operations.alerts.record import Change
+from rag_assets.operations.problems import Problem
+from rag_assets.process.clock import in_words
+
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
+
+WORDS: Mapping[ProblemKind, str] = {
+    "source_unreadable": "a source cannot be read",
+    "table_damaged": "a table is damaged",
+    "check_failed": "a check failed",
+    "index_stale": "the index is not up to date",
+    "units_failed": "files or rows failed",
+    "run_failed": "a run failed",
+    "run_overlong": "a run takes too long",
+    "asset_overdue": "an asset is overdue",
+}
+MOST_SHOWN = 20
+"""Changes that a message describes: services refuse long messages."""
+LONGEST_REASON = 600
+"""Characters."""
+SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePart:
+    """A part of a message: what happened, and lines about it."""
+
+    heading: str
+    lines: Sequence[str] = ()
+    link: str = ""
+    """Page of the Dagster UI."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a channel is told at one time."""
+
+    title: str
+    entries: Sequence[MessagePart]
+    record: Mapping[str, Json]
+    """The same for programs."""
+
+    @property
+    def text(self) -> str:
+        """The whole message as plain text."""
+        parts = [self.title, *("\n".join(_lines(entry)) for entry in self.entries)]
+        return "\n\n".join(parts)
+
+
+def message_of(changes: Sequence[Change], *, ui_url: str | None) -> Message:
+    """One message that tells all `changes`."""
+    entries = [_entry(change, ui_url=ui_url) for change in changes[:MOST_SHOWN]]
+    if more := len(changes) - len(entries):
+        entries.append(MessagePart(f"and {more:,} more: rag-assets alerts shows what is open"))
+    return Message(
+        title=_title(changes),
+        entries=entries,
+        record={
+            "host": socket.gethostname(),
+            "ui_url": ui_url,
+            "problems": [_record(one, ui_url) for one in changes if one.ended is None],
+            "resolved": [_record(one, ui_url) for one in changes if one.ended is not None],
+        },
+    )
+
+
+def trial_message(*, ui_url: str | None) -> Message:
+    """A message that says that messages arrive."""
+    title = f"rag_assets on {socket.gethostname()}: a test"
+    return Message(
+        title=title,
+        entries=[
+            MessagePart(
+                "Nothing is wrong: somebody tries whether alerts arrive.", link=ui_url or ""
+            )
+        ],
+        record={"host": socket.gethostname(), "ui_url": ui_url, "test": True},
+    )
+
+
+def payload(message: Message, channel: Webhook) -> Mapping[str, Json]:
+    """`message` in the form that the webhook of `channel` takes."""
+    match channel.type:
+        case "slack":
+            return {"text": message.text.translate(SLACK_ESCAPES)}
+        case "teams":
+            return _adaptive_card(message)
+        case "json":
+            return {"title": message.title, **message.record, "text": message.text}
+
+
+def headers(message: Message, channel: Email) -> Mapping[str, str]:
+    """The headers of a mail that people read."""
+    return {"Subject": message.title, "From": channel.sender, "To": ", ".join(channel.to)}
+
+
+def link_of(problem: Problem, *, ui_url: str | None) -> str:
+    """Where the Dagster UI shows the problem; empty without the URL of the UI."""
+    if ui_url is None:
+        return ""
+    root = ui_url.rstrip("/")
+    if problem.run_id:
+        return f"{root}/runs/{problem.run_id}"
+    return f"{root}/assets/{problem.assets[0]}" if problem.assets else root
+
+
+def moment(when: datetime) -> str:
+    """A time as messages write it."""
+    return f"{when:%Y-%m-%d %H:%M} UTC"
+
+
+def _title(changes: Sequence[Change]) -> str:
+    new = sum(change.ended is None for change in changes)
+    counts = {"problem" if new == 1 else "problems": new, "resolved": len(changes) - new}
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"rag_assets on {socket.gethostname()}: {said}"
+
+
+def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
+    problem, ended = change.problem, change.ended
+    what = f"{WORDS[problem.kind]}: {problem.subject}"
+    link = link_of(problem, ui_url=ui_url)
+    if ended is not None:
+        lasted = in_words((ended - problem.since).total_seconds())
+        lines = [f"It lasted {lasted}: from {moment(problem.since)} to {moment(ended)}."]
+        return MessagePart(redacted(f"Resolved: {what}"), lines, link)
+    lines = [
+        f"Since {moment(problem.since)}.",
+        f"Why: {_shortened(problem.reason)}",
+        f"What to do: {problem.remedy}.",
+    ]
+    return MessagePart(redacted(f"Problem: {what}"), [redacted(line) for line in lines], link)
+
+
+def _record(change: Change, ui_url: str | None) -> Mapping[str, Json]:
+    problem, ended = change.problem, change.ended
+    record: dict[str, Json] = {
+        "kind": problem.kind,
+        "subject": redacted(problem.subject),
+        "since": problem.since.isoformat(),
+        "reason": redacted(problem.reason),
+        "remedy": problem.remedy,
+        "assets": problem.assets,
+        "run_id": problem.run_id or None,
+        "link": link_of(problem, ui_url=ui_url) or None,
+    }
+    if ended is None:
+        return record
+    return {
+        **record,
+        "ended": ended.isoformat(),
+        "seconds": round((ended - problem.since).total_seconds()),
+    }
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON].rstrip()} ..."
+
+
+def _lines(entry: MessagePart) -> Iterator[str]:
+    yield entry.heading
+    yield from entry.lines
+    if entry.link:
+        yield entry.link
+
+
+def _adaptive_card(message: Message) -> Mapping[str, Json]:
+    """A message as a workflow of Teams takes it. Text runs are shown as they are, not as Markdown.
+
+    Source: https://adaptivecards.io/explorer/AdaptiveCard.html
+    """
+    body: list[Json] = [_text_block(message.title, bold=True)]
+    for entry in message.entries:
+        body.append(_text_block(entry.heading, bold=True, apart=True))
+        body += [_text_block(line) for text in entry.lines for line in text.splitlines()]
+        if entry.link:
+            body.append(
+                {
+                    "type": "ActionSet",
+                    "actions": [
+                        {"type": "Action.OpenUrl", "title": "Open in Dagster", "url": entry.link}
+                    ],
+                }
+            )
+    return {
+        "type": "message",
+        "attachments": [
+            {
+                "contentType": "application/vnd.microsoft.card.adaptive",
+                "contentUrl": None,
+                "content": {
+                    "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+                    "type": "AdaptiveCard",
+                    "version": "1.4",
+                    "body": body,
+                },
+            }
+        ],
+    }
+
+
+def _text_block(text: str, *, bold: bool = False, apart: bool = False) -> Mapping[str, Json]:
+    run: dict[str, Json] = {"type": "TextRun", "text": text}
+    if bold:
+        run["weight"] = "Bolder"
+    return {"type": "RichTextBlock", "inlines": [run], "separator": apart}

@@ -1,0 +1,136 @@
+"""The record of what was told: `alerts.json` in the state folder.
+
+What changed is written down before it is told and struck out afterwards. So nothing is lost while a
+channel cannot be reached, and a process that is killed between the two tells it once more.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_assets.config import ProblemKind
+from rag_assets.operations.problems import Problem
+from rag_assets.store.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+FILE = "alerts.json"
+RUN_KINDS: frozenset[ProblemKind] = frozenset({"run_failed", "run_overlong", "asset_overdue"})
+"""Kinds that Dagster's records tell."""
+ROOM = 16_384
+"""The file's size is a multiple of so many bytes: a record that grew little still fits into the
+file that is there, when the disk is full and no other can be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A problem that began, or that is over."""
+
+    problem: Problem
+    ended: datetime | None = None
+    """When it was seen to be over (UTC); None if it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRecord:
+    """What one channel was told."""
+
+    waiting: Sequence[Change] = ()
+    """What could not be told yet, in the order in which it happened."""
+    failure: str = ""
+    """Why the last attempt failed; empty if it did not."""
+    told: dict[str, datetime] = field(default_factory=dict)
+    """When each problem that is open was told, by its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRecord:
+    """All that is known of alerts."""
+
+    open: Sequence[Problem] = ()
+    """The problems that were found at the last look."""
+    noted: Sequence[Problem] = ()
+    """Failures of commands of which Dagster has no run, such as those of a full disk."""
+    channels: dict[str, ChannelRecord] = field(default_factory=dict)
+    looked_at: datetime | None = None
+    """When (UTC)."""
+    pings: dict[str, str] = field(default_factory=dict)
+    """The last call of each ping: the run and what was said of it."""
+
+    def changes(self, found: Iterable[Problem], *, now: datetime) -> list[Change]:
+        """What began and what is over, now that `found` is open."""
+        problems = {problem.key: problem for problem in found}
+        before = {problem.key: problem for problem in self.open}
+        over = [problem for key, problem in before.items() if key not in problems]
+        new = [problem for key, problem in problems.items() if key not in before]
+        return [*map(Change, new), *(Change(problem, ended=now) for problem in over)]
+
+    def with_open(self, found: Iterable[Problem]) -> "AlertRecord":
+        """This record with `found` open; a problem that lasts keeps the time when it began."""
+        before = {problem.key: problem.since for problem in self.open}
+        return replace(
+            self,
+            open=[
+                replace(problem, since=before.get(problem.key, problem.since)) for problem in found
+            ],
+        )
+
+
+class RecordFile:
+    """Where the record lies; on a disk that cannot be written it is kept in memory."""
+
+    def __init__(self, root: Path) -> None:
+        self._path = root / FILE
+        self._unwritten: AlertRecord | None = None
+
+    def read(self) -> AlertRecord:
+        """The record; an empty one if there is none, or it is damaged."""
+        if self._unwritten is not None:
+            return self._unwritten
+        try:
+            return _adapter().validate_json(self._path.read_bytes())
+        except (OSError, ValueError):
+            return AlertRecord()
+
+    def write(self, record: AlertRecord) -> None:
+        """Replace the record."""
+        self._unwritten = None
+        content = _adapter().dump_json(record, indent=1)
+        content = content.ljust(-(-len(content) // ROOM) * ROOM) + b"\n"
+        try:
+            write_atomically(self._path, content)
+        except OSError:
+            if not self._fitted(content):
+                self._unwritten = record
+
+    def _fitted(self, content: bytes) -> bool:
+        """Whether `content` could be written over the old one, in the room that this has."""
+        try:
+            with self._path.open("r+b") as file:
+                room = len(file.read())
+                if len(content) > room:
+                    return False
+                file.seek(0)
+                file.write(content.ljust(room))
+            return True
+        except OSError:
+            return False
+
+
+def problems_of_runs(root: Path) -> list[Problem]:
+    """The problems of runs that were open at the last look, read without Dagster.
+
+    Nobody looks, and none are known, while the config names no channel.
+    """
+    record = RecordFile(root).read()
+    found = {one.key: one for one in (*record.noted, *record.open) if one.kind in RUN_KINDS}
+    return list(found.values())
+
+
+def _adapter() -> "TypeAdapter[AlertRecord]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(AlertRecord)

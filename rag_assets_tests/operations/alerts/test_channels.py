@@ -1,0 +1,221 @@
+"""Messages arrive at real servers, in the form that each of them takes, and secrets stay secret."""
+
+import socket
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rag_assets.config import Email, Ping, Webhook
+from rag_assets.operations.alerts import channels, messages
+from rag_assets.operations.alerts.record import Change
+from rag_assets.operations.problems import Problem
+from rag_assets_tests.operations.alerts.servers import certificate, mail_server, web_server
+
+BEGAN = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
+DOWN = Problem(
+    "source_unreadable",
+    "plant",
+    since=BEGAN,
+    reason="postgresql://reader:geheim@db/plant: <connection> refused & gone",
+    remedy="start the server",
+    assets=("exports/plant/parts",),
+)
+FAILED = Problem(
+    "run_failed",
+    "nightly_refresh of variant default",
+    since=BEGAN,
+    reason="chunks: it broke",
+    remedy="open the run",
+    run_id="1f3a",
+)
+MESSAGE = messages.message_of(
+    [Change(DOWN), Change(FAILED, ended=BEGAN + timedelta(days=3, hours=2))],
+    ui_url="https://dagster.example.com/",
+)
+
+
+@pytest.fixture
+def web():
+    with web_server() as server:
+        yield server
+
+
+def webhook(web, kind: str, path: str = "/hook") -> Webhook:
+    return Webhook.model_validate({"name": "team", "type": kind, "url": f"{web.url}{path}"})
+
+
+def mailbox(port: int, **settings: object) -> Email:
+    return Email.model_validate(
+        {
+            "name": "mail",
+            "type": "email",
+            "host": "127.0.0.1",
+            "port": port,
+            "from": "index@example.com",
+            "to": ["ann@example.com", "bo@example.com"],
+            **settings,
+        }
+    )
+
+
+def test_a_message_says_what_since_when_why_what_to_do_and_where():
+    text = MESSAGE.text
+
+    assert MESSAGE.title.endswith(": 1 problem, 1 resolved")
+    assert "Problem: a source cannot be read: plant" in text
+    assert "Since 2026-11-23 02:00 UTC." in text
+    assert "What to do: start the server." in text
+    assert "https://dagster.example.com/assets/exports/plant/parts" in text
+    assert "Resolved: a run failed: nightly_refresh of variant default" in text
+    assert "It lasted 3 days 2 hours" in text
+    assert "https://dagster.example.com/runs/1f3a" in text
+    assert "geheim" not in text
+
+
+def test_many_changes_are_one_message_that_is_not_endless():
+    problems = [
+        Problem("asset_overdue", f"asset {number}", since=BEGAN, reason="x" * 5_000, remedy="wait")
+        for number in range(100)
+    ]
+
+    message = messages.message_of([Change(one) for one in problems], ui_url=None)
+
+    assert message.title.endswith(": 100 problems")
+    assert "and 80 more" in message.text
+    assert len(message.text) < 20_000
+    assert "http" not in message.text
+
+
+def test_slack_gets_text_with_its_signs_escaped(web):
+    assert channels.deliver(MESSAGE, webhook(web, "slack")).accepted
+
+    [request] = web.at("/hook")
+    text = request.json["text"]
+    assert "&lt;connection&gt; refused &amp; gone" in text
+    assert "<" not in text
+
+
+def test_teams_gets_an_adaptive_card_that_leads_to_the_ui(web):
+    assert channels.deliver(MESSAGE, webhook(web, "teams")).accepted
+
+    [request] = web.at("/hook")
+    [attachment] = request.json["attachments"]
+    assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
+    card = attachment["content"]
+    assert (card["type"], card["version"]) == ("AdaptiveCard", "1.4")
+    texts = [run["text"] for block in card["body"] for run in block.get("inlines", ())]
+    assert "Problem: a source cannot be read: plant" in texts
+    urls = [action["url"] for block in card["body"] for action in block.get("actions", ())]
+    assert "https://dagster.example.com/runs/1f3a" in urls
+
+
+def test_a_program_gets_every_fact(web):
+    assert channels.deliver(MESSAGE, webhook(web, "json")).accepted
+
+    [request] = web.at("/hook")
+    [problem], [resolved] = request.json["problems"], request.json["resolved"]
+    assert (problem["kind"], problem["subject"]) == ("source_unreadable", "plant")
+    assert problem["since"] == "2026-11-23T02:00:00+00:00"
+    assert problem["assets"] == ["exports/plant/parts"]
+    assert resolved["seconds"] == 3 * 86_400 + 7_200
+    assert "geheim" not in request.body.decode()
+
+
+def test_what_a_server_answers_is_told_without_the_url(web):
+    web.status, web.text = 404, f"no_service at {web.url}/T01/secret-token"
+    answer = channels.deliver(MESSAGE, webhook(web, "slack", path="/T01/secret-token"))
+
+    assert not answer.accepted
+    assert answer.answer.startswith("404 Not Found no_service")
+    assert "secret-token" not in answer.answer
+
+
+def test_a_server_that_is_not_there_is_told_without_the_url():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/T01/secret-token"
+    gone = Webhook.model_validate({"name": "gone", "type": "json", "url": url})
+
+    answer = channels.deliver(MESSAGE, gone)
+
+    assert not answer.accepted
+    assert "refused" in answer.answer
+    assert "secret-token" not in answer.answer
+
+
+def test_a_server_that_never_answers_is_given_up(monkeypatch):
+    monkeypatch.setattr(channels, "SECONDS_TO_ANSWER", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        port = deaf.getsockname()[1]
+        url = f"http://127.0.0.1:{port}/secret-token"
+        slow = Webhook.model_validate({"name": "slow", "type": "json", "url": url})
+        answers = [channels.deliver(MESSAGE, slow), channels.deliver(MESSAGE, mailbox(port))]
+
+    assert [one.accepted for one in answers] == [False, False]
+    assert all("timed out" in one.answer for one in answers)
+    assert "secret-token" not in answers[0].answer
+
+
+def test_a_mail_goes_to_all_receivers():
+    with mail_server() as mail:
+        answer = channels.deliver(MESSAGE, mailbox(mail.port, security="none"))
+
+    assert answer.accepted
+    [received] = mail.received
+    assert received["Subject"] == MESSAGE.title
+    assert received["To"] == "ann@example.com, bo@example.com"
+    assert mail.receivers == ["ann@example.com", "bo@example.com"]
+    assert "What to do: start the server." in received.get_content()
+    assert received["Date"]
+    assert received["Message-ID"]
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_a_password_travels_encrypted(tmp_path, monkeypatch, security):
+    signed = certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(signed))
+    with mail_server(certificate=signed, tls=security == "tls") as mail:
+        mail.login = ("index", "pass-word")
+        login = {"security": security, "user": "index"}
+        good = channels.deliver(MESSAGE, mailbox(mail.port, password="pass-word", **login))
+        bad = channels.deliver(MESSAGE, mailbox(mail.port, password="other-word", **login))
+
+    assert good.accepted
+    assert len(mail.received) == 1
+    assert not bad.accepted
+    assert "wrong user or password" in bad.answer
+    assert "other-word" not in bad.answer
+
+
+def test_a_mail_server_with_a_certificate_that_nobody_signed_gets_no_password(tmp_path):
+    with mail_server(certificate=certificate(tmp_path)) as mail:
+        answer = channels.deliver(MESSAGE, mailbox(mail.port, user="index", password="pass-word"))
+
+    assert not answer.accepted
+    assert "certificate" in answer.answer
+    assert not mail.received
+
+
+def test_a_mail_that_is_refused_says_so():
+    with mail_server() as mail:
+        mail.accepts = False
+        answer = channels.deliver(MESSAGE, mailbox(mail.port, security="none"))
+
+    assert not answer.accepted
+    assert "no such user" in answer.answer
+
+
+def test_a_ping_calls_the_url_of_what_happened(web):
+    ping = Ping.model_validate(
+        {
+            "name": "night",
+            "type": "ping",
+            "url": f"{web.url}/7c1",
+            "start_url": f"{web.url}/7c1/start",
+        }
+    )
+
+    answers = [channels.call(ping, signal) for signal in ("started", "good", "failed")]
+
+    assert [one.path for one in web.requests] == ["/7c1/start", "/7c1"]
+    assert [bool(one) for one in answers] == [True, True, False]

@@ -1,0 +1,188 @@
+"""What Dagster's records tell of runs and assets, by a real instance."""
+
+import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+
+from rag_assets.operations import lost_runs, run_problems
+from rag_assets_tests.operations.alerts.nights import config_of, nights
+
+NIGHT = "nightly_refresh of variant default"
+
+
+@pytest.fixture
+def made(tmp_path):
+    with nights(config_of(tmp_path, [])) as made:
+        yield made
+
+
+def found(made, **changes: object) -> list[tuple[str, str]]:
+    """Kind and subject of each problem."""
+    config = made.config.model_copy(update=changes)
+    problems = run_problems.run_problems(made.instance, config)
+    return [(problem.kind, problem.subject) for problem in problems]
+
+
+def test_a_failed_run_is_open_until_a_later_one_of_its_variant_is_good(made):
+    made.run()
+    made.fail("the table is odd")
+    made.fail("it is still odd")
+    made.run(variant="other")
+
+    [problem] = run_problems.run_problems(made.instance, made.config)
+    assert (problem.kind, problem.subject) == ("run_failed", NIGHT)
+    assert "it is still odd" in problem.reason
+    assert problem.since < datetime.now(UTC)
+    assert problem.remedy
+
+    made.run()
+    assert found(made) == []
+
+
+def test_a_failed_run_of_a_variant_that_is_gone_is_history(made):
+    made.fail(variant="other")
+    assert found(made) == [("run_failed", "nightly_refresh of variant other")]
+
+    left = {name: made.config.variants[name] for name in ("default",)}
+    assert found(made, variants=left) == []
+
+
+def test_a_good_night_does_what_a_backfill_failed_to_do(made):
+    made.fail(job="backfill_variant")
+    assert found(made) == [("run_failed", "backfill_variant of variant default")]
+
+    made.run()
+    assert found(made) == []
+
+
+def test_a_good_night_does_what_single_assets_failed_to_do_but_no_experiment(made):
+    @dg.asset
+    def table_rows() -> None:
+        raise ValueError("odd rows")
+
+    @dg.asset(key=["experiments", "serializers"])
+    def experiment() -> None:
+        raise ValueError("odd arms")
+
+    for asset in (table_rows, experiment):
+        failing = dg.Definitions(assets=[asset]).resolve_implicit_global_asset_job_def()
+        failing.execute_in_process(
+            instance=made.instance, asset_selection=[asset.key], raise_on_error=False
+        )
+    assert {subject for _, subject in found(made)} == {
+        "materialization of table_rows",
+        "materialization of experiments/serializers",
+    }
+
+    made.run()
+    assert found(made) == [("run_failed", "materialization of experiments/serializers")]
+
+
+def test_a_run_whose_process_was_killed_is_told_by_its_reason(made):
+    made.begin(tags=lost_runs.ORIGIN)
+    assert lost_runs.close_dead_runs(made.instance) == 1
+
+    [problem] = run_problems.run_problems(made.instance, made.config)
+    assert "killed" in problem.reason
+
+
+@pytest.mark.parametrize(("tags", "is_told"), [(lost_runs.ORIGIN, False), ({}, True)])
+def test_a_command_that_a_person_stopped_is_no_problem_but_a_run_of_the_daemon_is(
+    made, tags, is_told
+):
+    """The daemon marks what a person terminated as canceled, not as failed."""
+    with suppress(KeyboardInterrupt):
+        made.run(error=KeyboardInterrupt(), tags=tags)
+
+    assert bool(found(made)) == is_told
+
+
+def test_a_run_that_a_check_stopped_is_told_by_the_check_alone(made):
+    @dg.asset
+    def chunks() -> None:
+        """A table."""
+
+    @dg.asset_check(asset=chunks, blocking=True)
+    def must_hold() -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=False, description="tokens_fit: observed 300")
+
+    @dg.asset(deps=[chunks])
+    def vectors() -> None:
+        """Made of it."""
+
+    defs = dg.Definitions(
+        assets=[chunks, vectors],
+        asset_checks=[must_hold],
+        jobs=[dg.define_asset_job("nightly_refresh")],
+    )
+    result = defs.resolve_job_def("nightly_refresh").execute_in_process(
+        instance=made.instance, raise_on_error=False
+    )
+
+    assert not result.success
+    assert found(made) == []
+
+
+def test_a_run_is_overlong_by_the_config_or_by_what_is_usual(made):
+    made.begin(seconds_ago=2_000)
+    assert found(made) == []
+
+    short = made.config.alerts.model_copy(update={"overlong_seconds": 1_000})
+    assert found(made, alerts=short) == [("run_overlong", NIGHT)]
+
+    made.run()
+    assert found(made) == []
+    made.begin(seconds_ago=4_000)
+    assert found(made) == [("run_overlong", NIGHT)]
+
+
+def backfill(made, number: int, status: BulkActionStatus) -> None:
+    made.instance.add_backfill(
+        PartitionBackfill(
+            backfill_id=f"b{number}",
+            status=status,
+            from_failure=False,
+            tags={},
+            backfill_timestamp=time.time(),
+            asset_selection=[dg.AssetKey("joint_index")],
+        )
+    )
+
+
+def test_a_backfill_that_failed_is_told_until_the_next_one_is_good(made):
+    backfill(made, 1, BulkActionStatus.FAILED)
+    backfill(made, 2, BulkActionStatus.CANCELED)
+    assert found(made) == [("run_failed", "backfill b1")]
+
+    backfill(made, 3, BulkActionStatus.COMPLETED_SUCCESS)
+    assert found(made) == []
+
+
+def freshness(made, state: FreshnessState, *, at: datetime, key: str = "joint_index") -> None:
+    made.instance._report_runless_asset_event(
+        FreshnessStateChange(
+            key=dg.AssetKey(key),
+            previous_state=FreshnessState.UNKNOWN,
+            new_state=state,
+            state_change_timestamp=at.timestamp(),
+        )
+    )
+
+
+def test_an_asset_is_overdue_until_it_is_made_again(made):
+    made.run()
+    later = datetime.now(UTC) + timedelta(seconds=1)
+    freshness(made, FreshnessState.FAIL, at=later)
+    freshness(made, FreshnessState.FAIL, at=later, key="of_a_source_that_is_gone")
+    assert found(made) == [("asset_overdue", "joint_index")]
+
+    freshness(made, FreshnessState.FAIL, at=later - timedelta(days=1))
+    assert found(made) == []
+
+    freshness(made, FreshnessState.PASS, at=later)
+    assert found(made) == []
