@@ -4,4 +4,6 @@ So far this is erasing one document. Read `purge` first: the steps, in order. `p
 what has to go. It searches for `traces`: names and words that only this document contains.
 `erasure` deletes rows from tables, `run_records` deletes from Dagster's records, `state_files`
 deletes the other files. At the end `proof` searches the whole state once more.
+
+`run_history` takes old runs out of Dagster's records, as a part of the clean-up.
 """
