@@ -28,6 +28,7 @@ from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.lost_runs import COMMAND_LOCK
 from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
+from rag_assets.operations.run_history import forget_old_runs
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
@@ -246,9 +247,13 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, keep_days=config.clean_up.keep_days, log=log)
         forgotten = remove_unused(store, config, log=log)
+        history = forget_old_runs(
+            context.instance, keep_days=config.clean_up.keep_history_days, log=log
+        )
         context.add_output_metadata(
             {
-                "bytes_freed": done.bytes_freed + forgotten.bytes_freed,
+                "bytes_freed": done.bytes_freed + forgotten.bytes_freed + history.bytes_freed,
+                "dagster_runs_removed": history.runs,
                 "tables_removed": dg.MetadataValue.json(list(done.removed)),
                 "runs_removed": forgotten.runs,
                 "arms_removed": forgotten.arms,
@@ -259,7 +264,8 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
 
     @dg.job(
         name=CLEAN_UP_JOB,
-        description="Removes old versions of tables and runs of experiments; merges small parts.",
+        description="Removes old versions of tables, runs of experiments and records of old runs; "
+        "merges small parts.",
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )

@@ -1,8 +1,13 @@
 """The deployment in `deploy/`: PostgreSQL for Dagster's records, an object store for the tables."""
 
 import json
+import os
 import re
+import shlex
 import shutil
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -17,10 +22,13 @@ from rag_assets.serving import cli, dagster_instance
 from rag_assets.store import Store
 from rag_assets_tests import object_store, small_project
 from rag_assets_tests.faults import servers
+from rag_assets_tests.faults.kills import until
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "docker-compose.yaml").read_text("utf-8"))
+LOGIN = yaml.safe_load((DEPLOY / "docker-compose.login.yaml").read_text("utf-8"))
+HELM = yaml.safe_load((DEPLOY / "helm-values.yaml").read_text("utf-8"))
 INSTANCE = yaml.safe_load((DEPLOY / "dagster.yaml").read_text("utf-8"))
 OURS = ("code", "webserver", "daemon")
 
@@ -155,3 +163,104 @@ def test_a_config_that_an_executor_does_not_take_is_named_without_its_values(set
 def test_the_config_of_an_executor_needs_one():
     with pytest.raises(ConfigError, match=r"execution\.steps_config: name its executor"):
         executor_of(Config(execution=Execution(steps_config={"max_concurrent": 1})))
+
+
+@pytest.mark.parametrize("file", ["docker-compose.yaml", "docker-compose.login.yaml"])
+def test_no_password_has_a_default(file):
+    text = (DEPLOY / file).read_text("utf-8")
+    used = dict(re.findall(r"\$\{(\w+)(:?[?-])", text))
+
+    assert {name for name, kind in used.items() if kind != ":?"} <= {"UI_HOST"}
+    example = (DEPLOY / ".env.example").read_text("utf-8")
+    assert set(used) <= set(re.findall(r"^(\w+)=", example, re.MULTILINE))
+
+
+def test_images_are_pinned_to_a_release():
+    images = [
+        service["image"] for file in (COMPOSE, LOGIN) for service in file["services"].values()
+    ]
+    base = re.findall(r"^FROM (\S+)", (DEPLOY / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+
+    assert [name for name in images + base if not re.search(r":[^:/]*\d", name)] == []
+    assert [name for name in images + base if name.endswith(":latest")] == []
+
+
+def test_the_dagster_ui_which_has_no_login_is_published_on_this_machine_only():
+    published = [
+        port for service in COMPOSE["services"].values() for port in service.get("ports", [])
+    ]
+
+    assert published
+    assert [port for port in published if not port.startswith("127.0.0.1:")] == []
+    assert "basic_auth" in (DEPLOY / "Caddyfile").read_text("utf-8")
+
+
+def test_nothing_of_ours_runs_as_root():
+    lines = (DEPLOY / "Dockerfile").read_text("utf-8").splitlines()
+    users = [line.split()[1] for line in lines if line.startswith("USER ")]
+    pods = [
+        HELM["dagsterWebserver"],
+        HELM["dagsterDaemon"],
+        *HELM["dagster-user-deployments"]["deployments"],
+    ]
+
+    assert users[-1:] == ["rag"]
+    assert all(pod["podSecurityContext"]["runAsNonRoot"] for pod in pods)
+
+
+def test_every_service_that_stays_says_whether_it_is_healthy():
+    services = {**COMPOSE["services"], **LOGIN["services"]}
+    stay = {name for name, service in services.items() if service.get("restart")}
+
+    assert {*OURS, "postgres", "objects", "login"} <= stay
+    assert [name for name in sorted(stay) if "healthcheck" not in services[name]] == []
+
+
+def test_the_health_of_the_code_server_is_what_its_command_says(tmp_path):
+    small_project.make(tmp_path)
+    code = COMPOSE["services"]["code"]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    programs = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "DAGSTER_HOME": str(tmp_path),
+        configuration.PATH_VARIABLE: str(tmp_path / "rag_assets.yaml"),
+    }
+
+    def run(command: str) -> list[str]:
+        return shlex.split(command.replace("-p 4000", f"-p {port}"))
+
+    def is_healthy() -> bool:
+        check = run(code["healthcheck"]["test"])
+        done = subprocess.run(check, env=environment, check=False, capture_output=True)
+        return done.returncode == 0
+
+    assert not is_healthy()
+    server = subprocess.Popen(run(code["command"]), env=environment)
+    try:
+        until(is_healthy)
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+
+
+def test_values_of_the_chart_say_the_same_as_the_instance():
+    monitoring, retries = (
+        HELM["dagsterDaemon"]["runMonitoring"],
+        HELM["dagsterDaemon"]["runRetries"],
+    )
+    pools = HELM["concurrency"]["pools"]
+    asked = INSTANCE["run_monitoring"]
+
+    assert monitoring["maxRuntimeSeconds"] == asked["max_runtime_seconds"]
+    assert monitoring["freeSlotsAfterRunEndSeconds"] == asked["free_slots_after_run_end_seconds"]
+    assert retries["maxRetries"] == INSTANCE["run_retries"]["max_retries"]
+    assert (
+        HELM["concurrency"]["runs"]["maxConcurrentRuns"]
+        == (INSTANCE["concurrency"]["runs"]["max_concurrent_runs"])
+    )
+    assert pools == {"granularity": "op", "defaultLimit": 1}
+    assert HELM["additionalInstanceConfig"] == {"freshness": INSTANCE["freshness"]}

@@ -95,6 +95,13 @@ class CleanUp(Section):
         le=MOST_DAYS,
         description="runs and arms of experiments used less than so many days ago stay",
     )
+    keep_history_days: int = Field(
+        90,
+        ge=1,
+        le=MOST_DAYS,
+        description="runs in Dagster's records that ended less than so many days ago stay, and so "
+        "does every run that holds the newest event of an asset",
+    )
     cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
 
 

@@ -7,4 +7,6 @@ To erase one document, read `purge` first: the steps, in order. `purge_plan` fin
 go. It searches for `traces`: names and words that only this document contains.
 `erasure` deletes rows from tables, `run_records` deletes from Dagster's records, `state_files`
 deletes the other files. At the end `proof` searches the whole state once more.
+
+`run_history` takes old runs out of Dagster's records, as a part of the clean-up.
 """

@@ -13,8 +13,9 @@ from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.retention import RemovedRuns
+    from rag_assets.operations.run_history import ForgottenRuns
 
-SUMMARY = "remove versions, tables and runs of experiments that were not used recently"
+SUMMARY = "remove versions, tables, runs of experiments and records that were not used recently"
 EXAMPLES = """\
   rag-assets clean-up
   rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""
@@ -35,6 +36,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
     from rag_assets.evaluation.experiments.retention import remove_unused
+    from rag_assets.operations.run_history import forget_old_runs
+    from rag_assets.serving import dagster_instance
 
     config = configuration.load()
     keep_days = config.clean_up.keep_days if options.keep_days is None else options.keep_days
@@ -45,20 +48,26 @@ def run(options: argparse.Namespace) -> Answer:
         done = clean_up_tables(store, config, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
         removed_runs = remove_unused(store, config, log=say)
+        with dagster_instance.opened(config) as records:
+            keep_history = config.clean_up.keep_history_days
+            history = forget_old_runs(records, keep_days=keep_history, log=say)
     return Answer(
         record={
             "tables": [asdict(one) for one in done.cleaned],
             "tables_removed": done.removed,
-            "bytes_freed": done.bytes_freed + removed_runs.bytes_freed,
+            "bytes_freed": done.bytes_freed + removed_runs.bytes_freed + history.bytes_freed,
             "pictures_removed": pictures,
             "runs_removed": removed_runs.runs,
             "arms_removed": removed_runs.arms,
+            "dagster_runs_removed": history.runs,
         },
-        text=_text(done, pictures=pictures, removed_runs=removed_runs),
+        text=_text(done, pictures=pictures, removed_runs=removed_runs, history=history),
     )
 
 
-def _text(done: CleanedTables, *, pictures: int, removed_runs: "RemovedRuns") -> str:
+def _text(
+    done: CleanedTables, *, pictures: int, removed_runs: "RemovedRuns", history: "ForgottenRuns"
+) -> str:
     if not done.cleaned:
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
@@ -72,5 +81,10 @@ def _text(done: CleanedTables, *, pictures: int, removed_runs: "RemovedRuns") ->
         total += (
             f" {removed_runs.runs:,} runs of experiments and {removed_runs.arms:,} arms removed, "
             f"{removed_runs.bytes_freed / 1_000_000:,.1f} MB freed."
+        )
+    if history.runs:
+        total += (
+            f" {history.runs:,} old runs removed from Dagster's records, "
+            f"{history.bytes_freed / 1_000_000:,.1f} MB freed."
         )
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

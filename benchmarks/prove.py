@@ -1,0 +1,211 @@
+"""Four promises, shown on a small project: edit a file, delete one, kill a run, lose a source.
+
+usage: prove.py
+
+Some documents and a table of the demo data are copied into a temporary folder, which is indexed
+and then treated as the world treats sources. Each line says what happened, from what the commands
+answered. `make prove` runs it.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bounds import REPOSITORY, Bound, Finished, at_least, at_most, equal, finish, rag_assets
+
+SECONDS = 90
+FOLDERS = ("guides", "memos", "suppliers", "specifications")
+CONFIG = """\
+state_dir: state
+sources:
+  documents: documents
+  tables:
+    - {name: laboratory, url: sqlite:///materials.sqlite, tables: [steel_grades]}
+"""
+EDITED, DELETED = "guides/reading_data_sheets.md", "memos/pm_byte_av_zinkskikt_2024.txt"
+OF_THE_DELETED = "byte av zinkskikt på hyttplåt"
+ADDED_SENTENCE = "The quarantine shelf of the laboratory is painted lime green."
+FINISHED, LEFT_OUT = 0, 3
+"""Exit codes: all is well; done, but something could not be read."""
+GREEN, RED, PLAIN = "\033[32m", "\033[31m", "\033[0m"
+
+
+class Project:
+    """A small project in a folder of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.documents = home / "documents"
+        self.config = home / "rag_assets.yaml"
+        for folder in FOLDERS:
+            shutil.copytree(REPOSITORY / "data" / "documents" / folder, self.documents / folder)
+        shutil.copy(REPOSITORY / "data" / "materials.sqlite", home)
+        self.config.write_text(CONFIG, "utf-8")
+
+    def refresh(self) -> Finished:
+        return rag_assets("refresh", "--json", config=self.config)
+
+    def hits(self, query: str) -> list[dict]:
+        """What a search finds; none if it fails."""
+        done = rag_assets("search", query, "--json", config=self.config)
+        return done.json["hits"] if done.code == FINISHED else []
+
+    def data_version(self) -> str:
+        """Of the joint index: the same content has the same one."""
+        done = rag_assets("status", "--json", config=self.config)
+        return done.json["variants"]["default"]["joint_index"]["data_version"]
+
+    def killed_while(self, step: str) -> bool:
+        """Kill a refresh with SIGKILL once it has begun `step`; whether it got there."""
+        command = [Path(sys.executable).with_name("rag-assets"), "refresh"]
+        environment = {**os.environ, "RAG_ASSETS_CONFIG": str(self.config)}
+        print("$ rag-assets refresh, and kill -9", flush=True)
+        run = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        assert run.stderr is not None
+        for line in run.stderr:
+            if step in line:
+                break
+        run.send_signal(signal.SIGKILL)
+        return run.wait() == -signal.SIGKILL
+
+
+def work(done: Finished, *, count: str) -> int:
+    """The sum of a number over all assets of a refresh."""
+    return sum(int(counts.get(count, 0)) for counts in done.json["assets"].values())
+
+
+def parsed(done: Finished) -> int:
+    counts = done.json["assets"]["parsed_documents"]
+    return counts["added"] + counts["changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What happened, in a sentence, and what it is held to."""
+
+    promise: str
+    sentence: str
+    bounds: Sequence[Bound]
+
+
+def edit_a_file(project: Project) -> Shown:
+    before = work(project.refresh(), count="embedded")
+    path = project.documents / EDITED
+    path.write_text(f"{path.read_text('utf-8')}\n\n{ADDED_SENTENCE}\n", "utf-8")
+    done = project.refresh()
+    embedded = work(done, count="embedded")
+    found = [hit for hit in project.hits(ADDED_SENTENCE) if ADDED_SENTENCE in hit["text"]]
+    return Shown(
+        "edit a file",
+        f"{parsed(done)} document is parsed again, {embedded} of {before:,} texts are embedded "
+        "again, and a search finds the new sentence",
+        [
+            equal("edit a file: documents parsed again", parsed(done), 1),
+            at_most("edit a file: texts embedded again, share", embedded / before, 0.02),
+            at_least("edit a file: hits with the new sentence", len(found), 1),
+        ],
+    )
+
+
+def delete_a_file(project: Project) -> Shown:
+    before = [hit for hit in project.hits(OF_THE_DELETED) if hit["uri"] == DELETED]
+    (project.documents / DELETED).unlink()
+    done = project.refresh()
+    after = [hit for hit in project.hits(OF_THE_DELETED) if hit["uri"] == DELETED]
+    embedded = work(done, count="embedded")
+    return Shown(
+        "delete a file",
+        f"{len(before)} of its units were among ten hits, now {len(after)} are; "
+        f"{embedded} texts are embedded",
+        [
+            at_least("delete a file: its units found before", len(before), 1),
+            equal("delete a file: its units found afterwards", len(after), 0),
+            equal("delete a file: texts embedded", embedded, 0),
+        ],
+    )
+
+
+def kill_a_run(project: Project, *, scratch: Path) -> Shown:
+    for path in sorted(project.documents.glob("guides/*.md")):
+        copy = path.with_name(f"draft_{path.name}")
+        copy.write_text(f"Draft for comment.\n\n{path.read_text('utf-8')}", "utf-8")
+    was_killed = project.killed_while("chunks")
+    served = len(project.hits(ADDED_SENTENCE))
+    done = project.refresh()
+    rebuilt = Project(scratch)
+    shutil.rmtree(rebuilt.documents)
+    shutil.copytree(project.documents, rebuilt.documents)
+    rebuilt.refresh()
+    is_same = project.data_version() == rebuilt.data_version()
+    return Shown(
+        "kill a run",
+        f"searches go on ({served} hits), the next refresh finishes the work, and the index "
+        f"{'equals' if is_same else 'differs from'} one that is built from scratch",
+        [
+            equal("kill a run: it was killed", was_killed, True),
+            at_least("kill a run: hits meanwhile", served, 1),
+            equal("kill a run: exit code of the next refresh", done.code, FINISHED),
+            equal("kill a run: the index equals one built from scratch", is_same, True),
+        ],
+    )
+
+
+def lose_a_source(project: Project) -> Shown:
+    away = project.documents.with_name("unmounted")
+    project.documents.rename(away)
+    lost = project.refresh()
+    served = len(project.hits(ADDED_SENTENCE))
+    away.rename(project.documents)
+    embedded = work(project.refresh(), count="embedded")
+    return Shown(
+        "lose a source",
+        f"the refresh says so (exit code {lost.code}), nothing is deleted, searches go on "
+        f"({served} hits); once it is back, {embedded} texts are embedded",
+        [
+            equal("lose a source: exit code", lost.code, LEFT_OUT),
+            equal("lose a source: units removed", work(lost, count="removed"), 0),
+            at_least("lose a source: hits meanwhile", served, 1),
+            equal("lose a source: texts embedded once it is back", embedded, 0),
+        ],
+    )
+
+
+def said(shown: Shown) -> str:
+    """A line, in colour where it is read on a terminal."""
+    is_ok = all(bound.ok for bound in shown.bounds)
+    mark = "ok  " if is_ok else "FAIL"
+    if sys.stdout.isatty():
+        mark = f"{GREEN if is_ok else RED}{mark}{PLAIN}"
+    return f"{mark} {shown.promise}: {shown.sentence}"
+
+
+def main() -> None:
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        (home / "project").mkdir()
+        (home / "scratch").mkdir()
+        project = Project(home / "project")
+        all_shown = [
+            edit_a_file(project),
+            delete_a_file(project),
+            kill_a_run(project, scratch=home / "scratch"),
+            lose_a_source(project),
+        ]
+    print("", *map(said, all_shown), "", sep="\n", flush=True)
+    bounds = [bound for shown in all_shown for bound in shown.bounds]
+    bounds.append(at_most("seconds", time.monotonic() - started, SECONDS))
+    finish("prove", bounds)
+
+
+if __name__ == "__main__":
+    main()
