@@ -27,8 +27,8 @@ from rag_assets.operations import lost_runs
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.lost_runs import COMMAND_LOCK
-from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.operations.run_history import forget_old_runs
+from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
