@@ -1,7 +1,10 @@
 """Operations: what an operator does to a state, apart from refreshing it.
 
-So far this is erasing one document. Read `purge` first: the steps, in order. `purge_plan` finds out
-what has to go. It searches for `traces`: names and words that only this document contains.
+To see what is wrong, read `problems` first: the one list that everyone shows. `left_out` groups by
+reason what is in quarantine, and `disk` tells what the state takes.
+
+To erase one document, read `purge` first: the steps, in order. `purge_plan` finds out what has to
+go. It searches for `traces`: names and words that only this document contains.
 `erasure` deletes rows from tables, `run_records` deletes from Dagster's records, `state_files`
 deletes the other files. At the end `proof` searches the whole state once more.
 """

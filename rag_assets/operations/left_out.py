@@ -66,17 +66,14 @@ def entries_of(
 
     Of all its variants, or of some `variants`.
     """
-    found = all_entries(store)
-    if not found:
-        return []
-    others = {store.known_as(name) for name in store.names() if is_of_recipe(name)}
-    named = others.intersection(_asset_of_targets(store, config, variants or config.variants))
-    return [
-        each
-        for each in found
-        if (each.target not in others or each.target in named)
-        and (not each.target.startswith(EXPORTS) or _source(each) in config.table_sources)
-    ]
+    named = _asset_of_targets(store, config, variants or config.variants)
+
+    def is_named(target: str) -> bool:
+        if target.startswith(EXPORTS):
+            return target.split("/")[1] in config.table_sources
+        return target in named or not is_of_recipe(target)
+
+    return [entry for entry in all_entries(store) if is_named(entry.target)]
 
 
 def is_of_source(entry: QuarantineEntry) -> bool:
@@ -92,7 +89,7 @@ def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -
     entries = [each for each in entries if not is_of_source(each)]
     if not entries:
         return []
-    assets, refused = _asset_of_targets(store, config, config.variants), _refused(store)
+    assets, refused = _asset_of_targets(store, config, config.variants), refused_files(store)
     groups: defaultdict[tuple[str, str, str], dict[str, QuarantineEntry]] = defaultdict(dict)
     for each in entries:
         asset = assets.get(each.target, each.target)
@@ -103,6 +100,28 @@ def left_out(store: Store, config: Config, entries: Iterable[QuarantineEntry]) -
         for (asset, kind, _), members in groups.items()
     ]
     return sorted(found, key=lambda each: (-each.count, each.asset, each.of))
+
+
+def is_retry_useful(asset: str, failure: Failure, *, refused: Collection[str]) -> bool:
+    """Whether to try again what waits may end otherwise, though the input is the same.
+
+    Args:
+        asset: The asset that lacks it.
+        failure: How it failed.
+        refused: The `refused_files`.
+    """
+    if failure.kind == "limit":
+        return True
+    is_refused = failure.key in refused or failure.reason.startswith(NO_PARSER)
+    return failure.kind == "input" and asset in MADE_BY_READING and not is_refused
+
+
+def refused_files(store: Store) -> set[str]:
+    """Ids of files that no parser is given: empty, encrypted, of a format that nobody reads."""
+    if not store.exists(schemas.DOCUMENT_FILES_TABLE):
+        return set()
+    bad = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id"], where="status <> 'ok'")
+    return set(bad["document_id"].to_pylist())
 
 
 def _group(
@@ -121,16 +140,10 @@ def _group(
         examples=[failure.label for failure in failures[:EXAMPLES]],
         since=min(each.failed_at for each in members),
         tried_again=min(days, default=None),
-        is_retry_useful=any(_may_help(asset, failure, refused) for failure in failures),
+        is_retry_useful=any(
+            is_retry_useful(asset, failure, refused=refused) for failure in failures
+        ),
     )
-
-
-def _may_help(asset: str, failure: Failure, refused: Collection[str]) -> bool:
-    """Whether to try again unasked may end otherwise, though the input is the same."""
-    if failure.kind == "limit":
-        return True
-    is_refused = failure.key in refused or failure.reason.startswith(NO_PARSER)
-    return failure.kind == "input" and asset in MADE_BY_READING and not is_refused
 
 
 def _what_helps(failure: Failure) -> str:
@@ -158,10 +171,6 @@ def _kind(label: str) -> str:
     return suffix.upper()
 
 
-def _source(entry: QuarantineEntry) -> str:
-    return entry.target.split("/")[1]
-
-
 def _asset_of_targets(store: Store, config: Config, variants: Collection[str]) -> dict[str, str]:
     """The asset of each table that a step writes or has beside it."""
     steps = [step for name in variants for step in variant_steps(config, name).values()]
@@ -170,11 +179,3 @@ def _asset_of_targets(store: Store, config: Config, variants: Collection[str]) -
         for step in (*shared_steps().values(), *steps)
         for table in step.tables
     }
-
-
-def _refused(store: Store) -> set[str]:
-    """Ids of files that no parser is given: empty, encrypted, of a format that nobody reads."""
-    if not store.exists(schemas.DOCUMENT_FILES_TABLE):
-        return set()
-    bad = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id"], where="status <> 'ok'")
-    return set(bad["document_id"].to_pylist())

@@ -145,7 +145,7 @@ def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
                 yield Problem(
                     "check_failed",
                     f"{result.asset}{of}: {item.name}",
-                    since=datetime.fromisoformat(result.at),
+                    since=datetime.fromisoformat(result.failing_since(item.name) or result.at),
                     reason="\n".join(result.explain(item)[:-1]),
                     remedy=result.remedy(item),
                     assets=(result.asset,),

@@ -44,11 +44,18 @@ class Result:
     rows: int
     expectations: Sequence[Expectation]
     outcomes: Mapping[str, Outcome]
+    failing: Mapping[str, str] = field(default_factory=dict)
+    """When each expectation that fails first failed, as often in a row: ISO 8601, UTC."""
 
     @property
     def failed(self) -> list[Expectation]:
         """The expectations that do not hold."""
         return [item for item in self.expectations if not self.outcomes[item.name].passed]
+
+    def failing_since(self, name: str) -> str | None:
+        """When the expectation of that name first failed in a row; None if it holds or is new."""
+        outcome = self.outcomes.get(name)
+        return None if outcome is None or outcome.passed else self.failing.get(name, self.at)
 
     def remedy(self, expectation: Expectation) -> str:
         """What to do if the expectation fails, and which setting of the config bounds it."""

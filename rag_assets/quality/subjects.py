@@ -162,20 +162,27 @@ def _measured(
     version = subject.version(store, partition)
     accepted = None if accept_drift else files.accepted()
     before = accepted.baseline(version) if accepted else None
+    outcomes = _judged(
+        expectations,
+        measures=measures,
+        before=before,
+        read=lambda columns: subject.read(store, partition, columns),
+    )
+    at, last = now(), files.result()
     result = Result(
         state=state,
-        at=now(),
+        at=at,
         stage=subject.stage,
         asset=subject.asset,
         table=subject.table(partition),
         rows=measures.rows,
         expectations=expectations,
-        outcomes=_judged(
-            expectations,
-            measures=measures,
-            before=before,
-            read=lambda columns: subject.read(store, partition, columns),
-        ),
+        outcomes=outcomes,
+        failing={
+            name: (last.failing_since(name) if last else None) or at
+            for name, outcome in outcomes.items()
+            if not outcome.passed
+        },
     )
     if not result.blocks:
         files.accept(measures.profile, version=version, before=before)

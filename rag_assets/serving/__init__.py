@@ -5,5 +5,6 @@ what all commands share: answers, errors, exit codes, tables of text. `job_runs`
 asset graph in this process; `refresh_run` does so for a refresh. They use `dagster_instance` (where
 Dagster keeps its records), `dagster_storage` (how it writes them fast) and `progress` (lines for
 the terminal). `check_summary`, `document_status` and `evaluation_text` are parts of answers;
+`state_status` gathers how a state stands, and `status_text` says it to people;
 `disk_errors` explains a full or read-only disk.
 """

@@ -1,7 +1,7 @@
 """How each document was parsed, for `rag-assets status --documents`."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from rag_assets import schemas
@@ -9,6 +9,7 @@ from rag_assets.change import sync
 from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.account_rows import Accounts
+from rag_assets.operations.left_out import is_retry_useful, refused_files
 from rag_assets.serving.answers import Answer, table
 from rag_assets.store import Store
 
@@ -45,6 +46,8 @@ class DocumentStatus:
     """Why it is in quarantine."""
     is_tried_again: bool
     """Without a request: at each refresh, or from a day on."""
+    is_retry_useful: bool
+    """Whether a request may help though the file is the same."""
     tried_again: str | None
     """That day (ISO 8601, UTC)."""
     attempts: int | None
@@ -83,18 +86,22 @@ def _documents(store: Store, config: Config, *, parser: str) -> list[DocumentSta
     if not accounts and not failures:
         return []
     files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "uri"])
+    refused = refused_files(store)
     documents = [
         _document(
             file["uri"],
             account=accounts.get(file["document_id"], {}),
             failure=reasons.get(file["document_id"]),
+            refused=refused,
         )
         for file in files.sort_by("uri").to_pylist()
     ]
     return sorted(documents, key=lambda each: not (each.reason or each.replaced))
 
 
-def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> DocumentStatus:
+def _document(
+    uri: str, *, account: Mapping, failure: sync.Failure | None, refused: Collection[str]
+) -> DocumentStatus:
     return DocumentStatus(
         document=uri,
         pages=account.get("pages"),
@@ -113,6 +120,8 @@ def _document(uri: str, *, account: Mapping, failure: sync.Failure | None) -> Do
         language=account.get("language"),
         reason=failure.reason if failure else None,
         is_tried_again=failure is not None and failure.kind != "input",
+        is_retry_useful=failure is not None
+        and is_retry_useful("parsed_documents", failure, refused=refused),
         tried_again=str(failure.tried_again) if failure and failure.tried_again else None,
         attempts=failure.attempts if failure else None,
     )
@@ -125,12 +134,7 @@ def _text(parser: str, documents: Sequence[DocumentStatus]) -> Iterator[str]:
     lines = table([document.row for document in documents], columns=COLUMNS)
     counts = "tables: well formed / found; figures: kept / found"
     yield f"Documents as read by the parser {parser} ({counts})\n{lines}"
-    failed = [
-        f"  {document.reason}"
-        f"{'' if document.is_tried_again else ' (waits: rag-assets refresh --retry-failed)'}"
-        for document in documents
-        if document.reason
-    ]
+    failed = [f"  {document.reason}{_waits(document)}" for document in documents if document.reason]
     if failed:
         yield "\n".join(["In quarantine", *failed])
     helped = [
@@ -140,6 +144,14 @@ def _text(parser: str, documents: Sequence[DocumentStatus]) -> Iterator[str]:
     ]
     if helped:
         yield "\n".join(["Pages read by the next parser of the chain", *helped])
+
+
+def _waits(document: DocumentStatus) -> str:
+    """What a document in quarantine waits for."""
+    if document.is_tried_again:
+        return ""
+    retry = ", or rag-assets refresh --retry-failed" if document.is_retry_useful else ""
+    return f" (waits for a change of the file{retry})"
 
 
 def _of(counts: tuple[int, int]) -> str:

@@ -8,6 +8,7 @@ from rag_assets.operations.disk import DiskUse
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.operations.problems import Problem
 from rag_assets.serving.answers import table
+from rag_assets.serving.check_summary import CheckSummary
 from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
 from rag_assets.sources.readability import Readability
 from rag_assets.store.locks import HeldLock
@@ -36,7 +37,7 @@ def text_of(status: StateStatus) -> str:
         _sources(status.sources),
         *_tables(status),
         _left_out(status.left_out),
-        status.checks.text,
+        _checks(status.checks),
         _disk(status.disk, to_free=status.to_free),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -78,26 +79,26 @@ def _sources(sources: Sequence[SourceStatus]) -> str:
     if not sources:
         return ""
     rows = [row for source in sources for row in _source_rows(source)]
-    outages = [outage for source in sources for outage in source.outages]
-    reasons = [line for each in outages for line in _wrapped(each.sentence, indent=2)]
-    return "\n".join(["Sources", table(rows, columns=SOURCE_COLUMNS), *reasons])
+    return f"Sources\n{table(rows, columns=SOURCE_COLUMNS)}"
 
 
 def _source_rows(source: SourceStatus) -> Iterator[Mapping[str, object]]:
-    yield _source_row(source.source, source.readability)
+    whole = source.readability
+    yield _source_row(source.source, whole, is_readable=whole.is_readable)
     for each in source.tables[:MOST_SHOWN]:
-        counts = {"rows": each.rows, "failed": each.failed}
-        yield {**_source_row(f"  {each.table}", each.readability), **counts}
+        is_readable = whole.is_readable and each.readability.is_readable
+        row = _source_row(f"  {each.table}", each.readability, is_readable=is_readable)
+        yield {**row, "rows": each.rows, "failed": each.failed}
     for more in _more(source.tables):
         yield {"source": more}
 
 
-def _source_row(name: str, read: Readability) -> Mapping[str, object]:
+def _source_row(name: str, read: Readability, *, is_readable: bool) -> Mapping[str, object]:
     return {
-        "source": textwrap.shorten(name, LONGEST_NAME, placeholder="…") if name.strip() else name,
+        "source": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
         "last read": _when(read.last_read),
         "last changed": _when(read.last_changed),
-        "readable": "yes" if read.is_readable else "no",
+        "readable": is_readable,
     }
 
 
@@ -137,12 +138,23 @@ def _group(group: LeftOut) -> Iterator[str]:
         yield f"    once the cause is gone: {RETRY}"
 
 
+def _checks(checks: CheckSummary) -> str:
+    lines = checks.text.splitlines()
+    return "\n".join(
+        part
+        for line in lines
+        for part in _wrapped(line.lstrip(), indent=len(line) - len(line.lstrip()))
+    )
+
+
 def _disk(disk: DiskUse, *, to_free: int | None) -> str:
     if not disk.total:
         return ""
     kinds = ", ".join(f"{kind} {_megabytes(size)}" for kind, size in disk.by_kind.items())
-    free = "" if to_free is None else f"; `rag-assets clean-up` would free {_megabytes(to_free)}"
-    text = f"On disk: {_megabytes(disk.total)} ({kinds}){free}."
+    free = ""
+    if to_free is not None:
+        free = f" `rag-assets clean-up` would free {_megabytes(to_free)} of the tables."
+    text = f"On disk: {_megabytes(disk.total)} ({kinds}).{free}"
     return "\n".join(_wrapped(text, indent=0))
 
 

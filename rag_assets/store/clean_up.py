@@ -140,7 +140,7 @@ def old_bytes(
     store: Store, table: str, *, older_than: timedelta, pinned: Collection[int] = ()
 ) -> int:
     """What `clean_up` with these arguments would free of old versions; nothing is removed."""
-    dataset = store.open(table).to_lance()
+    dataset = store.dataset(table)
     replaced = _replaced(dataset)
     kept = _tagged(dataset).union(pinned)
     unneeded = _unneeded(replaced, older_than=older_than, kept=kept)

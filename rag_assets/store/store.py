@@ -156,6 +156,14 @@ class Store:
             table.checkout(version)
         return table
 
+    def dataset(self, name: str) -> "LanceDataset":
+        """The newest version as Lance has it, for whoever looks at its versions and files.
+
+        Raises:
+            MissingTableError, DamagedTablesError: As for `open`.
+        """
+        return self._dataset(name)
+
     def _dataset(self, name: str, *, version: int | None = None) -> "LanceDataset":
         """The same as `open` for reading; its import takes a third of the time."""
         import lance

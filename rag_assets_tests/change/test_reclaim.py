@@ -1,13 +1,15 @@
 """Tables that nothing names any more go in time, and no other does."""
 
 from datetime import timedelta
+from unittest.mock import patch
 
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.change import reclaim
-from rag_assets.change.reclaim import clean_up_tables
+from rag_assets.change import reclaim, sync
+from rag_assets.change.reclaim import bytes_to_free, clean_up_tables
 from rag_assets.config import Config
+from rag_assets.store import clean_up, exports
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, project
@@ -224,3 +226,63 @@ def test_tables_of_the_release_before_addresses_go_too(made, clock):
     clock[0] += 8 * DAY
     assert cleaned(made) == [former]
     assert {"document_files", "table_rows", "images"} <= {*store.names()}
+
+
+def exported_from(made: Project, source: str) -> list[str]:
+    """The exported tables of a source, by their names in the store."""
+    return [
+        name
+        for name in exports.names(made.store)
+        if (exports.identity(made.store, name) or ("",))[0] == source
+    ]
+
+
+def test_exported_tables_of_a_source_that_was_renamed_go_after_a_week(made, clock):
+    held = exported_from(made, "lists")
+    assert held
+    sync.record(
+        made.store,
+        target="/".join(["exports", *exports.identity(made.store, held[0])]),
+        failures=[sync.Failure("1", "is broken", "a row")],
+    )
+    reconfigure(made, "name: lists", "name: lists-2")
+    refresh(made.config)
+    assert cleaned(made) == []
+    clock[0] += 8 * DAY
+    assert bytes_to_free(made.store, made.config, keep_days=7) > 0
+
+    assert cleaned(made) == held
+
+    assert exported_from(made, "lists") == []
+    assert exported_from(made, "lists-2")
+    assert exported_from(made, "laboratory")
+    assert not any(name.startswith("exports/") for name in sync.quarantined_targets(made.store))
+    assert found(opened(made.config))
+
+
+def test_exported_tables_of_a_source_that_comes_back_stay(made, clock):
+    held = exports.names(made.store)
+    reconfigure(made, "name: lists", "name: lists-2")
+    assert cleaned(made) == []
+    clock[0] += 8 * DAY
+    reconfigure(made, "name: lists-2", "name: lists")
+    refresh(made.config)
+
+    assert cleaned(made) == []
+    assert exports.names(made.store) == held
+
+
+def test_what_a_clean_up_would_free_is_told_before(made):
+    for edition in range(3):
+        made.write("series0/report0.md", project.report(0, edition=edition))
+        refresh(made.config)
+    with (
+        patch.object(clean_up, "RUNNING", timedelta(0)),
+        patch.object(reclaim, "RUNNING", timedelta(0)),
+    ):
+        told = bytes_to_free(made.store, made.config, keep_days=0)
+        versions = {name: made.store.versions(name) for name in made.store.names()}
+        assert told > 0
+        done = clean_up_tables(made.store, made.config, keep_days=0, log=print)
+        assert done.bytes_freed >= told
+        assert any(made.store.versions(name) != before for name, before in versions.items())

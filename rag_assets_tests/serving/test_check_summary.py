@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from rag_assets import quality
+from rag_assets.config import Config
 from rag_assets.serving.check_summary import check_summary
 from rag_assets.store import Store
 from rag_assets_tests.quality.subject import PROFILE, Table, subject_of
@@ -18,18 +19,18 @@ def test_drift_is_told_with_how_to_accept_it(tmp_path):
         quality.result_of(subject, store=store, log=print)
 
     judge()
-    assert REMEDY not in check_summary(store).text
+    assert REMEDY not in check_summary(store, Config()).text
     table.profile, table.version = replace(PROFILE, rows=2_000), "2"
     judge()
-    assert "error: chunks: drift_rows" in check_summary(store).text
-    assert REMEDY in check_summary(store).text
+    assert "error: chunks: drift_rows" in check_summary(store, Config()).text
+    assert REMEDY in check_summary(store, Config()).text
 
 
 def test_a_failed_expectation_is_told_with_files_and_remedy(tmp_path):
     store, table = Store(tmp_path), Table()
     table.totals["oversized_chunks"] = 3
     quality.result_of(subject_of(table), store=store, log=print)
-    found = check_summary(store)
+    found = check_summary(store, Config())
 
     (failed,) = found.record["failed"]
     assert failed["examples"] == ["a.md: tokens 300"]

@@ -1,15 +1,12 @@
 import json
 import subprocess
 import sys
-from datetime import date
 
 import pyarrow as pa
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.change import sync
 from rag_assets.models import openvino
-from rag_assets.process import clock
 from rag_assets.serving import cli
 from rag_assets.serving.answers import FAILED, OK, USAGE, table
 from rag_assets.store import Store
@@ -240,44 +237,6 @@ def test_status_names_variants_whose_parser_is_not_there(home, capsys):
     assert str(home / "nowhere/bin/python") in unavailable["second"]
     assert cli.main(["status"]) == OK
     assert "Unavailable: the parser marker cannot be used" in capsys.readouterr().out
-
-
-def test_status_does_not_count_what_failed_of_a_source_that_the_config_no_longer_names(
-    home, capsys
-):
-    (home / configuration.DEFAULT_FILE).write_text(
-        "state_dir: state\nsources: {tables: [{name: erp, url: 'sqlite:///erp.sqlite'}]}\n"
-    )
-    for source in ("erp", "removed"):
-        failure = sync.Failure("*", "is down", source, "environment")
-        sync.record(Store(home / "state"), target=f"exports/{source}/*", failures=[failure])
-
-    assert cli.main(["status", "--json"]) == OK
-
-    assert json.loads(capsys.readouterr().out)["quarantine"] == {"exports/erp/*": 1}
-    assert cli.main(["status"]) == OK
-    shown = capsys.readouterr().out
-    assert "  exports/erp/*: 1" in shown
-    assert "exports/removed" not in shown
-
-
-def test_status_says_when_what_ran_into_a_limit_is_tried_again(home, capsys, monkeypatch):
-    monkeypatch.setattr(clock, "today", lambda: date(2026, 11, 24))
-    (home / configuration.DEFAULT_FILE).write_text("state_dir: state\n")
-    failure = sync.Failure("deep", "deep.html: took longer than 90 s", "deep.html", "limit")
-    sync.record(Store(home / "state"), target="elements__plain", failures=[failure])
-    reason = (
-        "deep.html: took longer than 90 s; tried again on 2026-11-25, or at once with "
-        "--retry-failed"
-    )
-
-    assert cli.main(["status", "--json"]) == OK
-    assert json.loads(capsys.readouterr().out)["waiting"] == [
-        {"what": "deep.html", "reason": reason, "attempts": 1, "tried_again": "2026-11-25"}
-    ]
-    assert cli.main(["status"]) == OK
-    shown = capsys.readouterr().out
-    assert f"Ran into a limit of time, memory or pages:\n  {reason}" in shown
 
 
 @pytest.mark.parametrize("days", ["nan", "inf", "-1", "1e9"])

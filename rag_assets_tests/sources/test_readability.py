@@ -16,8 +16,10 @@ from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import assets, checks, readability
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.readability import Look, Readability
-from rag_assets.store import Store
+from rag_assets.store import Store, exports
 from rag_assets.tables import assets as table_assets
+from rag_assets.tables.rows import refresh_rows
+from rag_assets_tests.faults import damaging
 from rag_assets_tests.sources.conftest import Sandbox, settle
 
 ALLOYS = dg.AssetKey(["exports", "laboratory", "alloys"])
@@ -307,6 +309,26 @@ def test_an_empty_mount_point_is_an_outage_and_no_deletion(store, tmp_path):
 
     [outage] = readability.readability(store, "share").outages()
     assert "3 of 3 items are gone" in outage.reason
+
+
+def test_a_table_that_is_unfinished_damaged_and_gone_leaves_nothing_behind(store, tmp_path):
+    for name in ("a", "b", "c"):
+        write(tmp_path / "share" / f"{name}.csv", "id\n1\n")
+    source = TableSource(name="share", url=str(tmp_path / "share"))
+    exported(store, source)
+    refresh_rows(store, sources={"share"}, log=lambda _: None)
+    name = exports.table_name("share", "b")
+    damaging.damage(damaging.folder_of(store, name), files="_versions/*.manifest", how="half")
+    store.reopen(name)
+    (tmp_path / "share" / "b.csv").unlink()
+
+    exported(Store(store.root), source)
+    refresh_rows(Store(store.root), sources={"share"}, log=lambda _: None)
+
+    assert not Store(store.root).exists(name)
+    left = Store(store.root).read("table_rows", columns=["table"])["table"].to_pylist()
+    assert sorted(left) == ["a", "c"]
+    assert set(readability.readability(store, "share").parts) == {"a", "c"}
 
 
 def test_a_pass_over_some_tables_leaves_what_is_known_of_the_others(store, tmp_path):

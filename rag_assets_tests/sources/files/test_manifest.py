@@ -21,7 +21,7 @@ from rag_assets.identity import document_id
 from rag_assets.process import clock
 from rag_assets.sources import readability
 from rag_assets.sources.files import manifest
-from rag_assets.sources.files.listing import Entry
+from rag_assets.sources.files.listing import Entry, look
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store
 from rag_assets_tests.object_store import BUCKET, running
@@ -424,6 +424,8 @@ def test_a_folder_that_cannot_be_read_keeps_its_documents(store, root, monkeypat
     put(root, f"{name}/x.md", "# x")
     refreshed(store, root)
     forbid(monkeypatch, name)
+    source = DocumentSource(url=str(root))
+    assert look(source).fingerprint == look(source).fingerprint, "the sensor reports it once"
     report = refreshed(store, root)
     assert counts(report) == (0, 0, 0, 5, 1)
     assert "sub" in report.failures[0].reason
