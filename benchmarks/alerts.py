@@ -4,15 +4,16 @@ usage: alerts.py [--nights 3] [--without-ui]
 
 A project with documents and a PostgreSQL is refreshed by the real command, with real servers for
 webhook, mail and ping. Then, one after the other: the server is down for three nights, a right is
-revoked, a check fails, the disk is full, a command is killed, and (with the real UI and daemon)
-everything is killed in the middle of a run. During each cause, and after its cure, the exit code of
-the refresh, `rag-assets status`, `rag-assets alerts` and the records that the UI shows are held
-against each other.
+revoked, a check fails, a command is killed, everything of the real UI and its daemon is killed in
+the middle of a run, a run of the UI alone is killed, and the disk is full. During each cause, and
+after its cure, the exit code of the refresh, `rag-assets status`, `rag-assets alerts` and the
+records that the UI shows are held against each other. What the tests need must be installed.
 """
 
 import argparse
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -362,8 +363,8 @@ def add_work(made: Project, name: str) -> None:
         made.write(f"{name}/{number}.md", f"# {name} {number}\n\n" + f"Words of {number}. " * 300)
 
 
-def started_runs(made: Project, *, tags: dict[str, str] | None = None) -> list[dg.DagsterRun]:
-    started = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags=tags)
+def started_runs(made: Project) -> list[dg.DagsterRun]:
+    started = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
     with records(made) as instance:
         return list(instance.get_runs(started))
 
@@ -376,25 +377,48 @@ def wait_for(condition: Callable[[], object]) -> None:
         time.sleep(0.2)
 
 
-def killed_daemon(made: Project) -> list[Bound]:
-    """UI, daemon, server and run are killed at once; when they are back, the run is tried again."""
-    started = time.monotonic()
+def killed_in_the_ui(made: Project) -> list[Bound]:
+    """All of the UI is killed in the middle of a run, then a run alone; each is tried again."""
     add_work(made, "daemon")
     with ui(made) as (process, url):
         launch(url)
-        wait_for(lambda: any(ORIGIN.items() - run.tags.items() for run in started_runs(made)))
+        wait_for(lambda: of_the_ui(made))
         kill_all(process)
-    with ui(made):
-        wait_for(lambda: len(messages_with(made, "resolved")) > 0)
+    with ui(made) as (_, url):
+        bounds = [*cured_by_itself(made, "killed daemon")]
+        add_work(made, "run")
+        launch(url)
+        wait_for(lambda: of_the_ui(made))
+        [run] = of_the_ui(made)
+        os.kill(pid_of(made, run), signal.SIGKILL)
+        return [*bounds, *cured_by_itself(made, "killed run")]
+
+
+def cured_by_itself(made: Project, name: str) -> Iterator[Bound]:
+    """What was told of a run that was killed, once Dagster has tried it again."""
+    started = time.monotonic()
+    wait_for(lambda: len(messages_with(made, "resolved")) > 0)
     wrong = list(looked(made, OK, OK, kind=None))
     wrong += unequal("UI: the newest run failed", newest_run_failed(made), False)
     show(wrong)
-    say(f"killed daemon: in {time.monotonic() - started:.0f} s")
-    name = "killed daemon"
-    return [
-        *told(made, name, kind="run_failed"),
-        equal(f"{name}: status and UI disagree", len(wrong), 0),
-    ]
+    say(f"{name}: told and cured in {time.monotonic() - started:.0f} s")
+    yield from told(made, name, kind="run_failed")
+    yield equal(f"{name}: status and UI disagree", len(wrong), 0)
+
+
+def of_the_ui(made: Project) -> list[dg.DagsterRun]:
+    """The runs that the UI started and that go on."""
+    return [run for run in started_runs(made) if not ORIGIN.items() <= run.tags.items()]
+
+
+def pid_of(made: Project, run: dg.DagsterRun) -> int:
+    """The process that does a run of the UI, as its log says."""
+    with records(made) as instance:
+        log = " ".join(entry.message for entry in instance.all_logs(run.run_id))
+    found = re.search(r"\(pid: (\d+)\)", log)
+    if not found:
+        sys.exit(f"the log of run {run.run_id} names no process")
+    return int(found[1])
 
 
 def messages_with(made: Project, part: str) -> list[dict]:
@@ -512,7 +536,7 @@ def main() -> None:
             bounds += killed_command(made)
             bounds += calls(made)
             if not arguments.without_ui:
-                bounds += killed_daemon(made)
+                bounds += killed_in_the_ui(made)
         bounds += full_disk(home / "small")
     finish("alerts", bounds)
 

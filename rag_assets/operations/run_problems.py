@@ -40,6 +40,9 @@ TIMES_AS_LONG = 3
 SHORTEST_OVERLONG = 3_600
 """Seconds: a run that is shorter is never too long, unless the config says so."""
 STEPS_NAMED = 3
+MARKED_FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
+"""What Dagster says of a run whose process is gone."""
+KILLED = "its process ended without a word: it was killed, perhaps for lack of memory"
 
 RUN_REMEDY = "open the run in the Dagster UI, mend the cause, then refresh again"
 OVERLONG_REMEDY = (
@@ -198,7 +201,9 @@ def _failure(
     if run.tags.items() >= ORIGIN.items() and run_errors.are_of_an_interrupt(events):
         return
     said = [f"{step}: {reason}" for step, reason in errors.items()] or [
-        str(event.message) for event in events if event.is_run_failure
+        KILLED if event.message == MARKED_FROM_OUTSIDE else str(event.message)
+        for event in events
+        if event.is_run_failure
     ]
     yield Problem(
         "run_failed",

@@ -83,6 +83,14 @@ def test_a_good_night_does_what_single_assets_failed_to_do_but_no_experiment(mad
     assert found(made) == [("run_failed", "materialization of experiments/serializers")]
 
 
+def test_a_run_whose_process_the_daemon_missed_is_told_in_plain_words(made):
+    run_id = made.begin()
+    made.instance.report_run_failed(made.instance.get_run_by_id(run_id))
+
+    [problem] = run_problems.run_problems(made.instance, made.config)
+    assert problem.reason == run_problems.KILLED
+
+
 def test_a_run_whose_process_was_killed_is_told_by_its_reason(made):
     made.begin(tags=lost_runs.ORIGIN)
     assert lost_runs.close_dead_runs(made.instance) == 1

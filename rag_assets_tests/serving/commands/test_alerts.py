@@ -101,6 +101,24 @@ def test_a_failed_check_is_one_alert_and_its_cure_another(project, web, run, cap
     assert pings(web) == ["/n/start", "/n", *["/n/start", "/n/fail"] * 2, "/n/start", "/n"]
 
 
+def test_a_source_that_is_down_for_two_nights_is_one_alert(project, web, run, capsys):
+    assert run("refresh") == OK
+    database = project / "laboratory.sqlite"
+    database.rename(project / "away")
+    for _ in range(2):
+        assert run("refresh") == PARTLY
+    capsys.readouterr()
+    assert run("alerts") == PARTLY
+    said = capsys.readouterr().out
+    assert said.startswith("a source cannot be read: laboratory")
+    assert "told: json" in said
+    (project / "away").rename(database)
+    assert run("refresh") == OK
+
+    assert told(web) == [(["laboratory"], []), ([], ["laboratory"])]
+    assert pings(web).count("/n") == 4
+
+
 def test_a_refresh_that_was_killed_is_told_by_the_next_one(project, web, run, capsys):
     environment = {**os.environ, configuration.PATH_VARIABLE: str(project / "rag_assets.yaml")}
     killed = subprocess.Popen(
@@ -138,8 +156,10 @@ def test_a_full_disk_is_told_although_nothing_can_be_recorded(project, web, run)
         small.fill()
         assert run("refresh") == FAILED
         assert run("refresh") == FAILED
+        assert run("status") == PARTLY
         small.resize("64m")
         assert run("refresh") == OK
+        assert run("status") == OK
 
     assert told(web) == [([NIGHT], []), ([], [NIGHT])]
     [problem] = web.at("/hook")[0].json["problems"]
