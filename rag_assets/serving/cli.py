@@ -15,6 +15,7 @@ from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.answers import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
 from rag_assets.serving.commands import (
+    backfill,
     clean_up,
     evaluate,
     experiment,
@@ -32,7 +33,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
 
 COMMANDS = (
-    *(init, refresh, search, show, evaluate, experiment),
+    *(init, refresh, backfill, search, show, evaluate, experiment),
     *(status, export, clean_up, purge, ui),
 )
 

@@ -14,7 +14,10 @@ from rag_assets.serving.answers import CommandError, say
 
 if TYPE_CHECKING:
     import dagster as dg
+    from dagster._core.execution.execution_result import ExecutionResult
 
+CONSOLE = "console"
+"""Dagster's own name of the logger, so that the UI can execute the same run again."""
 JUDGED = "ASSET_CHECK_EVALUATION"
 BLOCKED = "nothing after it was built"
 """Start of the reason of a failed check; the next lines give examples and the remedy."""
@@ -47,8 +50,10 @@ def execute(
     variant: str | None = None,
     assets: Sequence["dg.AssetKey"] | None = None,
     step_options: Sequence[Mapping[str, bool]] = (),
-) -> "dg.ExecuteInProcessResult":
+) -> "ExecutionResult":
     """Run a job of the asset graph. The caller holds the lock `refresh_run.LOCK`.
+
+    The UI shows the run in its timeline and on the page of the job, like one that it started.
 
     Args:
         config: Describes the graph.
@@ -63,28 +68,50 @@ def execute(
         from rag_assets.definitions import definitions
         from rag_assets.serving import dagster_instance, progress
 
-        loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
+        loggers = dg.Definitions(loggers={CONSOLE: progress.logger(say)})
         job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
         records = dagster_instance.opened(config)
+    run_config = {
+        "loggers": {CONSOLE: {"config": {}}},
+        "ops": {
+            name: {"config": options}
+            for options in step_options
+            for name in _steps_with(options, job=job)
+        },
+    }
     with records as opened:
         dagster_instance.close_dead_runs(opened)
         dagster_instance.wait_for_pools(opened, say=say)
         with ended_after(config.execution.max_runtime_seconds):
-            return job.execute_in_process(
-                instance=opened,
-                partition_key=variant,
-                asset_selection=list(assets) if assets else None,
-                run_config={
-                    "loggers": {"progress": {"config": {}}},
-                    "ops": {
-                        name: {"config": options}
-                        for options in step_options
-                        for name in _steps_with(options, job=job)
-                    },
-                },
-                tags=dagster_instance.RUN_TAGS,
-                raise_on_error=False,
+            return _executed(
+                job, instance=opened, variant=variant, assets=assets, run_config=run_config
             )
+
+
+def _executed(
+    job: "dg.JobDefinition",
+    *,
+    instance: "dg.DagsterInstance",
+    variant: str | None,
+    assets: Sequence["dg.AssetKey"] | None,
+    run_config: Mapping[str, object],
+) -> "ExecutionResult":
+    """Run `job` as `JobDefinition.execute_in_process` does, which leaves out where it is from."""
+    from dagster._core.definitions.job_base import InMemoryJob
+    from dagster._core.execution.api import execute_run
+
+    from rag_assets.serving import dagster_instance
+
+    here = job.as_ephemeral_job(resource_defs={}, input_values={})
+    partition = here.get_tags_for_partition_key(variant, assets) if variant else {}
+    run = instance.create_run_for_job(
+        here,
+        run_config=run_config,
+        asset_selection=frozenset(assets) if assets else None,
+        tags={**job.run_tags, **partition, **dagster_instance.RUN_TAGS},
+        remote_job_origin=dagster_instance.repository_origin().get_job_origin(job.name),
+    )
+    return execute_run(InMemoryJob(here), run, instance)
 
 
 @contextmanager
@@ -123,7 +150,7 @@ def ended_after(seconds: int | None) -> Generator[None]:
         )
 
 
-def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[str, str]:
+def errors_of(result: "ExecutionResult", *, state_dir: Path) -> dict[str, str]:
     """Why each failed step failed, and what to do, by the name of the step."""
     blocked = _blocked(result)
     return {
@@ -142,7 +169,7 @@ def code_of(errors: Mapping[str, str]) -> int:
     return answers.FAILED if errors else answers.OK
 
 
-def _blocked(result: "dg.ExecuteInProcessResult") -> dict[str, str]:
+def _blocked(result: "ExecutionResult") -> dict[str, str]:
     """For each step stopped by a check: the files and rows that the check found, and why."""
     judged = [event for event in result.all_events if event.event_type_value == JUDGED]
     return {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_assets import schemas
 from rag_assets.config import Config
 from rag_assets.serving import job_runs
 from rag_assets.serving.answers import Json
@@ -12,11 +13,14 @@ from rag_assets.store import Store
 
 if TYPE_CHECKING:
     import dagster as dg
+    from dagster._core.execution.execution_result import ExecutionResult
 
 LOCK = "index"
 """Lock that a command holds while it changes the index: one at a time."""
 NIGHTLY_JOB = "nightly_refresh"
 """The same as `automation.NIGHTLY_JOB`; importing that module would import Dagster."""
+BACKFILL_JOB = "backfill_variant"
+"""The same as `automation.BACKFILL_JOB`."""
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 SHOWN = (*COUNTS, "embedded", "seconds")
 """Numbers of an asset's metadata that the answer shows."""
@@ -45,21 +49,29 @@ def refresh(
     retry_failed: bool,
     accept_drift: bool = False,
     job_name: str = NIGHTLY_JOB,
+    assets: Sequence["dg.AssetKey"] | None = None,
 ) -> RefreshOutcome:
     """Run the nightly job, or another one, for `variant` in this process.
 
-    The run is recorded where the UI shows it.
+    The run is recorded where the UI shows it. Of its assets it makes `assets`; all unless given.
     """
     result = job_runs.execute(
         config,
         job_name,
         variant=variant,
+        assets=assets,
         step_options=(
             {"allow_shrink": allow_shrink, "retry_failed": retry_failed},
             {"accept_drift": accept_drift},
         ),
     )
     return _outcome(result, variant=variant, state_dir=config.state_dir)
+
+
+def backfill_job(store: Store) -> str:
+    """The job that builds a variant: from what was read of the sources, or reading them first."""
+    was_read = store.exists(schemas.DOCUMENT_FILES_TABLE) or store.exists(schemas.TABLE_ROWS_TABLE)
+    return BACKFILL_JOB if was_read else NIGHTLY_JOB
 
 
 def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]]:
@@ -88,9 +100,7 @@ def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]
     ]
 
 
-def _outcome(
-    result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path
-) -> RefreshOutcome:
+def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> RefreshOutcome:
     materializations = [
         event.materialization for event in result.get_asset_materialization_events()
     ]
@@ -121,8 +131,8 @@ def _outcome(
 
 def _failed(check: "dg.AssetCheckEvaluation") -> Mapping[str, str]:
     """The expectations that do not hold, each with the value that was found."""
-    failed = _value(check.metadata.get("failed"))
-    return failed if isinstance(failed, dict) else {}
+    records = getattr(check.metadata.get("failed"), "records", ())
+    return {record.data["expectation"]: record.data["found"] for record in records}
 
 
 def _value(entry: "dg.MetadataValue | None") -> object:

@@ -6,14 +6,18 @@ import dagster as dg
 import pyarrow as pa
 
 from rag_assets import lineage, schemas
+from rag_assets.change.sync import Report
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
-from rag_assets.lineage import RefreshConfig
-from rag_assets.sources import exports
+from rag_assets.lineage import ContentShown, Preview, RefreshConfig
+from rag_assets.sources import exports, table_states
 from rag_assets.sources.files import known_files, manifest
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.store import Store
+from rag_assets.store.exports import ExportedTable
 
 GROUP = "sources"
+TABLES = "tables"
+"""Metadata of an export: how each of its tables stands."""
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -45,10 +49,12 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
                 retry=config.retry_failed,
             )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.DOCUMENT_FILES,
-            preview=lineage.first_rows(store, report, columns=schemas.DOCUMENT_FILES.names),
-            extra={"statuses": _statuses(store)} if report.touched else {},
+            preview=lineage.preview(project, store, report, columns=schemas.DOCUMENT_FILES.names),
+            content=ContentShown(("statuses",), lambda: {"statuses": _statuses(store)}),
         )
 
     return document_files
@@ -67,9 +73,10 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[None]]:
         selected = {tuple(key.path) for key in context.selected_asset_keys}
         wanted = [spec for spec in source.tables if asset_path(source, spec) in selected]
+        store = lineage.store_of(project)
         with lineage.tried_twice():
             done = exports.refresh_exports(
-                lineage.store_of(project),
+                store,
                 source,
                 only=[spec.name for spec in wanted],
                 allow_shrink=config.allow_shrink,
@@ -80,7 +87,8 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
             if path in selected:
                 entries = [spec.name for spec in wanted if asset_path(source, spec) == path]
                 mine = [item for item in done if item.spec in entries]
-                yield _materialized(mine, path=path, target=_target(source, spec))
+                report = merged(mine, target=_target(source, spec))
+                yield _materialized(context, project, store, mine, report=report, path=path)
 
     return export_tables
 
@@ -103,36 +111,64 @@ def _target(source: TableSource, spec: TableSpec) -> str:
 
 
 def _materialized(
-    done: Sequence[Export], *, path: Sequence[str], target: str
+    context: dg.AssetExecutionContext,
+    project: Config,
+    store: Store,
+    done: Sequence[Export],
+    *,
+    report: Report,
+    path: Sequence[str],
 ) -> dg.MaterializeResult[None]:
-    report = merged(done, target=target)
+    key = dg.AssetKey(path)
     changes = [
         {"table": item.table, "change": change} for item in done for change in item.schema_changes
     ]
-    extra: dict[str, dg.MetadataValue] = {
-        "tables": lineage.records_of(
-            {
-                "table": item.table,
-                "rows": item.report.rows,
-                "added": item.report.added,
-                "changed": item.report.changed,
-                "removed": item.report.removed,
-                "failed": item.report.failed,
-            }
-            for item in done
-        )
-    }
+    extra: dict[str, dg.MetadataValue] = {TABLES: _states(context, store, done, key=key)}
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
     held = [item.exported for item in done if item.exported is not None]
-    single = held[0] if len(held) == 1 else None
+    if len(held) != 1:
+        return lineage.materialized(
+            context, report, schema=pa.schema([]), extra=extra, asset_key=key
+        )
     return lineage.materialized(
+        context,
         report,
-        asset_key=dg.AssetKey(path),
-        schema=single.commented if single else pa.schema([]),
-        preview=single.first_rows(lineage.PREVIEW_ROWS) if single and report.touched else None,
-        extra=extra,
+        schema=held[0].commented,
+        preview=_preview(held[0]) if project.previews else None,
+        extra={**extra, **_columns(held[0], key=key)},
+        asset_key=key,
+        place=lineage.place_of(store, held[0].name),
     )
+
+
+def _states(
+    context: dg.AssetExecutionContext, store: Store, done: Sequence[Export], *, key: dg.AssetKey
+) -> dg.MetadataValue:
+    last = lineage.last_shown(context, key).get(TABLES)
+    before = [record.data for record in getattr(last, "records", ())]
+    return lineage.records_of(table_states.states(store, done, before=before))
+
+
+def _preview(table: ExportedTable) -> Preview:
+    """The first rows, without the columns that the config hides."""
+    shown = [name for name in table.columns.names if name not in (table.about.hidden or ())]
+
+    def read() -> pa.Table | None:
+        first = next(table.batches(shown, rows=lineage.PREVIEW_ROWS), None) if shown else None
+        return None if first is None else pa.Table.from_batches([first])
+
+    return Preview(shown, read)
+
+
+def _columns(table: ExportedTable, *, key: dg.AssetKey) -> lineage.Metadata:
+    """The way of each column into the text, for people and as Dagster records lineage."""
+    origin = lineage.source_key(key)
+    came_from = {name: [dg.TableColumnDep(origin, name)] for name in table.columns.names}
+    return {
+        "columns": lineage.records_of(table_states.columns(table)),
+        "dagster/column_lineage": dg.MetadataValue.column_lineage(dg.TableColumnLineage(came_from)),
+    }
 
 
 def _statuses(store: Store) -> dg.MetadataValue:

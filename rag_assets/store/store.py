@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -129,6 +130,10 @@ class Store:
     def generation(self, name: str) -> str:
         """The generation that a table's name means now: what stays the same is to be read there."""
         return self._catalog.generation(name)
+
+    def uri(self, name: str) -> str:
+        """Where the table lies: a folder, or a URL of the object store."""
+        return self._tables.uri(self._folder(name))
 
     def known_as(self, name: str) -> str:
         """The name under which the records of a table are kept, whatever its recipe is called."""
@@ -465,6 +470,14 @@ class Store:
     def index_file(self, name: str) -> Path:
         """Where it is written down how the search indexes of a table stand."""
         return self.root / "indexes" / f"{self.known_as(name)}.json"
+
+    def completed_at(self, name: str) -> datetime | None:
+        """When a pass last ended that had something to do; None if none did."""
+        try:
+            seconds = self._completion_file(name).stat().st_mtime
+        except FileNotFoundError:
+            return None
+        return datetime.fromtimestamp(seconds, UTC)
 
     def _completion_file(self, name: str) -> Path:
         return self.root / "completed" / f"{self.known_as(name)}.json"

@@ -1,14 +1,16 @@
 """The assets of the room: rows with ids, and rows as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import dagster as dg
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, asset_path
+from rag_assets.lineage import ContentShown, Preview
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.tables import exported, rows, serialize
@@ -45,11 +47,11 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
             retry=config.retry_failed,
         )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.TABLE_ROWS,
-            preview=lineage.first_rows(
-                store, report, columns=["table", "row_key", "title", "row_id"]
-            ),
+            preview=_preview(settings, store, report),
             extra={"tables": _tables_of(store, settings)},
         )
 
@@ -73,13 +75,40 @@ def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
             retry=config.retry_failed,
         )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.SERIALIZED_ROWS,
-            preview=lineage.first_rows(store, report, columns=["table", "row_key", "text"]),
-            extra={"serializer": dg.MetadataValue.text(serializer), **_lengths(store, report)},
+            preview=lineage.preview(settings, store, report, columns=["table", "text"]),
+            content=ContentShown(
+                ("rows_by_table", "text_lengths"), lambda: _lengths(store, report)
+            ),
+            extra={"serializer": dg.MetadataValue.text(serializer)},
         )
 
     return serialized_rows
+
+
+def _preview(config: Config, store: Store, report: Report) -> Preview | None:
+    """The first rows in plain words; a key may be made of hidden columns and is left out."""
+    if not config.previews:
+        return None
+
+    def read() -> pa.Table | None:
+        columns = ["table", "title", "pairs"]
+        rows = lineage.first_rows(store, report.target, columns=columns)
+        if rows is None:
+            return None
+        in_words = pa.array([_in_words(pairs) for pairs in rows["pairs"].to_pylist()], pa.string())
+        return rows.drop(["pairs"]).append_column("row", in_words)
+
+    return Preview(("table", "title", "row"), read)
+
+
+def _in_words(pairs: Sequence[Mapping[str, object]]) -> str:
+    """Headings and values of a row, without those that are hidden or empty."""
+    shown = (pair for pair in pairs if not pair["hidden"] and pair["value"] is not None)
+    return "; ".join(f"{pair['heading']}: {pair['value']}" for pair in shown)
 
 
 def _exports(config: Config) -> list[dg.AssetKey]:
@@ -106,8 +135,6 @@ def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
 
 def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     """How long the texts are, in characters, and how many each table has."""
-    if not report.touched:
-        return {}
     from rag_assets.reports.plots import histogram
 
     texts = store.batches(report.target, columns=["text"])
