@@ -134,17 +134,14 @@ def _failed(result: Result, failed: Sequence[Expectation]) -> dg.MetadataValue:
 
 def _table(result: Result, expectations: Sequence[Expectation]) -> str:
     """The expectations as Markdown, which Dagster stores faster than table records."""
-    rows = (
-        (
-            item.name,
-            "yes" if result.outcomes[item.name].passed else "**no**",
-            result.outcomes[item.name].summary,
-            judged_by(item),
-        )
-        for item in expectations
+    return lineage.markdown_table(
+        [
+            {
+                "expectation": item.name,
+                "holds": "yes" if result.outcomes[item.name].passed else "**no**",
+                "found": result.outcomes[item.name].summary,
+                "judged by": judged_by(item),
+            }
+            for item in expectations
+        ]
     )
-    lines = (
-        " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows
-    )
-    head = "expectation | holds | found | judged by\n--- | --- | --- | ---"
-    return "\n".join([head, *lines])

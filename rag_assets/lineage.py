@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import TypeAlias, TypedDict
 
 import dagster as dg
@@ -27,6 +28,7 @@ COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 PREVIEW = "preview"
 PREVIEW_ROWS = 8
 FAILURES_SHOWN = 50
+RECORDS_AT_SIGHT = 20
 SECONDS_TO_RECOVER = 2
 
 GPU_POOL = "gpu"
@@ -192,7 +194,7 @@ def _of_content(
     """What is shown of the content; of a table that did not change, what its last run showed."""
     if preview is None and content is None:
         return {}
-    last = {} if report.touched else last_shown(context, asset_key or context.asset_key)
+    last = {} if report.touched else _last_shown(context, asset_key or context.asset_key)
     shown: dict[str, dg.MetadataValue] = {}
     if content is not None:
         kept = {name: value for name, value in last.items() if name in content.names}
@@ -203,7 +205,7 @@ def _of_content(
     return shown
 
 
-def last_shown(context: dg.AssetExecutionContext, key: dg.AssetKey) -> Metadata:
+def _last_shown(context: dg.AssetExecutionContext, key: dg.AssetKey) -> Metadata:
     """The metadata of the last run of an asset, for the same variant if it has any."""
     partitions = [context.partition_key] if context.assets_def.partitions_def else None
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
@@ -278,6 +280,33 @@ def records_of(
     columns: Sequence[str] = list(shown[0].data) if shown else []
     schema = dg.TableSchema(columns=[dg.TableColumn(name, type="string") for name in columns])
     return dg.MetadataValue.table(records=shown, schema=schema)
+
+
+def list_of(
+    name: str, records: Sequence[Mapping[str, object]], *, long: Collection[str] = ()
+) -> Metadata:
+    """Many `records` under `name`: the first ones at sight, all of them one click away.
+
+    The UI draws a table of metadata whole, and 500 rows would bury what stands below them.
+
+    Args:
+        name: What is listed.
+        records: All with the same keys.
+        long: Keys whose values would fill the page: they are shown on the click only.
+    """
+    short = ({key: cell for key, cell in row.items() if key not in long} for row in records)
+    at_sight = {name: records_of(islice(short, RECORDS_AT_SIGHT))}
+    if len(records) <= RECORDS_AT_SIGHT and not long:
+        return at_sight
+    return at_sight | {f"all {name}": dg.MetadataValue.md(markdown_table(records))}
+
+
+def markdown_table(records: Sequence[Mapping[str, object]]) -> str:
+    """`records`, all with the same keys, as a table in Markdown; the UI shows it on a click."""
+    head = [list(records[0]), ["---"] * len(records[0])] if records else []
+    rows = [["" if cell is None else str(cell) for cell in row.values()] for row in records]
+    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
+    return "\n".join(" | ".join(row) for row in [*head, *cells])
 
 
 def svg_of(svg: str) -> dg.MetadataValue:

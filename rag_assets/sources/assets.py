@@ -16,8 +16,6 @@ from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable
 
 GROUP = "sources"
-TABLES = "tables"
-"""Metadata of an export: how each of its tables stands."""
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -123,7 +121,8 @@ def _materialized(
     changes = [
         {"table": item.table, "change": change} for item in done for change in item.schema_changes
     ]
-    extra: dict[str, dg.MetadataValue] = {TABLES: _states(context, store, done, key=key)}
+    states = table_states.states(done)
+    extra = dict(lineage.list_of("tables", states, long=[table_states.COLUMNS]))
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
     held = [item.exported for item in done if item.exported is not None]
@@ -140,14 +139,6 @@ def _materialized(
         asset_key=key,
         place=lineage.place_of(store, held[0].name),
     )
-
-
-def _states(
-    context: dg.AssetExecutionContext, store: Store, done: Sequence[Export], *, key: dg.AssetKey
-) -> dg.MetadataValue:
-    last = lineage.last_shown(context, key).get(TABLES)
-    before = [record.data for record in getattr(last, "records", ())]
-    return lineage.records_of(table_states.states(store, done, before=before))
 
 
 def _preview(table: ExportedTable) -> Preview:

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -470,14 +469,6 @@ class Store:
     def index_file(self, name: str) -> Path:
         """Where it is written down how the search indexes of a table stand."""
         return self.root / "indexes" / f"{self.known_as(name)}.json"
-
-    def completed_at(self, name: str) -> datetime | None:
-        """When a pass last ended that had something to do; None if none did."""
-        try:
-            seconds = self._completion_file(name).stat().st_mtime
-        except FileNotFoundError:
-            return None
-        return datetime.fromtimestamp(seconds, UTC)
 
     def _completion_file(self, name: str) -> Path:
         return self.root / "completed" / f"{self.known_as(name)}.json"

@@ -14,8 +14,10 @@ from rag_assets.lineage import ContentShown, Preview
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.tables import exported, rows, serialize
+from rag_assets.tables.exported import SourceTable
 
 GROUP = "tables"
+IN_TEXT = "columns in the text"
 SAMPLED_BATCHES = 4
 """Batches of texts whose lengths are plotted: enough for the shape, whatever the table's size."""
 
@@ -52,7 +54,7 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
             place=lineage.place_of(store, report.target),
             schema=schemas.TABLE_ROWS,
             preview=_preview(settings, store, report),
-            extra={"tables": _tables_of(store, settings)},
+            extra=_tables_of(store, settings),
         )
 
     return table_rows
@@ -81,7 +83,8 @@ def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
             schema=schemas.SERIALIZED_ROWS,
             preview=lineage.preview(settings, store, report, columns=["table", "text"]),
             content=ContentShown(
-                ("rows_by_table", "text_lengths"), lambda: _lengths(store, report)
+                ("rows_by_table", "all rows_by_table", "text_lengths"),
+                lambda: _lengths(store, report),
             ),
             extra={"serializer": dg.MetadataValue.text(serializer)},
         )
@@ -119,17 +122,31 @@ def _exports(config: Config) -> list[dg.AssetKey]:
     return [dg.AssetKey(list(key)) for key in sorted(keys)]
 
 
-def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
-    """Rows and empty cells of each table, from the records of the exports."""
-    return lineage.records_of(
-        {
-            "table": table.name,
-            "title": table.title,
-            "rows": table.rows,
-            "columns": len(table.columns),
-            "null rate": round(table.null_share, 4),
-        }
-        for table in exported.source_tables(store, sources=config.table_sources)
+def _tables_of(store: Store, config: Config) -> lineage.Metadata:
+    """Rows and empty cells of each table, and what its columns are called, from their records."""
+    return lineage.list_of(
+        "tables",
+        [
+            {
+                "table": table.name,
+                "title": table.title,
+                "rows": table.rows,
+                "columns": len(table.columns),
+                "null rate": round(table.null_share, 4),
+                IN_TEXT: _headings(table),
+            }
+            for table in exported.source_tables(store, sources=config.table_sources)
+        ],
+        long=[IN_TEXT],
+    )
+
+
+def _headings(table: SourceTable) -> str:
+    """Each column that enters the text, with its heading there where that is another."""
+    return ", ".join(
+        column if column == heading else f"{column} → {heading}"
+        for column, heading, hidden in zip(table.columns, table.headings, table.hidden, strict=True)
+        if not hidden
     )
 
 
@@ -147,9 +164,12 @@ def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     counts = by_table.aggregate([([], "count_all")]).sort_by([("source", "ascending")])
     plot = histogram(lengths, title="Length of the texts", x_label="characters")
     return {
-        "rows_by_table": lineage.records_of(
-            {"table": f"{row['source']}/{row['table']}", "rows": row["count_all"]}
-            for row in counts.to_pylist()
+        **lineage.list_of(
+            "rows_by_table",
+            [
+                {"table": f"{row['source']}/{row['table']}", "rows": row["count_all"]}
+                for row in counts.to_pylist()
+            ],
         ),
         "text_lengths": lineage.svg_of(plot),
     }
