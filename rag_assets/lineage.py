@@ -158,7 +158,7 @@ def materialized(
         "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
         "table": dg.MetadataValue.text(report.target),
         "dagster/row_count": dg.MetadataValue.int(report.rows),
-        "dagster/column_schema": dg.MetadataValue.table_schema(table_schema(schema)),
+        **_schema_of(schema),
         **_of_content(context, report, preview, content, asset_key=asset_key),
     }
     if report.failures:
@@ -227,6 +227,13 @@ def _again(last: dg.MetadataValue | None, preview: Preview) -> Metadata:
 def _first(preview: Preview) -> Metadata:
     rows = preview.read()
     return {PREVIEW: preview_of(rows)} if rows is not None and rows.num_rows else {}
+
+
+def _schema_of(schema: pa.Schema) -> Metadata:
+    """The columns; nothing for several tables at once, of which the UI would show none."""
+    if not schema.names:
+        return {}
+    return {"dagster/column_schema": dg.MetadataValue.table_schema(table_schema(schema))}
 
 
 def table_schema(schema: pa.Schema) -> dg.TableSchema:
