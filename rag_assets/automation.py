@@ -7,6 +7,7 @@ run; the automation condition then rebuilds what depends on them, one step at a 
 where content turns out to be the same. A variant that nobody has built yet waits for its backfill.
 """
 
+import inspect
 import itertools
 import json
 import re
@@ -22,7 +23,7 @@ from rag_assets import lineage
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError
 from rag_assets.evaluation.experiments.retention import remove_unused
-from rag_assets.lineage import records_of
+from rag_assets.lineage import records_of, source_key
 from rag_assets.operations import lost_runs
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
@@ -37,6 +38,14 @@ from rag_assets.store import Store, images
 BACKFILL_JOB = "backfill_variant"
 ALERT_SECONDS = 60
 DATA_VERSION_TAG = "dagster/data_version"
+DOMAIN_TAG = "domain"
+OF_DOCUMENTS = ("parsed_documents", "figure_descriptions", "chunks", "chunk_vectors")
+OF_TABLES = ("exports", "table_rows", "serialized_rows", "row_vectors")
+DOMAINS = {
+    **dict.fromkeys((DOCUMENT_FILES_TABLE, *OF_DOCUMENTS), "document"),
+    **dict.fromkeys(OF_TABLES, "table"),
+}
+"""Of the assets whose rows are all of one domain, by the first part of their key."""
 
 AC = dg.AutomationCondition
 CONTENT_CHANGED = AC.any_deps_match(AC.data_version_changed()).with_label(
@@ -63,11 +72,6 @@ to run; data versions tell whether there is anything new.
 """
 
 
-def source_key(reader: dg.AssetKey) -> dg.AssetKey:
-    """The node upstream of `reader`: the files or the table in place, where people change them."""
-    return dg.AssetKey(["source", *reader.path])
-
-
 def governed(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     """`rooms` with what all assets share, and the sources in place upstream of them.
 
@@ -75,19 +79,49 @@ def governed(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     own. What reads a source depends on the source's node, on which changes are observed.
     """
     freshness = freshness_policy(config)
+    code = _code_of(rooms)
 
     def shared(spec: dg.AssetSpec) -> dg.AssetSpec:
         return spec.replace_attributes(
             automation_condition=spec.automation_condition or ON_CONTENT_CHANGE,
             freshness_policy=spec.freshness_policy or freshness,
             owners=spec.owners or [config.owner],
-        ).merge_attributes(deps=[source_key(spec.key)] if _reads_a_source(spec.key) else [])
+        ).merge_attributes(
+            deps=[source_key(spec.key)] if _reads_a_source(spec.key) else [],
+            tags=domain_tags(spec.key),
+            metadata={"dagster/code_references": code[spec.key]},
+        )
 
     readers = [spec.key for spec in rooms.resolve_all_asset_specs() if _reads_a_source(spec.key)]
     return dg.Definitions.merge(
         rooms.map_asset_specs(func=shared),
         dg.Definitions(assets=[_sources_in_place(readers, config=config)]),
     )
+
+
+def domain_tags(key: dg.AssetKey) -> dict[str, str]:
+    """The tag that says of an asset which domain its rows are of; none if they are of both."""
+    name = key.path[1] if key.path[0] == "source" else key.path[0]
+    return {DOMAIN_TAG: DOMAINS[name]} if name in DOMAINS else {}
+
+
+def _code_of(rooms: dg.Definitions) -> dict[dg.AssetKey, dg.CodeReferencesMetadataValue]:
+    """Where the function of each asset stands: file and line.
+
+    `dagster.with_source_code_references` would read and parse every file for that.
+    """
+    found: dict[dg.AssetKey, dg.CodeReferencesMetadataValue] = {}
+    for assets in rooms.assets or ():
+        if not isinstance(assets, dg.AssetsDefinition):
+            continue
+        made = assets.op.compute_fn
+        function = made if callable(made) else made.decorated_fn
+        code = inspect.unwrap(function).__code__
+        place = dg.LocalFileCodeReference(
+            file_path=code.co_filename, line_number=code.co_firstlineno
+        )
+        found |= dict.fromkeys(assets.keys, dg.CodeReferencesMetadataValue(code_references=[place]))
+    return found
 
 
 def executor_of(config: Config) -> dg.ExecutorDefinition:
@@ -136,7 +170,8 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     backfill = dg.define_asset_job(
         BACKFILL_JOB,
         selection=[spec.key for spec in specs if spec.partitions_def],
-        description="All steps of one variant, from the sources as they were last read.",
+        description="Builds a variant, which is the partition to choose: all its steps, from the "
+        "sources as they were last read. The same as `rag-assets backfill VARIANT`.",
         tags=lineage.run_tags(config),
         executor_def=executor,
     )
@@ -168,6 +203,7 @@ def _sources_in_place(readers: Sequence[dg.AssetKey], *, config: Config) -> dg.A
                 group_name="sources",
                 kinds={"source"},
                 owners=[config.owner],
+                tags=domain_tags(node),
             )
             for node, reader in by_node.items()
         ],

@@ -19,12 +19,18 @@ from rag_assets.quality import (
     Severity,
     Subject,
     delete_unused_results,
+    example_line,
     judged_by,
     page_file,
     result_of,
 )
+from rag_assets.quality.results import EXAMPLES_EXPLAINED
 from rag_assets.store import Store
 
+FAILED = "failed"
+"""Metadata of a check: what does not hold. `rag-assets refresh` reads it, too."""
+CHARACTERS = 1_000
+"""Of a cell of that table: a remedy is shown whole."""
 CHECKS: dict[Severity, str] = {"error": "must_hold", "warning": "should_hold"}
 
 
@@ -93,21 +99,12 @@ def _answer(
     expectations = [item for item in result.expectations if item.severity == severity]
     failed = [item for item in result.failed if item.severity == severity]
     metadata: dict[str, dg.MetadataValue] = {
+        **({FAILED: _failed(result, failed)} if failed else {}),
         "expectations": dg.MetadataValue.md(_table(result, expectations)),
         "rows": dg.MetadataValue.int(result.rows),
         "judged at": dg.MetadataValue.text(result.at),
         "report": dg.MetadataValue.path(str(page_file(store))),
     }
-    if failed:
-        metadata["failed"] = dg.MetadataValue.json(
-            {item.name: result.outcomes[item.name].summary for item in failed}
-        )
-        metadata["examples"] = dg.MetadataValue.json(
-            {item.name: list(result.outcomes[item.name].examples) for item in failed}
-        )
-        metadata["what to do"] = dg.MetadataValue.json(
-            {item.name: result.remedy(item) for item in failed}
-        )
     return dg.AssetCheckResult(
         passed=not failed,
         asset_key=asset,
@@ -118,19 +115,33 @@ def _answer(
     )
 
 
+def _failed(result: Result, failed: Sequence[Expectation]) -> dg.MetadataValue:
+    """What does not hold, as the one kind of metadata that the UI shows without a click."""
+    rows = [
+        {
+            "expectation": item.name,
+            "found": result.outcomes[item.name].summary,
+            "examples": "; ".join(
+                example_line(each)
+                for each in result.outcomes[item.name].examples[:EXAMPLES_EXPLAINED]
+            ),
+            "what to do": result.remedy(item),
+        }
+        for item in failed
+    ]
+    return lineage.records_of(rows, characters=CHARACTERS)
+
+
 def _table(result: Result, expectations: Sequence[Expectation]) -> str:
     """The expectations as Markdown, which Dagster stores faster than table records."""
-    rows = (
-        (
-            item.name,
-            "yes" if result.outcomes[item.name].passed else "**no**",
-            result.outcomes[item.name].summary,
-            judged_by(item),
-        )
-        for item in expectations
+    return lineage.markdown_table(
+        [
+            {
+                "expectation": item.name,
+                "holds": "yes" if result.outcomes[item.name].passed else "**no**",
+                "found": result.outcomes[item.name].summary,
+                "judged by": judged_by(item),
+            }
+            for item in expectations
+        ]
     )
-    lines = (
-        " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows
-    )
-    head = "expectation | holds | found | judged by\n--- | --- | --- | ---"
-    return "\n".join([head, *lines])

@@ -5,8 +5,10 @@ Assets are thin: they read their inputs, call the pure code of their room and ha
 decided here.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TypeAlias, TypedDict
 
@@ -19,12 +21,14 @@ from rag_assets.change.steps import REVISIONS, step_of
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
-from rag_assets.reports.previews import shortened
+from rag_assets.reports.previews import CHARACTERS, shortened
 from rag_assets.store import Store
 
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
+PREVIEW = "preview"
 PREVIEW_ROWS = 8
 FAILURES_SHOWN = 50
+RECORDS_AT_SIGHT = 20
 SECONDS_TO_RECOVER = 2
 
 GPU_POOL = "gpu"
@@ -61,6 +65,11 @@ def tried_twice() -> Generator[None]:
 def variants(config: Config) -> dg.StaticPartitionsDefinition:
     """One partition for each variant of the config."""
     return dg.StaticPartitionsDefinition(list(config.variants))
+
+
+def source_key(reader: dg.AssetKey) -> dg.AssetKey:
+    """The node upstream of `reader`: the files or the table in place, where people change them."""
+    return dg.AssetKey(["source", *reader.path])
 
 
 class AssetArguments(TypedDict, total=False):
@@ -111,24 +120,58 @@ def _run_in_progress() -> str | None:
     return f"run {step.run_id.partition('-')[0]} of Dagster, {step.op_handle.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first rows of a table, read when they are to be shown."""
+
+    columns: Sequence[str]
+    """What is shown: never a hidden column, nor a key or an id that is made of one."""
+    read: Callable[[], pa.Table | None]
+    """The rows; None if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentShown:
+    """What is shown of what a table holds, beside the counts of a pass."""
+
+    names: Collection[str]
+    """Of all metadata that `describe` may give."""
+    describe: Callable[[], Metadata]
+
+
 def materialized(
+    context: dg.AssetExecutionContext,
     report: Report,
     *,
     schema: pa.Schema,
-    preview: pa.Table | None = None,
+    preview: Preview | None = None,
+    content: ContentShown | None = None,
     extra: Metadata | None = None,
     asset_key: dg.AssetKey | None = None,
+    place: Metadata | None = None,
 ) -> dg.MaterializeResult[None]:
-    """One pass over a table as the result of its asset."""
+    """One pass over a table as the result of its asset.
+
+    A table that did not change is not opened: `preview` and `content` are taken from its last run.
+
+    Args:
+        context: The step that made the pass.
+        report: What the pass did.
+        schema: The columns of the table.
+        preview: Its first rows.
+        content: What else it holds.
+        extra: What is to be said of this pass.
+        asset_key: The asset, if the step has several.
+        place: Where the table lies (`place_of`).
+    """
     metadata: dict[str, dg.MetadataValue] = {
         **{name: dg.MetadataValue.int(getattr(report, name)) for name in COUNTS},
         "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
         "table": dg.MetadataValue.text(report.target),
         "dagster/row_count": dg.MetadataValue.int(report.rows),
-        "dagster/column_schema": dg.MetadataValue.table_schema(table_schema(schema)),
+        **_schema_of(schema),
+        **_of_content(context, report, preview, content, asset_key=asset_key),
     }
-    if preview is not None and preview.num_rows:
-        metadata["preview"] = preview_of(preview)
     if report.failures:
         metadata["quarantine"] = records_of(
             {"what": failure.label, "reason": failure.reason, "kind": failure.kind}
@@ -136,7 +179,7 @@ def materialized(
         )
     return dg.MaterializeResult(
         asset_key=asset_key,
-        metadata={**metadata, **(extra or {})},
+        metadata={**metadata, **(extra or {}), **(place or {})},
         data_version=dg.DataVersion(report.data_version),
     )
 
@@ -160,6 +203,69 @@ def not_renewed(
     )
 
 
+def place_of(store: Store, table: str) -> Metadata:
+    """Name of a table in LanceDB and where it lies, as the UI shows both beside its columns."""
+    if not store.exists(table):
+        return {}
+    return {
+        "dagster/table_name": dg.MetadataValue.text(store.generation(table)),
+        "dagster/uri": dg.MetadataValue.text(store.uri(table)),
+    }
+
+
+def _of_content(
+    context: dg.AssetExecutionContext,
+    report: Report,
+    preview: Preview | None,
+    content: ContentShown | None,
+    *,
+    asset_key: dg.AssetKey | None,
+) -> Metadata:
+    """What is shown of the content; of a table that did not change, what its last run showed."""
+    if preview is None and content is None:
+        return {}
+    last = {} if report.touched else _last_shown(context, asset_key or context.asset_key)
+    shown: dict[str, dg.MetadataValue] = {}
+    if content is not None:
+        kept = {name: value for name, value in last.items() if name in content.names}
+        is_described = report.touched or bool(report.rows and not kept)
+        shown |= content.describe() if is_described else kept
+    if preview is not None and report.rows:
+        shown |= _again(last.get(PREVIEW), preview) or _first(preview)
+    return shown
+
+
+def _last_shown(context: dg.AssetExecutionContext, key: dg.AssetKey) -> Metadata:
+    """The metadata of the last run of an asset, for the same variant if it has any."""
+    partitions = [context.partition_key] if context.assets_def.partitions_def else None
+    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
+    found = context.instance.fetch_materializations(wanted, limit=1).records
+    last = found[0].asset_materialization if found else None
+    return last.metadata if last else {}
+
+
+def _again(last: dg.MetadataValue | None, preview: Preview) -> Metadata:
+    """The columns of `preview` of the last one; nothing if that had others."""
+    if not isinstance(last, dg.TableMetadataValue):
+        return {}
+    if not set(preview.columns) <= {column.name for column in last.schema.columns}:
+        return {}
+    rows = ({name: record.data[name] for name in preview.columns} for record in last.records)
+    return {PREVIEW: records_of(rows)}
+
+
+def _first(preview: Preview) -> Metadata:
+    rows = preview.read()
+    return {PREVIEW: preview_of(rows)} if rows is not None and rows.num_rows else {}
+
+
+def _schema_of(schema: pa.Schema) -> Metadata:
+    """The columns; nothing for several tables at once, of which the UI would show none."""
+    if not schema.names:
+        return {}
+    return {"dagster/column_schema": dg.MetadataValue.table_schema(table_schema(schema))}
+
+
 def table_schema(schema: pa.Schema) -> dg.TableSchema:
     """An Arrow schema with its comments, as Dagster shows it."""
     return dg.TableSchema(
@@ -175,12 +281,19 @@ def table_schema(schema: pa.Schema) -> dg.TableSchema:
     )
 
 
-def first_rows(store: Store, report: Report, *, columns: Sequence[str]) -> pa.Table | None:
-    """The first rows of a table that was written; what did not change is not opened."""
-    if not report.touched or not report.rows:
+def preview(
+    config: Config, store: Store, report: Report, *, columns: Sequence[str]
+) -> Preview | None:
+    """The first rows of the table of `report`; None where the config asks for no previews."""
+    if not config.previews:
         return None
-    first = store.batches(report.target, columns=columns, rows=PREVIEW_ROWS)
-    return pa.Table.from_batches(list(islice(first, 1)))
+    return Preview(columns, partial(first_rows, store, report.target, columns=columns))
+
+
+def first_rows(store: Store, table: str, *, columns: Sequence[str]) -> pa.Table | None:
+    """The first rows of a table; None if it has none."""
+    first = next(store.batches(table, columns=columns, rows=PREVIEW_ROWS), None)
+    return None if first is None else pa.Table.from_batches([first])
 
 
 def preview_of(rows: pa.Table) -> dg.MetadataValue:
@@ -188,14 +301,49 @@ def preview_of(rows: pa.Table) -> dg.MetadataValue:
     return records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())
 
 
-def records_of(records: Iterable[Mapping[str, object]]) -> dg.MetadataValue:
-    """`records`, all with the same keys, as a table in the Dagster UI."""
+def records_of(
+    records: Iterable[Mapping[str, object]], *, characters: int = CHARACTERS
+) -> dg.MetadataValue:
+    """`records`, all with the same keys, as a table in the Dagster UI.
+
+    Args:
+        records: The rows.
+        characters: Where a long text is cut.
+    """
     shown = [
-        dg.TableRecord({name: shortened(value) for name, value in row.items()}) for row in records
+        dg.TableRecord({name: shortened(value, characters) for name, value in row.items()})
+        for row in records
     ]
     columns: Sequence[str] = list(shown[0].data) if shown else []
     schema = dg.TableSchema(columns=[dg.TableColumn(name, type="string") for name in columns])
     return dg.MetadataValue.table(records=shown, schema=schema)
+
+
+def list_of(
+    name: str, records: Sequence[Mapping[str, object]], *, long: Collection[str] = ()
+) -> Metadata:
+    """Many `records` under `name`: the first ones at sight, all of them one click away.
+
+    The UI draws a table of metadata whole, and 500 rows would bury what stands below them.
+
+    Args:
+        name: What is listed.
+        records: All with the same keys.
+        long: Keys whose values would fill the page: they are shown on the click only.
+    """
+    short = ({key: cell for key, cell in row.items() if key not in long} for row in records)
+    at_sight = {name: records_of(islice(short, RECORDS_AT_SIGHT))}
+    if len(records) <= RECORDS_AT_SIGHT and not long:
+        return at_sight
+    return at_sight | {f"all {name}": dg.MetadataValue.md(markdown_table(records))}
+
+
+def markdown_table(records: Sequence[Mapping[str, object]]) -> str:
+    """`records`, all with the same keys, as a table in Markdown; the UI shows it on a click."""
+    head = [list(records[0]), ["---"] * len(records[0])] if records else []
+    rows = [["" if cell is None else str(cell) for cell in row.values()] for row in records]
+    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows)
+    return "\n".join(" | ".join(row) for row in [*head, *cells])
 
 
 def svg_of(svg: str) -> dg.MetadataValue:

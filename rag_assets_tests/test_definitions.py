@@ -86,6 +86,31 @@ def test_every_asset_says_what_it_is_and_who_owns_it(defs):
             assert spec.code_version, spec.key
 
 
+def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are(defs):
+    domains = {}
+    for spec in defs.resolve_all_asset_specs():
+        domains.setdefault(spec.tags.get("domain"), set()).add(spec.key.to_user_string())
+        if spec.key.path[0] != "source":
+            (code,) = spec.metadata["dagster/code_references"].code_references
+            line = Path(code.file_path).read_text("utf-8").splitlines()[code.line_number - 1]
+            assert line.strip().startswith("@"), (spec.key, line)
+    assert {"document_files", "source/document_files", "chunks"} <= domains["document"]
+    assert {"table_rows", "exports/laboratory/alloys", "row_vectors"} <= domains["table"]
+    assert domains[None] == {"joint_index", "question_sets", "retrieval_evaluation"}
+
+
+def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
+    file = project / "compared.yaml"
+    file.write_text(f"{small_project.CONFIG}experiments:\n  serializers:\n")
+    jobs = {job.name for job in definitions(configuration.load(file)).resolve_all_job_defs()}
+    assert {name for name in jobs if not name.startswith("__")} == {
+        "nightly_refresh",
+        "backfill_variant",
+        "clean_up",
+        "experiments",
+    }
+
+
 def test_these_checks_guard_the_tables(defs):
     keys = defs.resolve_asset_graph().asset_check_keys
     by_asset: dict[str, set[str]] = {}

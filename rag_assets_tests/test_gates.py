@@ -101,10 +101,10 @@ def test_the_metadata_name_what_failed_with_examples_and_the_page(config, table)
     table = metadata["expectations"].value
     assert "ids_unique | yes | observed 0 | duplicate_ids at most 0" in table
     assert "tokens_fit | **no** | observed 3 | oversized_chunks at most 0" in table
-    assert metadata["failed"].value == {"tokens_fit": "observed 3"}
-    assert metadata["examples"].value == {"tokens_fit": [{"uri": "a.md", "tokens": 300}]}
-    remedy = metadata["what to do"].value["tokens_fit"]
-    assert remedy.endswith("what is allowed: checks.chunks.tokens_fit in the config")
+    (failed,) = (record.data for record in metadata["failed"].records)
+    assert (failed["expectation"], failed["found"]) == ("tokens_fit", "observed 3")
+    assert failed["examples"] == "a.md: tokens 300"
+    assert failed["what to do"].endswith("what is allowed: checks.chunks.tokens_fit in the config")
     assert metadata["report"].value == str(config.state_dir / "reports/checks.html")
     assert (config.state_dir / "reports/checks.html").is_file()
 
@@ -162,5 +162,6 @@ def test_an_expectation_that_cannot_be_judged_blocks_if_it_is_an_error(config, t
     result = run(config, subject_of(table, expectations=[unknown]))
 
     assert not result.success
-    failed = evaluations(result)["must_hold"].metadata["failed"].value
-    assert failed == {"tokens_fit": "nothing measures nothing"}
+    (failed,) = evaluations(result)["must_hold"].metadata["failed"].records
+    assert failed.data["expectation"] == "tokens_fit"
+    assert failed.data["found"] == "nothing measures nothing"

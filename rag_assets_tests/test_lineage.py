@@ -65,3 +65,17 @@ def test_a_run_that_is_stopped_ends_and_does_not_begin_its_step_again(stopped):
     result = run([stopped, done])
     assert not result.success
     assert not any(event.is_step_up_for_retry for event in result.all_events)
+
+
+def test_of_many_records_the_first_are_shown_at_sight_and_all_on_a_click():
+    """The UI draws a table of metadata whole, and Markdown of some length behind a link."""
+    records = [{"table": f"part|{number}", "rows": number} for number in range(500)]
+    shown = lineage.list_of("tables", records)
+    assert len(shown["tables"].records) == lineage.RECORDS_AT_SIGHT
+    lines = shown["all tables"].value.splitlines()
+    assert lines[:3] == ["table | rows", "--- | ---", "part\\|0 | 0"]
+    assert len(lines) == 502
+    assert lineage.list_of("tables", records[:3]).keys() == {"tables"}
+    few = lineage.list_of("tables", records[:3], long=["rows"])
+    assert few["tables"].records[0].data == {"table": "part|0"}
+    assert few["all tables"].value.endswith("part\\|2 | 2")

@@ -36,6 +36,11 @@ class Config(Section):
     owner: Owner = Field(
         "team:data", description="shown in Dagster: team:NAME or an e-mail address"
     )
+    previews: bool = Field(
+        True,
+        description="whether the Dagster UI shows the first rows of each table; hidden columns are "
+        "never shown",
+    )
     sources: Sources = Sources()
     parsers: dict[Slug, ParserSettings] = Field({}, validate_default=True)
     figures: Figures = Figures()

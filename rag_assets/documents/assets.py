@@ -13,6 +13,7 @@ from rag_assets.documents import chunk, describe, parse
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.chunk import ChunkReport
 from rag_assets.documents.parse import ParseReport
+from rag_assets.lineage import ContentShown
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
@@ -44,17 +45,22 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
                 log=lineage.logger_of(context),
                 retry=config.retry_failed,
             )
+        accounts = accounts_table(settings, parser)
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.ELEMENTS,
-            preview=lineage.first_rows(
-                store, report, columns=["type", "page", "section_path", "text"]
+            preview=lineage.preview(
+                settings, store, report, columns=["type", "page", "section_path", "text"]
+            ),
+            content=ContentShown(
+                ("elements by type", "pages", "pages with trouble"),
+                lambda: {**_types(store, report), **_completeness(store, accounts=accounts)},
             ),
             extra={
                 "parser": dg.MetadataValue.text(f"{parser} ({settings.parsers[parser].engine})"),
                 **_throughput(report),
-                **_types(store, report),
-                **_completeness(store, report, accounts=accounts_table(settings, parser)),
             },
         )
 
@@ -78,9 +84,11 @@ def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefin
                 retry=config.retry_failed,
             )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.DESCRIPTIONS,
-            preview=lineage.first_rows(store, report, columns=["image", "description"]),
+            preview=lineage.preview(settings, store, report, columns=["image", "description"]),
             extra={"model": dg.MetadataValue.text(model.model)},
         )
 
@@ -105,15 +113,19 @@ def _chunks(settings: Config) -> dg.AssetsDefinition:
             retry=config.retry_failed,
         )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.CHUNKS,
-            preview=lineage.first_rows(store, report, columns=["uri", "pages", "tokens", "text"]),
+            preview=lineage.preview(
+                settings, store, report, columns=["uri", "pages", "tokens", "text"]
+            ),
+            content=ContentShown(("chunk lengths",), lambda: _lengths(store, report)),
             extra={
                 "chunking": dg.MetadataValue.json(
                     settings.chunkings[variant.chunking].model_dump()
                 ),
                 **_edits(report),
-                **_lengths(store, report),
             },
         )
 
@@ -135,8 +147,6 @@ def _throughput(report: ParseReport) -> Mapping[str, dg.MetadataValue]:
 
 def _types(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     """How many elements there are of each type."""
-    if not report.touched:
-        return {}
     counts = store.read(report.target, columns=["type"])["type"].value_counts().to_pylist()
     ordered = sorted(counts, key=lambda count: -count["counts"])
     return {
@@ -157,10 +167,8 @@ def _edits(report: ChunkReport) -> Mapping[str, dg.MetadataValue]:
     }
 
 
-def _completeness(store: Store, report: Report, *, accounts: str) -> Mapping[str, dg.MetadataValue]:
+def _completeness(store: Store, *, accounts: str) -> Mapping[str, dg.MetadataValue]:
     """How many pages of all documents were read, and which ones needed a helper or failed."""
-    if not report.touched:
-        return {}
     names = {row["document_id"]: row["uri"] for row in _files(store)}
     pages = parsed = empty = 0
     helped: list[Mapping[str, str]] = []
@@ -192,8 +200,6 @@ def _files(store: Store) -> list[dict[str, str]]:
 
 def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     """How long the chunks are, in tokens."""
-    if not report.touched:
-        return {}
     from rag_assets.reports.plots import histogram
 
     tokens = store.read(report.target, columns=["tokens"])["tokens"].to_pylist()

@@ -1,10 +1,8 @@
 """The assets `question_sets` and `retrieval_evaluation`."""
 
 from collections.abc import Mapping
-from itertools import islice
 
 import dagster as dg
-import pyarrow as pa
 
 from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
@@ -13,10 +11,12 @@ from rag_assets.evaluation import evaluate, questions
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
+from rag_assets.lineage import ContentShown
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
 GROUP = "evaluation"
+PREVIEWED = ("question_id", "question", "domain", "split", "gold")
 WORST_SHOWN = 10
 MISSING_SHOWN = 20
 FOUND_SHOWN = 3
@@ -48,10 +48,12 @@ def _question_sets(settings: Config) -> dg.AssetsDefinition:
             store, settings, log=lineage.logger_of(context), retry=config.retry_failed
         )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.QUESTIONS,
-            preview=_preview(store, report),
-            extra=_counts(store, report),
+            preview=lineage.preview(settings, store, report, columns=PREVIEWED),
+            content=ContentShown(("sets",), lambda: _counts(store, report)),
         )
 
     return question_sets
@@ -81,23 +83,14 @@ def _retrieval_evaluation(settings: Config) -> dg.AssetsDefinition:
                 metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
                 data_version=dg.DataVersion("no questions"),
             )
-        return _materialized(result)
+        return _materialized(context, result)
 
     return retrieval_evaluation
 
 
-def _preview(store: Store, report: Report) -> pa.Table | None:
-    """The first questions, if the table was written."""
-    if not report.touched or not report.rows:
-        return None
-    columns = ["question_id", "question", "domain", "split", "gold"]
-    first = store.batches(report.target, columns=columns, rows=lineage.PREVIEW_ROWS)
-    return pa.Table.from_batches(list(islice(first, 1)))
-
-
 def _counts(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     """How many questions each set has, by domain and split."""
-    if not report.touched or not report.rows:
+    if not report.rows:
         return {}
     keys = ["question_set", "domain", "language", "split"]
     counted = store.read(report.target, columns=keys).group_by(keys).aggregate([([], "count_all")])
@@ -107,7 +100,9 @@ def _counts(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     return {"sets": lineage.records_of(ordered.to_pylist())}
 
 
-def _materialized(result: EvaluationResult) -> dg.MaterializeResult[None]:
+def _materialized(
+    context: dg.AssetExecutionContext, result: EvaluationResult
+) -> dg.MaterializeResult[None]:
     count = result.record.questions
     report = Report(
         target=f"retrieval_evaluation of {result.record.variant}",
@@ -118,7 +113,7 @@ def _materialized(result: EvaluationResult) -> dg.MaterializeResult[None]:
         seconds=result.seconds,
     )
     return lineage.materialized(
-        report, schema=result.scores.questions.schema, extra=_metadata(result)
+        context, report, schema=result.scores.questions.schema, extra=_metadata(result)
     )
 
 

@@ -61,6 +61,7 @@ def _vectors_asset(
         index = _maintained(store, project, outcome.report, log=log)
         model = project.variant(context.partition_key).model
         return _materialized(
+            context,
             store,
             project,
             outcome.report,
@@ -92,7 +93,7 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
                 "complete index"
             )
         model = project.variant(context.partition_key).model
-        return _materialized(store, project, report, index, model=model, extra={})
+        return _materialized(context, store, project, report, index, model=model, extra={})
 
     return joint_index
 
@@ -124,6 +125,7 @@ def _maintain_domains(
 
 
 def _materialized(
+    context: dg.AssetExecutionContext,
     store: Store,
     project: Config,
     report: Report,
@@ -133,10 +135,14 @@ def _materialized(
     extra: dict[str, dg.MetadataValue],
 ) -> dg.MaterializeResult[None]:
     dimension = encoder_of(store, project, model=model).dimension
+    shown = index.preview if project.previews else ()
+    preview = {lineage.PREVIEW: lineage.records_of(shown)} if shown else {}
     return lineage.materialized(
+        context,
         report,
+        place=lineage.place_of(store, report.target),
         schema=schemas.units(dimension),
-        extra=extra | _index_metadata(index),
+        extra=extra | _index_metadata(index) | preview,
     )
 
 
@@ -175,6 +181,4 @@ def _index_metadata(index: IndexReport) -> dict[str, dg.MetadataValue]:
     }
     if index.recall is not None:
         metadata["recall@20"] = dg.MetadataValue.float(round(index.recall, 4))
-    if index.preview:
-        metadata["preview"] = lineage.records_of(index.preview)
     return metadata

@@ -26,7 +26,9 @@ def close_dead_runs(instance: "dg.DagsterInstance") -> int:
 
     status = dg.DagsterRunStatus
     alive = [status.NOT_STARTED, status.STARTING, status.STARTED]
-    dead = instance.get_runs(dg.RunsFilter(statuses=alive, tags=ORIGIN))
+    found = instance.get_runs(dg.RunsFilter(statuses=alive, tags=ORIGIN))
+    # one with a parent is executed again by the UI, with the tags of the first
+    dead = [run for run in found if run.parent_run_id is None]
     for run in dead:
         _close(run, instance, reason="The process of this refresh was killed.")
     return len(dead)

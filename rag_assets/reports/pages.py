@@ -16,7 +16,7 @@ STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }
-main { max-width: 1080px; margin: 0 auto; padding: 40px 24px 80px; }
+main { max-width: 1240px; margin: 0 auto; padding: 40px 24px 80px; }
 h1 { font-size: 28px; margin: 0 0 4px; }
 h2 { font-size: 19px; margin: 44px 0 12px; }
 h3 { font-size: 15px; margin: 24px 0 6px; }
@@ -35,6 +35,11 @@ th, td { text-align: left; vertical-align: top; padding: 7px 12px 7px 0;
 th { color: var(--muted); font-weight: 600; white-space: nowrap; }
 td { overflow-wrap: anywhere; min-width: 18ch; }
 td.nowrap { white-space: nowrap; min-width: 0; }
+table:has(th:nth-child(7)) td { min-width: 0; }
+table:has(th:nth-child(7)) th { white-space: normal; }
+table:has(th:nth-child(9)) { font-size: 12px; }
+table:has(th:nth-child(9)) :is(th, td) { padding-right: 8px; white-space: normal; min-width: 4ch; }
+table:has(th:nth-child(9)) th { overflow-wrap: anywhere; }
 details { margin: 10px 0; }
 summary { cursor: pointer; color: var(--accent); }
 .bad { color: var(--bad); font-weight: 600; }

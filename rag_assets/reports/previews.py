@@ -3,9 +3,10 @@
 import math
 
 CHARACTERS = 160
+"""Of a text in a cell."""
 
 
-def shortened(value: object) -> str | int | float | None:
+def shortened(value: object, characters: int = CHARACTERS) -> str | int | float | None:
     """`value` as a cell shows it: numbers and nothing as they are, all else as a short text.
 
     So are NaN and infinity: JSON has no word for them, and the Dagster UI cannot show what is none.
@@ -15,4 +16,4 @@ def shortened(value: object) -> str | int | float | None:
     if value is None or isinstance(value, (int, float)):
         return value
     text = str(value)
-    return text if len(text) <= CHARACTERS else f"{text[: CHARACTERS - 1]}…"
+    return text if len(text) <= characters else f"{text[: characters - 1]}…"

@@ -16,6 +16,7 @@ from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.answers import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
 from rag_assets.serving.commands import (
     alerts,
+    backfill,
     clean_up,
     evaluate,
     experiment,
@@ -33,7 +34,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
 
 COMMANDS = (
-    *(init, refresh, search, show, evaluate, experiment),
+    *(init, refresh, backfill, search, show, evaluate, experiment),
     *(status, alerts, export, clean_up, purge, ui),
 )
 

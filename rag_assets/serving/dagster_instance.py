@@ -16,8 +16,17 @@ from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     import dagster as dg
+    from dagster._core.remote_origin import RemoteRepositoryOrigin
 
 FILE = "dagster.yaml"
+WORKSPACE_FILE = "workspace.yaml"
+LOCATION = "rag_assets"
+"""Name of the code location, here as in `workspace.yaml` and `deploy/`: Dagster keeps the states of
+schedules and sensors under it."""
+MODULE = "rag_assets.definitions"
+"""What Dagster loads."""
+FORMER_LOCATION = MODULE
+"""What `rag-assets ui` called the code location before."""
 HOME_VARIABLE = "DAGSTER_HOME"
 POLL_SECONDS = 1.0
 STORAGES = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
@@ -73,6 +82,45 @@ def prepare(config: Config) -> Path:
     if not file.exists():
         write_atomically(file, yaml.safe_dump(settings(), sort_keys=False))
     return folder
+
+
+def workspace() -> dict[str, Json]:
+    """The content of `workspace.yaml`: where Dagster finds the graph, and what it calls that."""
+    return {"load_from": [{"python_module": {"module_name": MODULE, "location_name": LOCATION}}]}
+
+
+def workspace_file(config: Config) -> Path:
+    """The file that leads a Dagster process to the graph; made if it is missing."""
+    import yaml
+
+    file = home(config) / WORKSPACE_FILE
+    if not file.exists():
+        write_atomically(file, yaml.safe_dump(workspace(), sort_keys=False))
+    return file
+
+
+def repository_origin() -> "RemoteRepositoryOrigin":
+    """What Dagster assigns jobs, schedules and sensors to, wherever their code is loaded."""
+    from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY_NAME
+    from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+
+    location = RegisteredCodeLocationOrigin(LOCATION)  # ty: ignore[abstract-class-instantiation]
+    return RemoteRepositoryOrigin(location, SINGLETON_REPOSITORY_NAME)
+
+
+def take_over_states(instance: "dg.DagsterInstance") -> None:
+    """Leave schedules and sensors as a person set them under the former name of the location.
+
+    Cursors of sensors are kept, too: nothing counts as changed because of the new name.
+    """
+    origin = repository_origin()
+    for state in instance.all_instigator_state():
+        if state.origin.location_name != FORMER_LOCATION:
+            continue
+        renamed = state._replace(origin=origin.get_instigator_origin(state.instigator_name))
+        if instance.get_instigator_state(renamed.instigator_origin_id, renamed.selector_id) is None:
+            instance.add_instigator_state(renamed)
+        instance.delete_instigator_state(state.instigator_origin_id, state.selector_id)
 
 
 def environment(config: Config) -> Mapping[str, str]:

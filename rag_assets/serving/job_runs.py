@@ -16,6 +16,10 @@ from rag_assets.serving.answers import CommandError, say
 
 if TYPE_CHECKING:
     import dagster as dg
+    from dagster._core.execution.execution_result import ExecutionResult
+
+CONSOLE = "console"
+"""Dagster's own name of the logger, so that the UI can execute the same run again."""
 
 
 @contextmanager
@@ -40,8 +44,10 @@ def execute(
     variant: str | None = None,
     assets: Sequence["dg.AssetKey"] | None = None,
     step_options: Sequence[Mapping[str, bool]] = (),
-) -> "dg.ExecuteInProcessResult":
+) -> "ExecutionResult":
     """Run a job of the asset graph. The caller holds the lock `lost_runs.COMMAND_LOCK`.
+
+    The UI shows the run in its timeline and on the page of the job, like one that it started.
 
     Args:
         config: Describes the graph.
@@ -57,9 +63,17 @@ def execute(
         from rag_assets.definitions import definitions
         from rag_assets.serving import dagster_instance, progress
 
-        loggers = dg.Definitions(loggers={"progress": progress.logger(say)})
+        loggers = dg.Definitions(loggers={CONSOLE: progress.logger(say)})
         job = dg.Definitions.merge(definitions(config), loggers).resolve_job_def(job_name)
         records = dagster_instance.opened(config)
+    run_config = {
+        "loggers": {CONSOLE: {"config": {}}},
+        "ops": {
+            name: {"config": options}
+            for options in step_options
+            for name in _steps_with(options, job=job)
+        },
+    }
     with records as opened:
         closed, run_id = lost_runs.close_dead_runs(opened), make_new_run_id()
         alerting.tell_of_closed(config, opened, closed=closed)
@@ -67,22 +81,42 @@ def execute(
         if job_name == NIGHTLY_JOB and variant == config.serving_variant:
             alerting.nightly_begins(config, run_id=run_id)
         with ended_after(config.execution.max_runtime_seconds):
-            return job.execute_in_process(
+            return _executed(
+                job,
                 instance=opened,
                 run_id=run_id,
-                partition_key=variant,
-                asset_selection=list(assets) if assets else None,
-                run_config={
-                    "loggers": {"progress": {"config": {}}},
-                    "ops": {
-                        name: {"config": options}
-                        for options in step_options
-                        for name in _steps_with(options, job=job)
-                    },
-                },
-                tags=dagster_instance.RUN_TAGS,
-                raise_on_error=False,
+                variant=variant,
+                assets=assets,
+                run_config=run_config,
             )
+
+
+def _executed(
+    job: "dg.JobDefinition",
+    *,
+    instance: "dg.DagsterInstance",
+    run_id: str,
+    variant: str | None,
+    assets: Sequence["dg.AssetKey"] | None,
+    run_config: Mapping[str, object],
+) -> "ExecutionResult":
+    """Run `job` as `JobDefinition.execute_in_process` does, which leaves out where it is from."""
+    from dagster._core.definitions.job_base import InMemoryJob
+    from dagster._core.execution.api import execute_run
+
+    from rag_assets.serving import dagster_instance
+
+    here = job.as_ephemeral_job(resource_defs={}, input_values={})
+    partition = here.get_tags_for_partition_key(variant, assets) if variant else {}
+    run = instance.create_run_for_job(
+        here,
+        run_id=run_id,
+        run_config=run_config,
+        asset_selection=frozenset(assets) if assets else None,
+        tags={**job.run_tags, **partition, **dagster_instance.RUN_TAGS},
+        remote_job_origin=dagster_instance.repository_origin().get_job_origin(job.name),
+    )
+    return execute_run(InMemoryJob(here), run, instance)
 
 
 @contextmanager
@@ -121,7 +155,7 @@ def ended_after(seconds: int | None) -> Generator[None]:
         )
 
 
-def errors_of(result: "dg.ExecuteInProcessResult", *, state_dir: Path) -> dict[str, str]:
+def errors_of(result: "ExecutionResult", *, state_dir: Path) -> dict[str, str]:
     """Why each failed step failed, and what to do, by the name of the step."""
     return run_errors.errors_of(result.all_events, state_dir=state_dir)
 

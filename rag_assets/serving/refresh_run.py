@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_assets import schemas
 from rag_assets.config import Config
 from rag_assets.operations.lost_runs import COMMAND_LOCK
 from rag_assets.operations.run_problems import NIGHTLY_JOB
@@ -14,8 +15,11 @@ from rag_assets.store import Store
 
 if TYPE_CHECKING:
     import dagster as dg
+    from dagster._core.execution.execution_result import ExecutionResult
 
 LOCK = COMMAND_LOCK
+BACKFILL_JOB = "backfill_variant"
+"""The same as `automation.BACKFILL_JOB`; importing that module would import Dagster."""
 COUNTS = ("added", "changed", "removed", "unchanged", "failed")
 SHOWN = (*COUNTS, "embedded", "seconds")
 """Numbers of an asset's metadata that the answer shows."""
@@ -44,21 +48,29 @@ def refresh(
     retry_failed: bool,
     accept_drift: bool = False,
     job_name: str = NIGHTLY_JOB,
+    assets: Sequence["dg.AssetKey"] | None = None,
 ) -> RefreshOutcome:
     """Run the nightly job, or another one, for `variant` in this process.
 
-    The run is recorded where the UI shows it.
+    The run is recorded where the UI shows it. Of its assets it makes `assets`; all unless given.
     """
     result = job_runs.execute(
         config,
         job_name,
         variant=variant,
+        assets=assets,
         step_options=(
             {"allow_shrink": allow_shrink, "retry_failed": retry_failed},
             {"accept_drift": accept_drift},
         ),
     )
     return _outcome(result, variant=variant, state_dir=config.state_dir)
+
+
+def backfill_job(store: Store) -> str:
+    """The job that builds a variant: from what was read of the sources, or reading them first."""
+    was_read = store.exists(schemas.DOCUMENT_FILES_TABLE) or store.exists(schemas.TABLE_ROWS_TABLE)
+    return BACKFILL_JOB if was_read else NIGHTLY_JOB
 
 
 def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]]:
@@ -87,9 +99,7 @@ def quarantine_of(store: Store, outcome: RefreshOutcome) -> list[dict[str, Json]
     ]
 
 
-def _outcome(
-    result: "dg.ExecuteInProcessResult", *, variant: str, state_dir: Path
-) -> RefreshOutcome:
+def _outcome(result: "ExecutionResult", *, variant: str, state_dir: Path) -> RefreshOutcome:
     passes = [
         *(event.materialization for event in result.get_asset_materialization_events()),
         *(event.asset_observation_data.asset_observation for event in _observed(result)),
@@ -119,15 +129,15 @@ def _outcome(
     )
 
 
-def _observed(result: "dg.ExecuteInProcessResult") -> "list[dg.DagsterEvent]":
+def _observed(result: "ExecutionResult") -> "list[dg.DagsterEvent]":
     """The passes over assets whose source could not be read: see `lineage.not_renewed`."""
     return [event for event in result.all_events if event.is_asset_observation]
 
 
 def _failed(check: "dg.AssetCheckEvaluation") -> Mapping[str, str]:
     """The expectations that do not hold, each with the value that was found."""
-    failed = _value(check.metadata.get("failed"))
-    return failed if isinstance(failed, dict) else {}
+    records = getattr(check.metadata.get("failed"), "records", ())
+    return {record.data["expectation"]: record.data["found"] for record in records}
 
 
 def _value(entry: "dg.MetadataValue | None") -> object:

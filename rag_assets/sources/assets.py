@@ -6,13 +6,15 @@ import dagster as dg
 import pyarrow as pa
 
 from rag_assets import lineage, schemas
+from rag_assets.change.sync import Report
 from rag_assets.config import Config, TableSource, TableSpec, asset_path
-from rag_assets.lineage import RefreshConfig
-from rag_assets.sources import exports, readability
+from rag_assets.lineage import ContentShown, Preview, RefreshConfig
+from rag_assets.sources import exports, readability, table_states
 from rag_assets.sources.files import known_files, manifest
 from rag_assets.sources.outcomes import Export, merged
 from rag_assets.sources.readability import Outage
 from rag_assets.store import Store
+from rag_assets.store.exports import ExportedTable
 
 GROUP = "sources"
 
@@ -48,12 +50,14 @@ def _document_files(project: Config) -> dg.AssetsDefinition:
             )
         readability.forget_others(store, besides=_names(project))
         outages = readability.outages_of_assets(store, project)[schemas.DOCUMENT_FILES_TABLE]
-        statuses = {"statuses": _statuses(store)} if report.touched else {}
         result = lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.DOCUMENT_FILES,
-            preview=lineage.first_rows(store, report, columns=schemas.DOCUMENT_FILES.names),
-            extra={**statuses, **_unreadable(outages)},
+            preview=lineage.preview(project, store, report, columns=schemas.DOCUMENT_FILES.names),
+            content=ContentShown(("statuses",), lambda: {"statuses": _statuses(store)}),
+            extra=_unreadable(outages),
         )
         is_renewed = report.touched or not outages
         return result if is_renewed else lineage.not_renewed(context, result)
@@ -90,9 +94,10 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
             if path in selected:
                 entries = [spec.name for spec in wanted if asset_path(source, spec) == path]
                 mine = [item for item in done if item.spec in entries]
+                report = merged(mine, target=_target(source, spec))
                 unread = outages["/".join(path)]
                 result = _materialized(
-                    mine, path=path, target=_target(source, spec), outages=unread
+                    context, project, store, mine, report=report, path=path, outages=unread
                 )
                 is_renewed = not unread or any(item.is_touched for item in mine)
                 yield result if is_renewed else lineage.not_renewed(context, result)
@@ -118,36 +123,37 @@ def _target(source: TableSource, spec: TableSpec) -> str:
 
 
 def _materialized(
-    done: Sequence[Export], *, path: Sequence[str], target: str, outages: Sequence[Outage]
+    context: dg.AssetExecutionContext,
+    project: Config,
+    store: Store,
+    done: Sequence[Export],
+    *,
+    report: Report,
+    path: Sequence[str],
+    outages: Sequence[Outage],
 ) -> dg.MaterializeResult[None]:
-    report = merged(done, target=target)
+    key = dg.AssetKey(path)
     changes = [
         {"table": item.table, "change": change} for item in done for change in item.schema_changes
     ]
-    extra: dict[str, dg.MetadataValue] = {
-        "tables": lineage.records_of(
-            {
-                "table": item.table,
-                "rows": item.report.rows,
-                "added": item.report.added,
-                "changed": item.report.changed,
-                "removed": item.report.removed,
-                "failed": item.report.failed,
-            }
-            for item in done
-        ),
-        **_unreadable(outages),
-    }
+    states = table_states.states(done)
+    extra = dict(lineage.list_of("tables", states, long=[table_states.COLUMNS]))
+    extra |= _unreadable(outages)
     if changes:
         extra["schema_changes"] = lineage.records_of(changes)
     held = [item.exported for item in done if item.exported is not None]
-    single = held[0] if len(held) == 1 else None
+    if len(held) != 1:
+        return lineage.materialized(
+            context, report, schema=pa.schema([]), extra=extra, asset_key=key
+        )
     return lineage.materialized(
+        context,
         report,
-        asset_key=dg.AssetKey(path),
-        schema=single.commented if single else pa.schema([]),
-        preview=single.first_rows(lineage.PREVIEW_ROWS) if single and report.touched else None,
-        extra=extra,
+        schema=held[0].commented,
+        preview=_preview(held[0]) if project.previews else None,
+        extra={**extra, **_columns(held[0], key=key)},
+        asset_key=key,
+        place=lineage.place_of(store, held[0].name),
     )
 
 
@@ -170,6 +176,27 @@ def _unreadable(outages: Sequence[Outage]) -> dict[str, dg.MetadataValue]:
             }
             for each in outages
         )
+    }
+
+
+def _preview(table: ExportedTable) -> Preview:
+    """The first rows, without the columns that the config hides."""
+    shown = [name for name in table.columns.names if name not in (table.about.hidden or ())]
+
+    def read() -> pa.Table | None:
+        first = next(table.batches(shown, rows=lineage.PREVIEW_ROWS), None) if shown else None
+        return None if first is None else pa.Table.from_batches([first])
+
+    return Preview(shown, read)
+
+
+def _columns(table: ExportedTable, *, key: dg.AssetKey) -> lineage.Metadata:
+    """The way of each column into the text, for people and as Dagster records lineage."""
+    origin = lineage.source_key(key)
+    came_from = {name: [dg.TableColumnDep(origin, name)] for name in table.columns.names}
+    return {
+        "columns": lineage.records_of(table_states.columns(table)),
+        "dagster/column_lineage": dg.MetadataValue.column_lineage(dg.TableColumnLineage(came_from)),
     }
 
 

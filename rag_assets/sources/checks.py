@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 import pyarrow.compute as pc
 
-from rag_assets import gates, quality
+from rag_assets import gates, lineage, quality
 from rag_assets.config import Config, asset_path
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
@@ -70,7 +70,9 @@ def _judged(
     metadata: dict[str, dg.MetadataValue] = {}
     if outages:
         metadata = {
-            "failed": dg.MetadataValue.json({readability.CHECK: "; ".join(sentences)}),
+            "failed": lineage.records_of(
+                [{"expectation": readability.CHECK, "found": "; ".join(sentences)}]
+            ),
             "unreadable since": dg.MetadataValue.timestamp(min(each.since for each in outages)),
             "misses in a row": dg.MetadataValue.int(max(each.misses for each in outages)),
             "what to do": dg.MetadataValue.text(readability.REMEDY),

@@ -136,6 +136,10 @@ class Store:
         """The generation that a table's name means now: what stays the same is to be read there."""
         return self._catalog.generation(name)
 
+    def uri(self, name: str) -> str:
+        """Where the table lies: a folder, or a URL of the object store."""
+        return self._tables.uri(self._folder(name))
+
     def known_as(self, name: str) -> str:
         """The name under which the records of a table are kept, whatever its recipe is called."""
         return name_of(self.generation(name))

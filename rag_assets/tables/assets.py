@@ -1,19 +1,23 @@
 """The assets of the room: rows with ids, and rows as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import dagster as dg
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, asset_path
+from rag_assets.lineage import ContentShown, Preview
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 from rag_assets.tables import exported, rows, serialize
+from rag_assets.tables.exported import SourceTable
 
 GROUP = "tables"
+IN_TEXT = "columns in the text"
 SAMPLED_BATCHES = 4
 """Batches of texts whose lengths are plotted: enough for the shape, whatever the table's size."""
 
@@ -45,12 +49,12 @@ def _table_rows(settings: Config) -> dg.AssetsDefinition:
             retry=config.retry_failed,
         )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.TABLE_ROWS,
-            preview=lineage.first_rows(
-                store, report, columns=["table", "row_key", "title", "row_id"]
-            ),
-            extra={"tables": _tables_of(store, settings)},
+            preview=_preview(settings, store, report),
+            extra=_tables_of(store, settings),
         )
 
     return table_rows
@@ -73,13 +77,41 @@ def _serialized_rows(settings: Config) -> dg.AssetsDefinition:
             retry=config.retry_failed,
         )
         return lineage.materialized(
+            context,
             report,
+            place=lineage.place_of(store, report.target),
             schema=schemas.SERIALIZED_ROWS,
-            preview=lineage.first_rows(store, report, columns=["table", "row_key", "text"]),
-            extra={"serializer": dg.MetadataValue.text(serializer), **_lengths(store, report)},
+            preview=lineage.preview(settings, store, report, columns=["table", "text"]),
+            content=ContentShown(
+                ("rows_by_table", "all rows_by_table", "text_lengths"),
+                lambda: _lengths(store, report),
+            ),
+            extra={"serializer": dg.MetadataValue.text(serializer)},
         )
 
     return serialized_rows
+
+
+def _preview(config: Config, store: Store, report: Report) -> Preview | None:
+    """The first rows in plain words; a key may be made of hidden columns and is left out."""
+    if not config.previews:
+        return None
+
+    def read() -> pa.Table | None:
+        columns = ["table", "title", "pairs"]
+        rows = lineage.first_rows(store, report.target, columns=columns)
+        if rows is None:
+            return None
+        in_words = pa.array([_in_words(pairs) for pairs in rows["pairs"].to_pylist()], pa.string())
+        return rows.drop(["pairs"]).append_column("row", in_words)
+
+    return Preview(("table", "title", "row"), read)
+
+
+def _in_words(pairs: Sequence[Mapping[str, object]]) -> str:
+    """Headings and values of a row, without those that are hidden or empty."""
+    shown = (pair for pair in pairs if not pair["hidden"] and pair["value"] is not None)
+    return "; ".join(f"{pair['heading']}: {pair['value']}" for pair in shown)
 
 
 def _exports(config: Config) -> list[dg.AssetKey]:
@@ -90,24 +122,36 @@ def _exports(config: Config) -> list[dg.AssetKey]:
     return [dg.AssetKey(list(key)) for key in sorted(keys)]
 
 
-def _tables_of(store: Store, config: Config) -> dg.MetadataValue:
-    """Rows and empty cells of each table, from the records of the exports."""
-    return lineage.records_of(
-        {
-            "table": table.name,
-            "title": table.title,
-            "rows": table.rows,
-            "columns": len(table.columns),
-            "null rate": round(table.null_share, 4),
-        }
-        for table in exported.source_tables(store, sources=config.table_sources)
+def _tables_of(store: Store, config: Config) -> lineage.Metadata:
+    """Rows and empty cells of each table, and what its columns are called, from their records."""
+    return lineage.list_of(
+        "tables",
+        [
+            {
+                "table": table.name,
+                "title": table.title,
+                "rows": table.rows,
+                "columns": len(table.columns),
+                "null rate": round(table.null_share, 4),
+                IN_TEXT: _headings(table),
+            }
+            for table in exported.source_tables(store, sources=config.table_sources)
+        ],
+        long=[IN_TEXT],
+    )
+
+
+def _headings(table: SourceTable) -> str:
+    """Each column that enters the text, with its heading there where that is another."""
+    return ", ".join(
+        column if column == heading else f"{column} → {heading}"
+        for column, heading, hidden in zip(table.columns, table.headings, table.hidden, strict=True)
+        if not hidden
     )
 
 
 def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     """How long the texts are, in characters, and how many each table has."""
-    if not report.touched:
-        return {}
     from rag_assets.reports.plots import histogram
 
     texts = store.batches(report.target, columns=["text"])
@@ -120,9 +164,12 @@ def _lengths(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     counts = by_table.aggregate([([], "count_all")]).sort_by([("source", "ascending")])
     plot = histogram(lengths, title="Length of the texts", x_label="characters")
     return {
-        "rows_by_table": lineage.records_of(
-            {"table": f"{row['source']}/{row['table']}", "rows": row["count_all"]}
-            for row in counts.to_pylist()
+        **lineage.list_of(
+            "rows_by_table",
+            [
+                {"table": f"{row['source']}/{row['table']}", "rows": row["count_all"]}
+                for row in counts.to_pylist()
+            ],
         ),
         "text_lengths": lineage.svg_of(plot),
     }

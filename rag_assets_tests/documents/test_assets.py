@@ -59,4 +59,5 @@ def test_metadata_says_what_was_done_and_a_second_run_does_nothing(project, defi
     again = materialize(definitions, partition="other")
     assert again["parsed_documents"]["unchanged"].value == 1
     assert again["chunks"]["unchanged"].value == 1
-    assert "preview" not in again["chunks"]
+    assert again["chunks"]["preview"] == chunks["preview"], "still there to be seen"
+    assert again["parsed_documents"]["pages"] == parsed["pages"]

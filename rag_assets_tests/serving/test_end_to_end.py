@@ -268,3 +268,14 @@ def test_a_failing_table_is_named_and_the_rest_is_built(here, second, monkeypatc
         ("parsed_documents", "few_documents_failed", "warning"),
         ("exports/laboratory/welds", "source_readable", "warning"),
     }
+
+
+def test_a_variant_is_built_by_the_one_job_for_it_without_its_sources(here, capsys):
+    assert cli.main(["backfill", "json_rows", "--json"]) == PARTLY  # broken.pdf stays left out
+
+    assets = json.loads(capsys.readouterr().out)["assets"]
+    assert "joint_index" in assets
+    assert not {"document_files", "table_rows", "exports/laboratory"} & assets.keys()
+    with dg.DagsterInstance.from_config(str(here / "state/dagster")) as instance:
+        run = instance.get_runs(limit=1)[0]
+    assert (run.job_name, run.tags["dagster/partition"]) == ("backfill_variant", "json_rows")

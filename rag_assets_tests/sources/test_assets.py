@@ -44,12 +44,12 @@ def config(tmp_path) -> Config:
 
 
 def materialized(
-    config: Config, *keys: str
+    config: Config, *keys: str, instance: dg.DagsterInstance | None = None
 ) -> dict[str, dg.AssetMaterialization | dg.AssetObservation]:
     """What a run says of each asset; one whose source could not be read is only observed."""
     assets = list(definitions(config).assets or ())
     selection = [dg.AssetKey.from_user_string(key) for key in keys] or None
-    result = dg.materialize(assets, selection=selection)
+    result = dg.materialize(assets, selection=selection, instance=instance)
     assert result.success
     seen = [event for event in result.all_events if event.is_asset_observation]
     observed = [event.asset_observation_data.asset_observation for event in seen]
@@ -109,6 +109,67 @@ def test_a_run_shows_what_it_did_and_the_next_does_nothing(config):
             materialization.tags["dagster/data_version"]
             == (first[key].tags["dagster/data_version"])
         )
+
+
+def test_what_a_table_holds_is_still_shown_after_a_run_that_had_nothing_to_do(config):
+    with dg.DagsterInstance.ephemeral() as instance:
+        first, second = (materialized(config, instance=instance) for _ in range(2))
+    for key in ("document_files", "exports/erp-export/parts"):
+        assert second[key].metadata["preview"] == first[key].metadata["preview"]
+    statuses = second["document_files"].metadata["statuses"]
+    assert statuses == first["document_files"].metadata["statuses"]
+
+
+def test_no_hidden_column_is_shown_also_if_an_earlier_release_showed_it(config, tmp_path):
+    key = "exports/erp-export/parts"
+    cells = {"id": 1, "name": "x"}
+    columns = [dg.TableColumn(name, type="string") for name in cells]
+    shown = dg.MetadataValue.table([dg.TableRecord(cells)], schema=dg.TableSchema(columns))
+    before = dg.AssetMaterialization(dg.AssetKey.from_user_string(key), metadata={"preview": shown})
+    with dg.DagsterInstance.ephemeral() as instance:
+        first = materialized(config, key, instance=instance)[key].metadata
+        instance.report_runless_asset_event(before)
+        second = materialized(config, key, instance=instance)[key].metadata
+    assert [record.data for record in first["preview"].records] == [{"name": "x"}]
+    assert second["preview"] == first["preview"]
+    assert second["unchanged"].value == 1
+
+
+def test_without_previews_no_row_is_shown(config):
+    silent = config.model_copy(update={"previews": False})
+    for done in materialized(silent).values():
+        assert "preview" not in done.metadata
+
+
+def test_the_way_of_each_column_into_the_text_is_shown(config):
+    key = "exports/erp-export/parts"
+    metadata = materialized(config, key)[key].metadata
+    rows = [record.data for record in metadata["columns"].records]
+    assert [(row["column at the source"], row["in the text"], row["key"]) for row in rows] == [
+        ("id", "no", "yes"),
+        ("name", "yes", "no"),
+    ]
+    lineage = metadata["dagster/column_lineage"].value.deps_by_column
+    (dep,) = lineage["name"]
+    assert (dep.asset_key.to_user_string(), dep.column_name) == (f"source/{key}", "name")
+    assert metadata["dagster/table_name"].value.startswith("exports-erp-export-parts-")
+    assert Path(metadata["dagster/uri"].value).is_dir()
+
+
+def test_each_table_of_a_pattern_is_listed_with_its_state(config, tmp_path):
+    key, later = "exports/erp-export", "2 added"
+    folder = tmp_path / "tables"
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialized(config, key, instance=instance)
+        write(folder / "stock.csv", "id,name\n1,x\n2,y\n3,z\n")
+        (folder / "prices.csv").write_bytes(b"\x00\xff\x00")
+        settle(folder / "prices.csv", seconds=60)
+        found = materialized(config, key, instance=instance)[key].metadata
+    unreadable, changed = (record.data for record in found["tables"].records)
+    assert (unreadable["table"], unreadable["rows"]) == ("prices", 1)
+    assert "prices" in unreadable["state"]
+    assert changed == {"table": "stock", "rows": 3, "state": later}
+    assert "stock | 3 | 2 added | id int64, name string" in found["all tables"].value
 
 
 def test_one_table_can_be_refreshed_by_itself(config, tmp_path):

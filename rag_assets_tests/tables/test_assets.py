@@ -56,13 +56,35 @@ def test_a_run_shows_counts_previews_and_lengths_and_a_second_one_does_nothing(c
     rows, texts = _materialized(config)
 
     assert rows["unchanged"].value == texts["unchanged"].value == 2
-    assert "preview" not in rows
 
 
-def _materialized(config):
-    assets_of_room = list(assets.definitions(config).assets)
+def test_what_the_tables_hold_is_still_shown_after_a_run_that_had_nothing_to_do(config):
+    write_table(Store(config.state_dir), STEEL)
     with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(assets_of_room, partition_key="as_json", instance=instance)
+        first, second = (_materialized(config, instance=instance) for _ in range(2))
+    for before, after in zip(first, second, strict=True):
+        assert after["unchanged"].value == 2
+        assert after["preview"] == before["preview"]
+    assert second[1]["text_lengths"] == first[1]["text_lengths"]
+
+
+def test_rows_are_shown_in_plain_words_without_hidden_columns_and_keys(config):
+    write_table(Store(config.state_dir), STEEL)
+    rows, texts = (shown["preview"].records[0].data for shown in _materialized(config))
+    in_words = "Material: Steel A; Melting point: 1340; Yield strength: 240 MPa"
+    assert rows == {"table": "metals", "title": "Metal properties", "row": in_words}
+    assert texts.keys() == {"table", "text"}
+
+
+def test_without_previews_no_row_is_shown(config):
+    write_table(Store(config.state_dir), STEEL)
+    for shown in _materialized(config.model_copy(update={"previews": False})):
+        assert "preview" not in shown
+
+
+def _materialized(config, *, instance=None):
+    assets_of_room = list(assets.definitions(config).assets)
+    result = dg.materialize(assets_of_room, partition_key="as_json", instance=instance)
     return [
         result.asset_materializations_for_node(name)[0].metadata
         for name in ("table_rows", "serialized_rows")

@@ -16,7 +16,6 @@ from rag_assets.process.interrupts import stoppable
 GROUP = "experiments"
 QUESTIONS = dg.AssetKey("question_sets")
 JOB = "experiments"
-BUILD_JOB = "build_variant"
 
 
 def asset_key(name: str) -> dg.AssetKey:
@@ -36,15 +35,7 @@ def definitions(config: Config) -> dg.Definitions:
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )
-    own = dg.AssetSelection.assets("joint_index").upstream() - dg.AssetSelection.groups("sources")
-    build = dg.define_asset_job(
-        BUILD_JOB,
-        selection=own - dg.AssetSelection.assets("table_rows"),
-        description="The index of one variant, from the sources as they were last read.",
-        executor_def=dg.in_process_executor,
-        tags=lineage.run_tags(config),
-    )
-    return dg.Definitions(assets=assets, jobs=[job, build])
+    return dg.Definitions(assets=assets, jobs=[job])
 
 
 def _experiment(config: Config, name: str) -> dg.AssetsDefinition:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets import schemas
 from rag_assets.change.completing import is_up_to_date
+from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.answers import Answer, CommandError, Json, say, search_errors, table
@@ -96,23 +96,24 @@ def build(store: Store, config: Config, names: Sequence[str]) -> None:
     Raises:
         CommandError: A variant cannot be built.
     """
-    from rag_assets.evaluation.experiments.assets import BUILD_JOB
+    import dagster as dg
+
     from rag_assets.evaluation.experiments.designs import buildable
 
     wanted = dict.fromkeys(one for name in names for one in buildable(config, name))
     for place, variant in enumerate(wanted):
         if is_up_to_date(store, config, variant):
             continue
-        never_read = not store.exists(schemas.DOCUMENT_FILES_TABLE) and not store.exists(
-            schemas.TABLE_ROWS_TABLE
-        )
+        job = refresh_run.backfill_job(store)
+        steps = [dg.AssetKey(asset) for asset in variant_steps(config, variant)]
         say(f"building variant {variant} ({place + 1} of {len(wanted)})")
         outcome = refresh_run.refresh(
             config,
             variant=variant,
             allow_shrink=False,
             retry_failed=False,
-            job_name=refresh_run.NIGHTLY_JOB if never_read else BUILD_JOB,
+            job_name=job,
+            assets=steps if job == refresh_run.BACKFILL_JOB else None,
         )
         if outcome.errors:
             step, reason = next(iter(outcome.errors.items()))

@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
@@ -47,9 +47,27 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Refresh, one at a time; a second refresh waits for the first."""
-    started = time.monotonic()
     config = configuration.load()
-    variant = options.variant or config.serving_variant
+    return refreshed(
+        config,
+        variant=options.variant or config.serving_variant,
+        allow_shrink=options.allow_shrink,
+        retry_failed=options.retry_failed,
+        accept_drift=options.accept_drift,
+    )
+
+
+def refreshed(
+    config: Config,
+    *,
+    variant: str,
+    job: Callable[[Store], str] = lambda _: refresh_run.NIGHTLY_JOB,
+    allow_shrink: bool = False,
+    retry_failed: bool = False,
+    accept_drift: bool = False,
+) -> Answer:
+    """Run a job for `variant` once no other command changes the index, and tell what it did."""
+    started = time.monotonic()
     config.variant(variant)
     store = Store.of(config)
     with alerting.telling(config, variant=variant), disk_errors.writing(config.state_dir):
@@ -57,9 +75,10 @@ def run(options: argparse.Namespace) -> Answer:
             outcome = refresh_run.refresh(
                 config,
                 variant=variant,
-                allow_shrink=options.allow_shrink,
-                retry_failed=options.retry_failed,
-                accept_drift=options.accept_drift,
+                allow_shrink=allow_shrink,
+                retry_failed=retry_failed,
+                accept_drift=accept_drift,
+                job_name=job(store),
             )
         return _answer(
             outcome,

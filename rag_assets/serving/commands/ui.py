@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.operations import lost_runs
@@ -31,6 +32,7 @@ def run(options: argparse.Namespace) -> Answer:
     config = configuration.load()
     with dagster_instance.opened(config) as records:
         closed = lost_runs.close_lost_runs(records)
+        dagster_instance.take_over_states(records)
         alerting.tell_of_closed(config, records, closed=closed)
     url = f"http://{options.host}:{options.port}"
     say(f"The Dagster UI opens at {url} in a few seconds; stop it with Ctrl-C.")
@@ -39,13 +41,18 @@ def run(options: argparse.Namespace) -> Answer:
         **dagster_instance.environment(config),
         configuration.PATH_VARIABLE: str(configuration.find()),
     }
-    code = _serve(options.host, options.port, environment=environment)
+    code = _serve(
+        options.host,
+        options.port,
+        workspace=dagster_instance.workspace_file(config),
+        environment=environment,
+    )
     if code:
         raise CommandError(f"the Dagster UI stopped with exit code {code}")
     return Answer(record={"url": url, "stopped": True}, text="Stopped.")
 
 
-def _serve(host: str, port: int, *, environment: Mapping[str, str]) -> int:
+def _serve(host: str, port: int, *, workspace: Path, environment: Mapping[str, str]) -> int:
     """Run web server and daemon until they end or this process is told to stop.
 
     A shell starts background jobs with interrupts ignored; Dagster would inherit that and could
@@ -53,7 +60,7 @@ def _serve(host: str, port: int, *, environment: Mapping[str, str]) -> int:
     of its own so that a Ctrl-C reaches it once.
     """
     command = [sys.executable, "-P", "-m", "dagster", "dev"]
-    command += ["--module-name", "rag_assets.definitions", "--host", host, "--port", str(port)]
+    command += ["--workspace", str(workspace), "--host", host, "--port", str(port)]
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     folder = environment[dagster_instance.HOME_VARIABLE]

@@ -1,0 +1,63 @@
+"""How the tables of a source stand, in words: what the UI shows of each, those of a pattern too."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from rag_assets.change.sync import Report
+from rag_assets.sources.outcomes import Export
+from rag_assets.store.exports import ExportedTable
+
+COLUMNS = "columns"
+"""Of a state: names and types in one line, too long for a cell."""
+State: TypeAlias = Mapping[str, str | int | None]
+
+
+def states(done: Sequence[Export]) -> list[State]:
+    """Rows, state and columns of each table that a pass looked at.
+
+    Those that cannot be read come first, then those that changed.
+    """
+    ordered = sorted(
+        done, key=lambda item: (not item.report.failed, not item.report.touched, item.table)
+    )
+    return [_state(item) for item in ordered]
+
+
+def columns(table: ExportedTable) -> list[Mapping[str, str]]:
+    """The way of each column from the source to the text: type, heading, whether it is hidden."""
+    about = table.about
+    return [
+        {
+            "column at the source": field.name,
+            "type": str(field.type),
+            "heading given": _given(table, field.name),
+            "in the text": "no" if field.name in (about.hidden or ()) else "yes",
+            "key": "yes" if field.name in about.key else "no",
+        }
+        for field in table.columns
+    ]
+
+
+def _state(item: Export) -> State:
+    table = item.exported
+    listed = ", ".join(f"{field.name} {field.type}" for field in table.columns) if table else None
+    return {
+        "table": item.table,
+        "rows": item.report.rows,
+        "state": _found(item.report),
+        COLUMNS: listed,
+    }
+
+
+def _found(report: Report) -> str:
+    """What the pass found, in words."""
+    if report.failures:
+        return report.failures[0].reason
+    counts = (("added", report.added), ("changed", report.changed), ("removed", report.removed))
+    return ", ".join(f"{count:,} {what}" for what, count in counts if count) or "unchanged"
+
+
+def _given(table: ExportedTable, column: str) -> str:
+    """The heading that the config or the source gives; `table_rows` makes one of a name alone."""
+    heading = table.about.headings.get(column, column)
+    return "" if heading == column else heading
