@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from rag_assets.documents.wordless import says_nothing
 from rag_assets.schemas import HEADINGS
 
 SEPARATOR = "\n\n"
@@ -171,6 +172,17 @@ def sections(document: DocumentText) -> list[Region]:
     while its section has text.
     """
     return _regions(document, by_section=True)
+
+
+def telling_sections(document: DocumentText) -> list[Region]:
+    """As `sections`, without prose that says nothing, unless the document has nothing else."""
+    regions = sections(document)
+    telling = [
+        region
+        for region in regions
+        if region.type != "text" or not says_nothing(document.text[region.start : region.end])
+    ]
+    return telling or regions
 
 
 def _regions(document: DocumentText, *, by_section: bool) -> list[Region]:
