@@ -14,6 +14,7 @@ from rag_assets.documents.parsers import unavailable
 from rag_assets.serving import document_status
 from rag_assets.serving.answers import FAILED, OK, Answer, Json, table
 from rag_assets.serving.check_summary import check_summary
+from rag_assets.serving.newer_defaults import proposal
 from rag_assets.store import Store
 from rag_assets.store.catalog import is_of_recipe
 from rag_assets.store.damage import DamagedTablesError
@@ -72,10 +73,11 @@ def run(options: argparse.Namespace) -> Answer:
             for failure in waiting
         ],
         "checks": checks.record,
+        "proposal": (proposed := proposal(config)),
     }
     text = _text(config, shared=shared, variants=variants, missing=missing)
     damage = str(DamagedTablesError(damaged)) if damaged else ""
-    parts = [text, _exports(failed), _at_limits(waiting), checks.text, damage]
+    parts = [text, _exports(failed), _at_limits(waiting), checks.text, damage, proposed]
     return Answer(
         record=record,
         text="\n\n".join(part for part in parts if part),
