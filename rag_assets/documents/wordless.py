@@ -14,6 +14,8 @@ _MENU = re.compile(
     rf"|{_LINK}(?:\s*[|\u00b7\u2022\u00bb\u203a>]?\s*{_LINK}){{2,}}"
 )
 """At least three entries on one line, or three links and nothing else."""
+LONGEST_PAGE_NUMBER, LONGEST_MENU = 40, 1_000
+"""Characters."""
 LONGEST_WORD = 30
 """Letters; more of them without a blank are a sentence of a script that writes without blanks."""
 
@@ -23,10 +25,13 @@ def says_nothing(text: str) -> bool:
 
     A designation or a value says something: `S355J2`, `355 MPa`.
     """
-    if _PAGE_NUMBER.fullmatch(text) or _MENU.fullmatch(text.strip()):
+    shown = text.strip()
+    if len(shown) <= LONGEST_PAGE_NUMBER and _PAGE_NUMBER.fullmatch(shown):
+        return True
+    if len(shown) <= LONGEST_MENU and _MENU.fullmatch(shown):
         return True
     words = _WORD.findall(text)
-    if words and text.rstrip().endswith((".", "!", "?")):
+    if words and shown.endswith((".", "!", "?")):
         return False
     if len(words) > 1 or max(map(len, words), default=0) > LONGEST_WORD:
         return False

@@ -273,3 +273,10 @@ def test_each_sentence_that_fits_is_whole_in_a_chunk(counter, paragraphs, size):
     assert all(any(one in chunk for chunk in chunks) for one in fitting)
     if len(fitting) == len(sentences):
         assert all(chunk.startswith("It") and chunk.endswith("ends.") for chunk in chunks)
+
+
+@pytest.mark.parametrize("text", [".", "(.) ", "[a](b) ", "key: v\n", "x, ", "a | ", "\u3002"])
+def test_any_text_is_cut_in_steps_that_grow_with_its_length(text):
+    """Where they grow with its square or worse, this does not come to an end."""
+    chunks = sentences([block(0, (text * 30_000).strip())], size=64)
+    assert len(chunks) > 100
