@@ -175,14 +175,16 @@ def sections(document: DocumentText) -> list[Region]:
 
 
 def telling_sections(document: DocumentText) -> list[Region]:
-    """As `sections`, without prose that says nothing, unless the document has nothing else."""
+    """As `sections`, without those that say nothing, unless the document has nothing else."""
     regions = sections(document)
-    telling = [
-        region
-        for region in regions
-        if region.type != "text" or not says_nothing(document.text[region.start : region.end])
-    ]
-    return telling or regions
+    return [region for region in regions if _is_telling(document, region)] or regions
+
+
+def _is_telling(document: DocumentText, region: Region) -> bool:
+    if region.type == "table":
+        return True
+    is_described = region.subject is not None and document.blocks[region.subject].description
+    return bool(is_described) or not says_nothing(document.text[region.start : region.end])
 
 
 def _regions(document: DocumentText, *, by_section: bool) -> list[Region]:

@@ -236,6 +236,13 @@ def test_what_says_nothing_is_no_chunk(nothing):
     assert parts_of(blocks[:1], size=256) == [nothing]  # the document has nothing else
 
 
+def test_an_icon_is_no_chunk_and_a_figure_that_is_described_is_one():
+    text, icon = block(0, "It broke."), block(1, "Logo", kind="figure", image="aa")
+    assert parts_of([text, icon]) == ["It broke."]
+    assert len(parts_of([text, icon._replace(description="A curve that falls.")])) == 2
+    assert len(parts_of([text, icon, block(2, "Figure 1", kind="caption")])) == 2
+
+
 @pytest.mark.parametrize(
     "something",
     [
