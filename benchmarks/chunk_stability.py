@@ -42,6 +42,7 @@ class Cutting:
     strategy: str
     size: int
     overlap: int
+    header: str = "none"
     limit: int | None = None
     """Texts embedded again for an edit, at most."""
 
@@ -50,6 +51,7 @@ CUTTINGS: Mapping[str, Cutting] = {
     "fixed_256": Cutting("fixed", 256, 20),
     "headers_800": Cutting("headers", 800, 100, limit=2),
     "content_256": Cutting("content", 256, 20, limit=3),
+    "sentences_256": Cutting("sentences", 256, 0, header="section", limit=3),
     "headers, 256 tokens": Cutting("headers", 256, 20),
     "content, 800 tokens": Cutting("content", 800, 100),
 }
@@ -107,6 +109,8 @@ def outcomes(edits: Sequence[Edit], cutting: Cutting, *, counter: TokenCounter) 
             size=cutting.size,
             overlap=cutting.overlap,
             counter=counter,
+            header=cutting.header,
+            names=["the document"] * len(edits),
         )
         for texts in ([edit.before for edit in edits], [edit.after for edit in edits])
     )

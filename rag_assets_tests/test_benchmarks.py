@@ -104,3 +104,37 @@ def test_the_known_misses_of_a_refresh_are_bounds_that_it_has(benchmark):
         for other in ("floor", "best peer")
     }
     assert set(refresh.KNOWN) <= made
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_inside"),
+    [
+        ("It broke.", " Then it held.", False),
+        ("It broke (at last).", " Then it held.", False),
+        ("It broke", " at the weld.", True),
+        ("It broke at approx.", " 355 MPa.", True),
+        ("It broke in Fig.", " 3.", True),
+        ("It broke.", " and held.", True),
+        ("These were tried:", "\n- bolts", False),
+    ],
+)
+def test_units_are_judged_by_the_text_around_their_edges(benchmark, before, after, is_inside):
+    judge = benchmark("unit_quality")
+    text = judge.DocumentText.of([judge.Block(0, "text", before + after, None, ())])
+    assert judge.is_inside(text, len(before)) == is_inside
+
+
+def test_a_unit_that_ends_with_a_block_is_inside_a_sentence_that_goes_on(benchmark):
+    judge = benchmark("unit_quality")
+
+    def ends_inside(*blocks):
+        text = judge.DocumentText.of(
+            [judge.Block(place, kind, part, None, ()) for place, (kind, part) in enumerate(blocks)]
+        )
+        return judge.is_inside(text, len(blocks[0][1]))
+
+    assert not ends_inside(("text", "It broke."), ("text", "then it held."))
+    assert not ends_inside(("heading", "Tests"), ("text", "it broke."))
+    assert not ends_inside(("text", "It broke"), ("text", "Then it held."))
+    assert ends_inside(("text", "It broke"), ("text", "at the weld."))
+    assert ends_inside(("text", "It broke"), ("table", "| a |"), ("text", "at the weld."))

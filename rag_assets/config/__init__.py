@@ -1,6 +1,7 @@
 """`rag_assets.yaml`: what is indexed, how, and where the state lies.
 
-Read in this order: `root` (the whole file; each section has a module of its name), `recipes` (what
+Read in this order: `root` (the whole file; each section has a module of its name),
+`editions` (what is built where the file does not say how), `recipes` (what
 a variant is made of), `addresses` (from recipes to names of tables), `loading` (from the file to a
 `Config`) and `paths` (relative paths and `package:NAME`).
 

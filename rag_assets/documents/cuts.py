@@ -37,9 +37,9 @@ def paragraphs(document: DocumentText, words: Words) -> list[int]:
 
 def ranks(document: DocumentText, words: Words) -> np.ndarray:
     """Rank of a cut before each word (uint64): the lowest is cut at first."""
-    hashes = _hashes(document.text, words) >> np.uint64(CLASS_BITS)
     classes = _classes(document, words).astype(np.uint64)
-    return (classes << np.uint64(64 - CLASS_BITS)) | hashes
+    by_content = hashes(document.text, words) >> np.uint64(CLASS_BITS)
+    return (classes << np.uint64(64 - CLASS_BITS)) | by_content
 
 
 def lowest(rank: np.ndarray) -> int:
@@ -53,7 +53,7 @@ def class_of(rank: np.uint64) -> int:
     return int(rank) >> 64 - CLASS_BITS
 
 
-def _hashes(text: str, words: Words) -> np.ndarray:
+def hashes(text: str, words: Words) -> np.ndarray:
     """Polynomial hash of the characters from each word on (Karp and Rabin 1987), well mixed."""
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.uint64)
     powers = _powers(BASE, len(codes))

@@ -22,6 +22,7 @@ TABLE_SHARE = 2
 """Caption and header row take at most the limit divided by this."""
 
 _RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*")
+_CELL_EDGE = re.compile(r"(?<!\\)\|")
 _REFERENCE = re.compile(
     r"\b(?:figures?|figs?\.?|figur(?:en|er)?|bild(?:en|er)?|abb(?:ildung|\.)?)\s*"
     r"(?P<number>[A-Z]?\d+(?:[.-]\d+)*)",
@@ -41,6 +42,7 @@ class Headers:
         size: int,
         name: str = "",
         fields: tuple[str, ...] = (),
+        rule: bool = False,
     ) -> None:
         """Headers for chunks of `size` tokens.
 
@@ -51,6 +53,7 @@ class Headers:
             size: Most tokens of a chunk.
             name: The document's name if no heading spans it.
             fields: Its header fields, `name: value` each.
+            rule: Whether the header row of a table is repeated with the rule below it.
         """
         self.most = size // SHARE if header != "none" else 0
         """Tokens that the chunking's header takes at most."""
@@ -60,6 +63,7 @@ class Headers:
         self._size = size
         self._name = name
         self._fields = fields
+        self._rule = rule
         self._fitted: dict[tuple[str, int], tuple[str, int]] = {}
         self._added: dict[int, tuple[str, int]] = {}
 
@@ -103,7 +107,8 @@ class Headers:
         blocks = self._document.blocks
         caption = " ".join(" ".join(blocks[place].text.split()) for place in region.captions)
         row = header_row(blocks[region.subject or 0].text)
-        for lines in ((caption, row), (row,), (caption,)):
+        ruled = row + LINE_END + _rule_below(row) if self._rule and row else row
+        for lines in ((caption, ruled), (caption, row), (ruled,), (row,), (caption,)):
             text = "".join(line + LINE_END for line in lines if line)
             tokens = self._tokens(text)
             if text and tokens <= self._size // TABLE_SHARE:
@@ -161,6 +166,12 @@ class Headers:
 
     def _tokens(self, text: str) -> int:
         return self._counter.count(text) - self._counter.special
+
+
+def _rule_below(row: str) -> str:
+    """The shortest rule that makes `row` the header of a table in Markdown."""
+    cells = len(_CELL_EDGE.findall(row.strip().strip("|"))) + 1
+    return "|" + "-|" * cells
 
 
 def header_row(table: str) -> str:

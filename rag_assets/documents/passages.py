@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from rag_assets.documents.wordless import says_nothing
 from rag_assets.schemas import HEADINGS
 
 SEPARATOR = "\n\n"
@@ -171,6 +172,19 @@ def sections(document: DocumentText) -> list[Region]:
     while its section has text.
     """
     return _regions(document, by_section=True)
+
+
+def telling_sections(document: DocumentText) -> list[Region]:
+    """As `sections`, without those that say nothing, unless the document has nothing else."""
+    regions = sections(document)
+    return [region for region in regions if _is_telling(document, region)] or regions
+
+
+def _is_telling(document: DocumentText, region: Region) -> bool:
+    if region.type == "table":
+        return True
+    is_described = region.subject is not None and document.blocks[region.subject].description
+    return bool(is_described) or not says_nothing(document.text[region.start : region.end])
 
 
 def _regions(document: DocumentText, *, by_section: bool) -> list[Region]:

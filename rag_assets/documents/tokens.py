@@ -8,10 +8,11 @@ parts to count. Whether a tokenizer splits so is tested when it is loaded; with 
 
 import string
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,6 +113,25 @@ class TokenCounter:
     def words(self, texts: Sequence[str]) -> "list[Words]":
         """The words of each of `texts` with their tokens, special tokens left out."""
         return [words for part in _parts(texts) for words in self._words(part)]
+
+    def divided(self, words: "Words", text: str, places: Sequence[int]) -> "Words":
+        """`words` of `text`, cut at `places` too, except where that would change their tokens."""
+        inside: dict[int, list[int]] = {}
+        for place in places:
+            position = bisect_right(words.starts, place) - 1
+            if words.starts[position] < place < words.ends[position]:
+                inside.setdefault(position, []).append(place)
+        starts, ends, counts = list(words.starts), list(words.ends), _differences(words.before)
+        for position in sorted(inside, reverse=True):
+            edges = [words.starts[position], *inside[position], words.ends[position]]
+            parts = list(pairwise(edges))
+            tokens = [self._length(text[start:end]) for start, end in parts]
+            if sum(tokens) == counts[position]:
+                here = slice(position, position + 1)
+                starts[here], ends[here] = (list(edge) for edge in zip(*parts, strict=True))
+                counts[here] = tokens
+        before = accumulate(counts, initial=words.before[0])
+        return Words(array("q", starts), array("q", ends), array("q", before), max(counts))
 
     def pieces(self, word: str, *, most: int) -> list[str]:
         """`word` cut by characters so that no piece has more than `most` tokens."""
@@ -244,6 +264,10 @@ class Words:
         """The words from `first` up to `end`, of which one has `most` tokens."""
         columns = self.starts[first:end], self.ends[first:end], self.before[first : end + 1]
         return Words(*columns, most=most)
+
+
+def _differences(sums: Sequence[int]) -> list[int]:
+    return [end - start for start, end in pairwise(sums)]
 
 
 def _has_blank(token: "AddedToken") -> bool:

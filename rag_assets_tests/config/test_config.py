@@ -384,6 +384,7 @@ def test_the_default_parts_stay_beside_own_ones(write):
         "fixed_512",
         "headers_800",
         "content_256",
+        "sentences_256",
     }
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_assets import config as configuration
+from rag_assets.config.documents import DEFAULT_CHUNKINGS
+from rag_assets.config.editions import CHUNKINGS, NEWEST
 from rag_assets.serving.answers import Answer, CommandError
 from rag_assets.store.atomic import write_atomically
 
@@ -23,6 +25,7 @@ TEMPLATE = """\
 # What is indexed, how, and where the state lies. Relative paths start at this file's folder.
 # Every value can be overridden by an environment variable: RAG_ASSETS__SECTION__KEY=value.
 
+defaults: {edition}  # edition of what is built by default: a later release leaves it as it is
 state_dir: .rag_assets  # everything that is built lies here; remove it to start afresh
 
 sources:
@@ -32,7 +35,7 @@ sources:
 variants:
   default:
     parser: pymupdf            # or docling or pdfium, without the AGPL licence
-    chunking: fixed_256        # or fixed_256_header, fixed_512, headers_800, content_256
+    chunking: {chunking}    # or {chunkings}
     serializer: full_semantic  # {serializers}
     model: minilm
 #  long_chunks:
@@ -53,7 +56,7 @@ retrieval:
 #   questions:
 #     - {{name: questions, path: questions.jsonl}}
 # experiments:  # then: rag-assets experiment fusion_modes
-#   fusion_modes: {{chunking: fixed_256}}
+#   fusion_modes: {{chunking: {chunking}}}
 
 schedule:
   cron: "0 2 * * *"  # the nightly refresh, while `rag-assets ui` runs
@@ -81,6 +84,9 @@ def run(options: argparse.Namespace) -> Answer:
     password = PASSWORD.search(options.database or "")
     text = TEMPLATE.format(
         sources="\n".join(_sources(options.documents, options.database, folder=file.parent)),
+        edition=NEWEST,
+        chunking=CHUNKINGS[NEWEST],
+        chunkings=", ".join(name for name in DEFAULT_CHUNKINGS if name != CHUNKINGS[NEWEST]),
         serializers=", ".join(configuration.SERIALIZERS),
     )
     write_atomically(file, text)

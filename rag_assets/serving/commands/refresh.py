@@ -11,6 +11,7 @@ from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.answers import OK, PARTLY, Answer, Json, say, table
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores
+from rag_assets.serving.newer_defaults import proposal
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
 
@@ -85,6 +86,7 @@ def refreshed(
             checks=check_summary(store, config),
             quarantine=refresh_run.quarantine_of(store, outcome),
             evaluation=_evaluation_of(store, config, outcome),
+            proposed=proposal(config),
             seconds=time.monotonic() - started,
         )
 
@@ -105,6 +107,7 @@ def _answer(
     checks: CheckSummary,
     quarantine: Sequence[Mapping[str, Json]],
     evaluation: str | None,
+    proposed: str,
     seconds: float,
 ) -> Answer:
     record: dict[str, Json] = {
@@ -114,9 +117,11 @@ def _answer(
         "errors": outcome.errors,
         "warnings": outcome.warnings,
         "checks": checks.record,
+        "proposal": proposed,
         "seconds": round(seconds, 3),
     }
-    paragraphs = _paragraphs(outcome, quarantine, evaluation, checks.text, seconds)
+    judged = "\n\n".join(part for part in (checks.text, proposed) if part)
+    paragraphs = _paragraphs(outcome, quarantine, evaluation, judged, seconds)
     code = _code(outcome, is_partial=bool(quarantine))
     return Answer(record=record, text="\n\n".join(paragraphs), code=code)
 

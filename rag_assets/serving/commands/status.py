@@ -5,6 +5,7 @@ import argparse
 from rag_assets import config as configuration
 from rag_assets.serving import document_status
 from rag_assets.serving.answers import FAILED, OK, PARTLY, Answer
+from rag_assets.serving.newer_defaults import proposal
 from rag_assets.store import Store
 
 SUMMARY = "show what is wrong, what runs now, and how sources and tables stand"
@@ -35,6 +36,10 @@ def run(options: argparse.Namespace) -> Answer:
     if options.documents:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
         return document_status.answer(store, config, parsers=list(parsers))
-    status = state_status(store, config, variants=names)
+    status, proposed = state_status(store, config, variants=names), proposal(config)
     code = FAILED if status.damaged else PARTLY if status.problems else OK
-    return Answer(record=status.record, text=text_of(status), code=code)
+    return Answer(
+        record={**status.record, "proposal": proposed},
+        text="\n\n".join(part for part in (text_of(status), proposed) if part),
+        code=code,
+    )

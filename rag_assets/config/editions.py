@@ -1,0 +1,19 @@
+"""Editions of the defaults: what a file builds where it does not say how.
+
+A release that finds a better default adds an edition, as Rust does. A file keeps the edition that
+it names under `defaults`, and the first if it names none: no release changes by itself what an
+existing file builds. Only defaults of what is built belong to an edition. Defaults of searches
+change with a release, as they cost nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+Edition: TypeAlias = Literal[1, 2]
+FIRST: Edition = 1
+"""That of a file that names none."""
+NEWEST: Edition = 2
+"""That of a file that is written now."""
+
+CHUNKINGS: Mapping[Edition, str] = {1: "fixed_256", 2: "sentences_256"}
+"""The chunking of a variant that names none."""

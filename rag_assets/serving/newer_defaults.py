@@ -1,0 +1,44 @@
+"""What a config would get from a newer edition of the defaults, and how to try it."""
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.config.documents import DEFAULT_CHUNKINGS
+from rag_assets.config.editions import CHUNKINGS, FIRST, NEWEST
+from rag_assets.config.recipes import Variant
+
+NAME = "sentences"
+"""Of the variant that is proposed."""
+
+
+def proposal(config: Config) -> str:
+    """The newest chunking, as a variant beside what serves; empty if there is nothing to propose.
+
+    A file that names its edition has chosen, and so has one that cuts documents in its own way or
+    has a variant with the newest chunking.
+    """
+    served, newest = config.variant(config.serving_variant), CHUNKINGS[NEWEST]
+    first = CHUNKINGS[FIRST]
+    is_first = served.chunking == first and config.chunkings[first] == DEFAULT_CHUNKINGS[first]
+    is_tried = any(variant.chunking == newest for variant in config.variants.values())
+    if "defaults" in config.model_fields_set or is_tried or not is_first:
+        return ""
+    file = configuration.find().name
+    recipe = _as_yaml(served.model_copy(update={"chunking": newest}))
+    return "\n".join(
+        [
+            f"{file} keeps the defaults of edition {FIRST}; with `defaults: {NEWEST}` units keep "
+            "to sentences and sections. To try that as a variant beside the index, which stays as "
+            "it is:",
+            f"  1. in {file}, below variants:  {NAME}: {recipe}",
+            f"  2. rag-assets refresh --variant {NAME}",
+            f"  3. rag-assets evaluate --questions FILE --variant {NAME}  (and without --variant)",
+            f"  4. if it is better, in {file}:  serving: {{variant: {NAME}}}",
+            f"  `defaults: {FIRST}` in {file} keeps what there is and ends this proposal.",
+        ]
+    )
+
+
+def _as_yaml(recipe: Variant) -> str:
+    """The parts of a recipe that are not the default."""
+    named = recipe.model_dump(exclude_defaults=True)
+    return "{" + ", ".join(f"{part}: {value}" for part, value in named.items()) + "}"

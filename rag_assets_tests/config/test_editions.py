@@ -1,0 +1,72 @@
+"""Editions of the defaults: a file builds what its edition says, whatever later ones say."""
+
+import pytest
+
+from rag_assets.config import Config, ConfigError, load
+from rag_assets.config.editions import CHUNKINGS, NEWEST
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        path = tmp_path / "rag_assets.yaml"
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("given", ["{}", "defaults: 1"])
+def test_a_file_without_the_key_keeps_the_first_edition(write, given):
+    assert load(write(given)).variants["default"].chunking == "fixed_256"
+    assert Config().variants["default"].chunking == "fixed_256"
+
+
+def test_a_variant_that_names_no_chunking_has_that_of_the_edition(write):
+    config = load(
+        write("defaults: 2\nvariants: {a: {parser: pdfium}, b: {chunking: content_256}, c: {}}")
+    )
+    found = {name: (one.parser, one.chunking) for name, one in config.variants.items()}
+    assert found == {
+        "a": ("pdfium", "sentences_256"),
+        "b": ("pymupdf", "content_256"),
+        "c": ("pymupdf", "sentences_256"),
+    }
+
+
+def test_the_edition_holds_for_the_variant_that_nobody_wrote_down(write, monkeypatch):
+    assert load(write("defaults: 2")).variants["default"].chunking == "sentences_256"
+    monkeypatch.setenv("RAG_ASSETS__DEFAULTS", "2")
+    assert load(write("{}")).variants["default"].chunking == "sentences_256"
+
+
+def test_experiments_keep_the_chunkings_of_their_papers_in_every_edition(write):
+    config = load(write("defaults: 2\nexperiments: {chunk_size: {}, headers: {}}"))
+    chunkings = {variant.chunking for variant in config.variants.values()}
+    assert chunkings == {"sentences_256", "fixed_256", "fixed_512", "fixed_256_header"}
+
+
+def test_an_unknown_edition_is_an_error_that_says_which_there_are(write):
+    with pytest.raises(ConfigError, match=r"defaults = 3: .*1 or 2"):
+        load(write("defaults: 3"))
+
+
+def test_each_edition_has_a_chunking_that_ships():
+    assert set(CHUNKINGS.values()) <= set(Config().chunkings)
+    assert max(CHUNKINGS) == NEWEST
+
+
+@pytest.mark.parametrize(
+    ("chunking", "address"),
+    [
+        ("fixed_256", "-d87b4148e8fa"),
+        ("fixed_256_header", "-7114f07d383b"),
+        ("fixed_512", "-df31c65202df"),
+        ("headers_800", "-3cc6057c5dc2"),
+        ("content_256", "-52ec7f4c7a72"),
+    ],
+)
+def test_what_the_first_edition_built_keeps_its_address(chunking, address):
+    """As the release before the second edition named it: another address would be built anew."""
+    config = Config.model_validate({"variants": {"default": {"chunking": chunking}}})
+    assert config.tables_of("default").chunks == f"chunks__pymupdf__{chunking}{address}"

@@ -1,0 +1,104 @@
+"""A newer edition of the defaults rebuilds nothing: it is proposed, and tried beside the index."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from rag_assets import config as configuration
+from rag_assets.serving import cli
+from rag_assets.serving.answers import OK
+from rag_assets_tests import small_project
+
+WORK = ("added", "changed", "removed", "embedded")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A project whose file names no edition, refreshed once."""
+    with pytest.MonkeyPatch.context() as patch:
+        home = small_project.make(tmp_path_factory.mktemp("project"))
+        patch.chdir(home)
+        patch.delenv(configuration.PATH_VARIABLE, raising=False)
+        assert cli.main(["refresh", "--json"]) == OK
+    return home
+
+
+@pytest.fixture
+def here(built, monkeypatch):
+    monkeypatch.chdir(built)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    config = built / "rag_assets.yaml"
+    before = config.read_text()
+    yield config
+    config.write_text(before)
+
+
+def said(capsys, *arguments):
+    assert cli.main([*arguments, "--json"]) == OK
+    return json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+
+
+def work_of(answer):
+    """The assets that did something, and how much."""
+    worked = {
+        asset: sum(counts.get(name, 0) for name in WORK)
+        for asset, counts in answer["assets"].items()
+    }
+    return {asset: count for asset, count in worked.items() if count}
+
+
+def test_what_a_file_without_an_edition_has_built_stays(here, capsys):
+    refreshed = said(capsys, "refresh")
+
+    assert work_of(refreshed) == {}
+    chunks = said(capsys, "status")["variants"]["default"]["chunks"]
+    assert "fixed_256" in chunks["table"]
+    assert refreshed["proposal"]
+
+
+def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, capsys):
+    plan = said(capsys, "status")["proposal"]
+    assert plan.startswith("rag_assets.yaml keeps the defaults of edition 1; with `defaults: 2` ")
+    entry = re.search(r"below variants: +(.*)", plan)
+    commands = re.findall(r"^ +\d\. rag-assets (.*?)(?:  \(.*)?$", plan, re.MULTILINE)
+    assert entry
+    config = yaml.safe_load(here.read_text())
+    config["variants"] |= yaml.safe_load(entry[1])
+    here.write_text(yaml.safe_dump(config, sort_keys=False))
+    assert config["variants"]["sentences"] == {"parser": "pdfium", "chunking": "sentences_256"}
+
+    refresh, evaluate = (command.split() for command in commands)
+    built = work_of(said(capsys, *refresh))
+    assert built["chunks"] > 0
+    assert not {"parsed_documents", "row_vectors"} & built.keys()
+    questions = ["questions.jsonl" if word == "FILE" else word for word in evaluate]
+    assert said(capsys, *questions)["variant"] == "sentences"
+
+    again = said(capsys, "refresh")
+    assert work_of(again) == {}, "the variant that serves stays as it is"
+    assert again["proposal"] == "", "it is being tried"
+
+    here.write_text("defaults: 2\n" + here.read_text())
+    worked = work_of(said(capsys, "refresh"))
+    assert worked.keys() <= {"retrieval_evaluation"}, "the tables are those of the variant"
+
+
+@pytest.mark.parametrize(
+    "added", ["defaults: 1", "defaults: 2", "chunkings: {fixed_256: {overlap: 30}}"]
+)
+def test_a_file_that_has_chosen_is_not_asked(here, capsys, added):
+    here.write_text(f"{added}\n{here.read_text()}")
+
+    assert said(capsys, "status")["proposal"] == ""
+
+
+def test_a_new_file_names_the_newest_edition_and_its_chunking(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(configuration.PATH_VARIABLE, raising=False)
+    assert cli.main(["init", "--documents", "reports"]) == OK
+
+    config = configuration.load()
+    assert config.defaults == 2
+    assert config.variant(config.serving_variant).chunking == "sentences_256"
