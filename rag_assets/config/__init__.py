@@ -34,7 +34,7 @@ from rag_assets.config.experiments import (
 )
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
-from rag_assets.config.models import EmbeddingModel
+from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
 from rag_assets.config.paths import resolve_package_path
@@ -91,8 +91,10 @@ __all__ = [
     "Documents",
     "DomainFusion",
     "EmbeddingModel",
+    "EmbeddingEndpoint",
     "EmbeddingModelExperiment",
     "Evaluation",
+    "Endpoint",
     "Execution",
     "Expansion",
     "Figures",

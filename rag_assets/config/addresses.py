@@ -174,8 +174,13 @@ def serialization_settings(config: Recipes, serializer: SerializerName) -> Canon
 
 
 def embedding_settings(config: Recipes, model: str) -> Canonical:
-    """The settings that vectors depend on, those of texts and those of queries."""
-    return config.models[model].model_dump(mode="json", exclude={"batch_tokens"})
+    """The settings that vectors depend on, those of texts and those of queries.
+
+    A server's address is not one: the model's own answers tell whether it is the same.
+    """
+    chosen = config.models[model]
+    settings = chosen.model_dump(mode="json", exclude={"batch_tokens", "endpoint"})
+    return settings | ({"dimensions": chosen.endpoint.dimensions} if chosen.endpoint else {})
 
 
 def _name(kind: str, *recipe: str, of: Canonical) -> str:

@@ -3,9 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 """Never two underscores in a row: `__` separates names in the name of a table, and the levels in
@@ -53,6 +59,22 @@ class Section(BaseModel):
     """A part of the file: unknown keys are errors, values do not change once loaded."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class ExtendedSection(Section):
+    """A section with keys that were added after fingerprints of it had been kept.
+
+    Such a key is left out of a dump while it has its default, so that the fingerprints of settings
+    that do not use it stay as they were.
+    """
+
+    added_keys: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_unused_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, object]:
+        fields = type(self).model_fields
+        unused = {name for name in self.added_keys if getattr(self, name) == fields[name].default}
+        return {name: value for name, value in dump(self).items() if name not in unused}
 
 
 def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:

@@ -7,11 +7,12 @@ over reformulated queries; reranking; collapse of duplicates. The retrievers in
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section, Slug, merged_with_defaults
+from rag_assets.config.base import ExtendedSection, Section, Slug, merged_with_defaults
+from rag_assets.config.models import Endpoint, check_endpoint
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
@@ -102,7 +103,7 @@ class Expansion(Section):
     rows: int = Field(0, ge=0, description="all rows of a table that has at most so many")
 
 
-class Retriever(Section):
+class Retriever(ExtendedSection):
     """A way to search, stage by stage."""
 
     signals: list[Signal] = Field(["dense"], min_length=1, description="arms that are searched")
@@ -141,14 +142,25 @@ class Retriever(Section):
         return [name for name in (self.reranker, weighing) if name]
 
 
-class RerankerSettings(Section):
+class RerankerSettings(ExtendedSection):
     """A model that scores how well a text answers a query."""
 
-    backend: Literal["late_interaction", "sentence_transformers", "flag_embedding", "flashrank"] = (
-        Field("sentence_transformers", description="late_interaction takes an embedding model")
+    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint"})
+
+    backend: Literal[
+        "late_interaction", "sentence_transformers", "flag_embedding", "flashrank", "rerank_api"
+    ] = Field(
+        "sentence_transformers",
+        description="late_interaction takes an embedding model; rerank_api a server, see endpoint",
     )
-    path: str = Field(description="folder, hub id, or package:NAME/PATH; a name for flashrank")
-    revision: str | None = Field(None, description="hub revision (commit); pin it in production")
+    path: str = Field(
+        description="folder, hub id, or package:NAME/PATH; a name for flashrank and rerank_api"
+    )
+    revision: str | None = Field(
+        None,
+        description="hub revision (commit); pin it in production. For rerank_api any word: "
+        "another one scores everything anew",
+    )
     precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
         "auto", description="auto: fp16 on CUDA, bf16 on a CPU that multiplies in it, else fp32"
     )
@@ -162,6 +174,17 @@ class RerankerSettings(Section):
 DEFAULT_RETRIEVERS = {
     "baseline": Retriever(),
     "bm25": Retriever(signals=["bm25"]),
+    endpoint: Endpoint | None = Field(
+        None, description="rerank_api: the server that computes the scores"
+    )
+
+    @model_validator(mode="after")
+    def _endpoint_fits_the_backend(self) -> Self:
+        is_hosted = self.backend == "rerank_api"
+        check_endpoint(self.endpoint, is_hosted=is_hosted, backend="rerank_api")
+        if is_hosted and self.precision != "auto":
+            raise ValueError("the precision of a reranker behind a server is the server's")
+        return self
     "hybrid": Retriever(signals=["dense", "bm25"]),
     "simple_fusion": Retriever(domain_fusion=DomainFusion(mode="simple")),
     "late_fusion": Retriever(domain_fusion=DomainFusion()),

@@ -127,6 +127,7 @@ def refresh_units(
         EncoderError: The model cannot compute where texts are embedded.
         ClusterError: Texts are embedded on a Ray cluster that cannot be used.
     """
+    encoder.confirm(log)
     work = _EmbeddingPass(
         store, source=source, target=target, encoder=encoder, execution=execution, log=log
     )

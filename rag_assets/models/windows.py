@@ -6,7 +6,7 @@ equal length. Each has the prefix and the special tokens; together they hold all
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,20 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Item = TypeVar("Item")
+
+
+class WeightedPart(Protocol):
+    """A part of a text that has a vector of its own."""
+
+    @property
+    def text(self) -> int:
+        """Position of its text among the texts."""
+        ...
+
+    @property
+    def weight(self) -> int:
+        """Its share in the pooled vector of the text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +161,7 @@ def padded(batch: Sequence[Window], *, pad: int) -> tuple[np.ndarray, np.ndarray
     return ids, mask
 
 
-def pooled(vectors: np.ndarray, windows: Sequence[Window], *, texts: int) -> np.ndarray:
+def pooled(vectors: np.ndarray, windows: Sequence[WeightedPart], *, texts: int) -> np.ndarray:
     """One unit vector for each text: the mean of its windows, weighted by their tokens.
 
     Args:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rag_assets.config import EmbeddingModel
-from rag_assets.models import embedding
+from rag_assets.models import known_queries
 from rag_assets.models.embedding import ModelEncoder, load_encoder
 from rag_assets.models.replicas import EncoderError, Forward
 from rag_assets.models.weights import WeightsError, weights_of
@@ -115,7 +115,7 @@ def test_a_query_is_embedded_once(minilm, calls):
 
 
 def test_the_query_cache_forgets_the_oldest(minilm, calls, monkeypatch):
-    monkeypatch.setattr(embedding, "QUERIES_KEPT", 2)
+    monkeypatch.setattr(known_queries, "QUERIES_KEPT", 2)
     minilm.embed_queries(["one", "two", "three"])
     minilm.embed_queries(["three", "two"])
     assert sum(calls) == 3
