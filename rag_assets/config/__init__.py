@@ -33,6 +33,7 @@ from rag_assets.config.experiments import (
     WeightedRetrieverExperiment,
 )
 from rag_assets.config.figures import Figures, VisionModel
+from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.nodes import asset_path
@@ -90,17 +91,19 @@ __all__ = [
     "DocumentSource",
     "Documents",
     "DomainFusion",
-    "EmbeddingModel",
     "EmbeddingEndpoint",
+    "EmbeddingModel",
     "EmbeddingModelExperiment",
-    "Evaluation",
     "Endpoint",
+    "Evaluation",
     "Execution",
     "Expansion",
     "Figures",
     "Fusion",
     "FusionMode",
     "FusionModeExperiment",
+    "GlossaryEntry",
+    "GlossarySettings",
     "HeaderExperiment",
     "HeaderRules",
     "IndexSettings",

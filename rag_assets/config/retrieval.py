@@ -106,6 +106,8 @@ class Expansion(Section):
 class Retriever(ExtendedSection):
     """A way to search, stage by stage."""
 
+    added_keys: ClassVar[frozenset[str]] = frozenset({"glossary"})
+
     signals: list[Signal] = Field(["dense"], min_length=1, description="arms that are searched")
     depth: Depth | dict[Signal, Depth] | None = Field(
         None, description="units of each arm; retrieval.depth where arms are fused"
@@ -119,6 +121,9 @@ class Retriever(ExtendedSection):
     reranker: Slug | None = Field(None, description="a name under rerankers")
     collapse: Collapse | None = None
     expand: Expansion | None = None
+    glossary: bool = Field(
+        True, description="use the glossary, if the config has one: by bm25 and by rewriter: rules"
+    )
 
     @model_validator(mode="after")
     def _stages_fit(self) -> Self:
@@ -169,11 +174,6 @@ class RerankerSettings(ExtendedSection):
     trust_remote_code: bool = Field(
         False, description="run Python code that comes with a model; of the hub, at a revision"
     )
-
-
-DEFAULT_RETRIEVERS = {
-    "baseline": Retriever(),
-    "bm25": Retriever(signals=["bm25"]),
     endpoint: Endpoint | None = Field(
         None, description="rerank_api: the server that computes the scores"
     )
@@ -185,6 +185,11 @@ DEFAULT_RETRIEVERS = {
         if is_hosted and self.precision != "auto":
             raise ValueError("the precision of a reranker behind a server is the server's")
         return self
+
+
+DEFAULT_RETRIEVERS = {
+    "baseline": Retriever(),
+    "bm25": Retriever(signals=["bm25"]),
     "hybrid": Retriever(signals=["dense", "bm25"]),
     "simple_fusion": Retriever(domain_fusion=DomainFusion(mode="simple")),
     "late_fusion": Retriever(domain_fusion=DomainFusion()),

@@ -13,6 +13,7 @@ from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
 from rag_assets.config.figures import Figures
+from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
@@ -41,6 +42,9 @@ class Config(Section):
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
     documents: Documents = Documents()
     tables: Tables = Tables()
+    glossary: GlossarySection = Field(
+        None, description="expressions that mean the same, for search by words"
+    )
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
     serving: Serving = Serving()
     experiments: Experiments = Field({})

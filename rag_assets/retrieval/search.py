@@ -28,6 +28,7 @@ from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_same_model
 from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.filters import Filters, encodable
+from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Position, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
@@ -175,6 +176,7 @@ def open_index(
         load_reranker=lambda name: load_reranker(
             config.retrieval.rerankers[name], name=name, home=store.encoders
         ),
+        glossary=glossary_of(config),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
@@ -248,6 +250,7 @@ class VariantIndex:
         variant: str,
         load_encoder: Callable[[], QueryEncoder],
         load_reranker: Callable[[str], Reranker],
+        glossary: Glossary | None,
         cache: Cache,
         ann_from_rows: int | None,
         open_tables: Callable[[], AbstractContextManager[None]],
@@ -262,6 +265,7 @@ class VariantIndex:
         self._domains = domains
         self._load_encoder = load_encoder
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
+        self._glossary = glossary
         self._cache = cache
         self._open_tables = open_tables
 
@@ -389,6 +393,7 @@ class VariantIndex:
             settings=self.settings,
             scores=self._cache,
             rankings=rankings,
+            glossary=self._glossary,
         )
 
     def _rank(

@@ -10,10 +10,11 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from rag_assets.config import Retrieval, Signal
-from rag_assets.identity import fingerprint, fingerprints
+from rag_assets.identity import Canonical, fingerprint, fingerprints
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
+from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.units import UnitTable
 
@@ -45,6 +46,8 @@ class SearchCall:
     """The cache for scores of rerankers."""
     rankings: Cache
     """The cache for rankings of single signals."""
+    glossary: Glossary | None = None
+    """Other expressions for those of a query."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Wall time of each stage so far."""
     work: Counter[Work] = field(default_factory=Counter)
@@ -112,7 +115,9 @@ class SearchCall:
             return {}
         if signal == "bm25":
             with self.timed("bm25"):
-                found = units.best_matches(queries, depth=depth, where=self.where)
+                found = units.best_matches(
+                    queries, depth=depth, where=self.where, glossary=self.glossary
+                )
         else:
             encoder = self.encoder()
             with self.timed("embed"):
@@ -127,7 +132,13 @@ class SearchCall:
             return {}
         by = self.encoder().encoder_id if signal == "dense" else "words"
         searched = fingerprint(units.content, signal, units.state(signal), by, self.where)
-        return dict(zip(queries, fingerprints(queries, searched), strict=True))
+        sought = [self._sought(signal, query) for query in queries]
+        return dict(zip(queries, fingerprints(sought, searched), strict=True))
+
+    def _sought(self, signal: Signal, query: str) -> Canonical:
+        """What is searched for: the query, and what the glossary adds to it."""
+        others = self.glossary.others(query) if self.glossary and signal == "bm25" else []
+        return [query, others, self.glossary.weight] if self.glossary and others else query
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
         """The `text_hash` and the text of each unit."""

@@ -29,6 +29,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import local_weights
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
+from rag_assets.retrieval.glossary import glossary_of
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import Ranked, VariantIndex, open_index
 from rag_assets.schemas import DOMAINS
@@ -140,6 +141,7 @@ class ArmRunner:
         rewrites = fusion.path if fusion else None
         rerankers = {name: config.retrieval.rerankers[name] for name in arm.retriever.rerankers}
         local = local_weights(rerankers, home=self.store.encoders)
+        glossary = glossary_of(config) if arm.retriever.glossary else None
         return fingerprint(
             REVISION,
             [pin.data_version for pin in index.complete_set.pins],
@@ -154,6 +156,7 @@ class ArmRunner:
             self._documents_key,
             {source.name: source.url for source in config.sources.documents},
             *([local] if local else []),
+            *([glossary.content] if glossary else []),
         )[:32]
 
     @cached_property
