@@ -1,9 +1,9 @@
 """The glossary: expressions of the trade that mean the same, for search by words.
 
 Embedding models know many synonyms; BM25 knows none, and neither knows the abbreviations and column
-names of one company. So a query that holds an expression of the glossary is searched with the
-others as well, which count less. Nothing in an index depends on the glossary: it may change at any
-time.
+names of one company. So a query that holds an expression of the glossary also finds units that say
+it in other words, which count less. Nothing in an index depends on the glossary: it may change at
+any time.
 
 Entries come from the config, from CSV files and from the headings of table columns. One that cannot
 be used is left out and named in `Glossary.problems`; no search fails for it. An expression that
@@ -62,6 +62,15 @@ class _Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """An expression of a query, and what means the same."""
+
+    expression: str
+    """As it stands in the query."""
+    others: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Match:
     """A place of a query that holds an expression."""
 
@@ -102,17 +111,18 @@ class Glossary:
         ]
         return [*self.unread, *conflicts]
 
-    def others(self, query: str) -> list[str]:
-        """For each expression in `query` the others of its entry that the query does not hold."""
+    def meanings(self, query: str) -> list[Meaning]:
+        """The expressions in `query`, each with the others of its entry that the query lacks."""
         matches = self._matches(query)
-        held = {match.form for match in matches}
-        found = {
-            one.form: one.text
-            for match in matches
-            for one in self._usable(match.entry)
-            if one.form not in held
+        words = {match.entry: query[match.start : match.end] for match in matches}
+        held = {_words(text) for text in words.values()} | {
+            match.form for match in matches if match.form[0] == AS_IT_STANDS
         }
-        return list(found.values())
+        found = [
+            Meaning(text, [one.text for one in self._usable(entry) if one.form not in held])
+            for entry, text in words.items()
+        ]
+        return [meaning for meaning in found if meaning.others]
 
     def rephrased(self, query: str) -> str | None:
         """The query with another expression in place of each that it holds; None if it has none."""

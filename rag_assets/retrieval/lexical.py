@@ -9,6 +9,7 @@ added after the index was built are found as well, but with counts of their own.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from rag_assets.retrieval.glossary import Meaning
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
 from rag_assets.store.text_parts import TEXT
@@ -46,7 +47,7 @@ def best_matches(
     *,
     depth: int,
     where: str | None = None,
-    others: Sequence[str] = (),
+    meanings: Sequence[Meaning] = (),
     weight: float = 1.0,
 ) -> Ranking:
     """The `depth` units with the highest BM25 score (Robertson et al. 1994).
@@ -59,11 +60,12 @@ def best_matches(
         query: What is searched for.
         depth: Units to return.
         where: SQL condition on them.
-        others: Expressions that mean the same as one of the query. A unit that holds all words of
-            one gets its BM25 score too, times `weight`.
+        meanings: What means the same as expressions of the query. A unit that does not hold such
+            an expression, but all words of another one, gets the BM25 score of that, times
+            `weight`. (The index keeps no places of words: all words stand for the expression.)
         weight: What they count.
     """
-    full_text = _query(query, others, weight=weight)
+    full_text = _query(query, meanings, weight=weight)
 
     def fetch(limit: int) -> Ranking:
         found = units.dataset.to_table(
@@ -80,14 +82,23 @@ def best_matches(
     return best_with_ties(fetch, depth=depth)
 
 
-def _query(query: str, others: Sequence[str], *, weight: float) -> "FullTextQuery":
+def _query(query: str, meanings: Sequence[Meaning], *, weight: float) -> "FullTextQuery":
     from lance.query import BooleanQuery, FullTextOperator, MatchQuery, Occur
 
+    def whole(expression: str, weight: float) -> MatchQuery:
+        return MatchQuery(expression, COLUMN, boost=weight, operator=FullTextOperator.AND)
+
     own = MatchQuery(query, COLUMN)
-    if not others:
+    if not meanings:
         return own
     meant = [
-        MatchQuery(other, COLUMN, boost=weight, operator=FullTextOperator.AND) for other in others
+        BooleanQuery(
+            [
+                (Occur.MUST_NOT, whole(meaning.expression, 1.0)),
+                *((Occur.SHOULD, whole(other, weight)) for other in meaning.others),
+            ]
+        )
+        for meaning in meanings
     ]
     return BooleanQuery([(Occur.SHOULD, one) for one in (own, *meant)])
 

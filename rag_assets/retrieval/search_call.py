@@ -137,8 +137,10 @@ class SearchCall:
 
     def _sought(self, signal: Signal, query: str) -> Canonical:
         """What is searched for: the query, and what the glossary adds to it."""
-        others = self.glossary.others(query) if self.glossary and signal == "bm25" else []
-        return [query, others, self.glossary.weight] if self.glossary and others else query
+        if self.glossary is None or signal != "bm25":
+            return query
+        meanings = [[one.expression, *one.others] for one in self.glossary.meanings(query)]
+        return [query, meanings, self.glossary.weight] if meanings else query
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
         """The `text_hash` and the text of each unit."""

@@ -147,10 +147,10 @@ class UnitTable:
             lexical.require_text_index(self.table)
 
         def search(query: str) -> Ranking:
-            others = glossary.others(query) if glossary else ()
+            meanings = glossary.meanings(query) if glossary else ()
             weight = glossary.weight if glossary else 1.0
             return lexical.best_matches(
-                self, query, depth=depth, where=where, others=others, weight=weight
+                self, query, depth=depth, where=where, meanings=meanings, weight=weight
             )
 
         if len(queries) == 1:
