@@ -39,7 +39,13 @@ from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
 from rag_assets.config.paths import resolve_package_path
-from rag_assets.config.recipes import SERIALIZERS, SerializerName, Tables, Variant
+from rag_assets.config.recipes import (
+    SERIALIZERS,
+    DomainModels,
+    SerializerName,
+    Tables,
+    Variant,
+)
 from rag_assets.config.retrieval import (
     Collapse,
     DomainFusion,
@@ -91,6 +97,7 @@ __all__ = [
     "DocumentSource",
     "Documents",
     "DomainFusion",
+    "DomainModels",
     "EmbeddingEndpoint",
     "EmbeddingModel",
     "EmbeddingModelExperiment",

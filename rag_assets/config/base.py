@@ -16,6 +16,8 @@ from pydantic import (
 SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 """Never two underscores in a row: `__` separates names in the name of a table, and the levels in
 the name of an environment variable."""
+ALONE, BY_DOMAIN = "[alone]", "[by domain]"
+"""What pydantic inserts into the place of a value that may have two forms."""
 LONGEST_SLUG = 60
 """The folder of a table has four such names in its own, and a file system allows 255 bytes."""
 

@@ -140,6 +140,14 @@ class Retriever(ExtendedSection):
         return self
 
     @property
+    def needs_one_model(self) -> bool:
+        """Whether it compares vectors of documents with those of table rows, or cosines to them."""
+        fusion = self.domain_fusion
+        is_joint = fusion is None or fusion.mode == "simple"
+        has_near = self.collapse is not None and self.collapse.near is not None
+        return ("dense" in self.signals and is_joint) or has_near
+
+    @property
     def rerankers(self) -> list[str]:
         """Names of the rerankers that it uses."""
         weighs = self.domain_fusion is not None and self.domain_fusion.mode == "weighted"

@@ -100,12 +100,11 @@ class Config(Section):
 
     def _check_variants(self) -> None:
         for name, variant in self.variants.items():
-            for part, known in (
-                ("parser", self.parsers),
-                ("chunking", self.chunkings),
-                ("model", self.models),
+            for part, wanted, known in (
+                ("parser", variant.parser, self.parsers),
+                ("chunking", variant.chunking, self.chunkings),
+                *(("model", model, self.models) for model in variant.models),
             ):
-                wanted = getattr(variant, part)
                 if wanted not in known:
                     raise ValueError(
                         f"variants.{name}.{part}: no {part} is named {wanted!r}; "

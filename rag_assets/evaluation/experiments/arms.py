@@ -145,7 +145,10 @@ class ArmRunner:
         return fingerprint(
             REVISION,
             [pin.data_version for pin in index.complete_set.pins],
-            config.models[config.variant(arm.variant).model].model_dump(mode="json"),
+            *(
+                config.models[model].model_dump(mode="json")
+                for model in config.variant(arm.variant).models
+            ),
             index.state(arm.retriever),
             _settings_of(arm.retriever),
             {name: one.model_dump(mode="json") for name, one in rerankers.items()},
