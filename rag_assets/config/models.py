@@ -49,7 +49,7 @@ class EmbeddingEndpoint(Endpoint):
 class EmbeddingModel(ExtendedSection):
     """An embedding model and how it is called."""
 
-    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint"})
+    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint", "long_texts"})
 
     backend: Literal["sentence_transformers", "flag_embedding", "embeddings_api"] = Field(
         "sentence_transformers", description="embeddings_api: a server computes it, see endpoint"
@@ -78,6 +78,11 @@ class EmbeddingModel(ExtendedSection):
         None,
         gt=8,
         description="window of the model; its own limit if empty. embeddings_api needs it",
+    )
+    long_texts: Literal["pool", "cut"] = Field(
+        "pool",
+        description="a text longer than the window: pool the vectors of several windows, or cut it "
+        "at the first",
     )
     batch_tokens: int = Field(
         8_192,

@@ -3,8 +3,9 @@
 A model is loaded on a *path* (`device/engine/precision`, such as `cpu/openvino/fp32`), which
 `models.paths` chooses for this machine. A batch holds windows of similar length, up to a budget of
 padded tokens. A text longer than the model's window is embedded in several windows, whose vectors
-are pooled. A text that the model rejects fails alone. If the device lacks memory for a batch, this
-batch and all later ones are halved. A model that cannot compute at all raises an error.
+are pooled, or is cut: see `models.<name>.long_texts`. A text that the model rejects fails alone. If
+the device lacks memory for a batch, this batch and all later ones are halved. A model that cannot
+compute at all raises an error.
 """
 
 import os
@@ -177,8 +178,13 @@ class ModelEncoder:
         self._replicas = replicas
         try:
             self._passages, self._queries = (
-                Windows(replicas.tokenizer, max_tokens=weights.max_tokens, prefix=prefix)
-                for prefix in (model.passage_prefix, model.query_prefix)
+                Windows(
+                    replicas.tokenizer, max_tokens=weights.max_tokens, prefix=prefix, cut=is_cut
+                )
+                for prefix, is_cut in (
+                    (model.passage_prefix, model.long_texts == "cut"),
+                    (model.query_prefix, False),
+                )
             )
         except ValueError as error:
             raise WeightsError(f"the model in {weights.folder}: {error}") from error

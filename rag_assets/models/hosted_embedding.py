@@ -152,6 +152,7 @@ def _asked(model: EmbeddingModel) -> tuple[str | int | bool | None, ...]:
         model.passage_prefix,
         model.normalize,
         model.max_tokens,
+        model.long_texts,
         model.endpoint.dimensions if model.endpoint else None,
     )
 
@@ -245,7 +246,7 @@ class HostedEncoder:
         pieces = [
             piece
             for position, text in enumerate(texts)
-            for piece in self._cut(_Piece(position, text), prefix=prefix)
+            for piece in self._parts(_Piece(position, text), prefix=prefix)
         ]
         failed: dict[int, str] = {}
         done: list[_Piece] = []
@@ -271,10 +272,11 @@ class HostedEncoder:
             tokens=sum(piece.tokens for piece in pieces),
         )
 
-    def _cut(self, piece: "_Piece", *, prefix: str) -> list["_Piece"]:
+    def _parts(self, piece: "_Piece", *, prefix: str) -> list["_Piece"]:
         """The piece in as few parts as fit the window, by an estimate of their tokens."""
         room = max(1, self.max_tokens - _Piece(piece.text, prefix).tokens)
-        return piece.parts(-(-piece.tokens // room))
+        parts = piece.parts(-(-piece.tokens // room))
+        return parts[:1] if self._model.long_texts == "cut" else parts
 
     def _results(self, pieces: Sequence["_Piece"], *, prefix: str, patience: Patience) -> Results:
         """The pieces with their vectors, by several requests at a time."""

@@ -1,7 +1,8 @@
 """Texts as token windows, and windows as batches.
 
-No text is truncated: one that is longer than the model's window becomes several windows of about
-equal length. Each has the prefix and the special tokens; together they hold all tokens of the text.
+A text that is longer than the model's window becomes several windows of about equal length. Each
+has the prefix and the special tokens; together they hold all tokens of the text. Where the config
+asks for it, such a text is cut at the end of its first window instead.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,8 +57,12 @@ class Tokenized:
 class Windows:
     """Cuts texts into windows for one model and one prefix."""
 
-    def __init__(self, tokenizer: "Tokenizer", *, max_tokens: int, prefix: str) -> None:
+    def __init__(
+        self, tokenizer: "Tokenizer", *, max_tokens: int, prefix: str, cut: bool = False
+    ) -> None:
         """Use a private copy of `tokenizer`; `max_tokens` counts prefix and special tokens.
+
+        `cut`: only the first window of a text counts.
 
         Raises:
             ValueError: The prefix leaves no room for text.
@@ -65,7 +70,10 @@ class Windows:
         from tokenizers import Tokenizer as Fresh
 
         self._tokenizer = Fresh.from_str(tokenizer.to_str())
-        self._tokenizer.no_truncation()
+        if cut:
+            self._tokenizer.enable_truncation(max_tokens)
+        else:
+            self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._max_tokens = max_tokens
         self._prefix = prefix

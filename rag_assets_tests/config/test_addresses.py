@@ -64,6 +64,11 @@ MOVES = {
     ),
 }
 
+MOVES["long texts"] = (
+    {"models": {"m": {"path": "org/model", "long_texts": "cut"}}},
+    {"documents", "rows", "joint"},
+)
+
 STAYS = {
     "limits": {"parsers": {"p": {"ocr": "tesseract", "max_pages": 9, "seconds_per_page": 1}}},
     "own engine as help": {

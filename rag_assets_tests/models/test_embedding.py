@@ -106,6 +106,19 @@ def test_prefixes_are_put_before_every_window(minilm, reference):
     assert starts == {tuple(reference.tokenizer("passage: steel")["input_ids"][:4])}
 
 
+def test_a_long_text_is_cut_at_its_first_window_where_the_config_says_so(minilm, reference):
+    model = MINILM.model_copy(update={"long_texts": "cut"})
+    cutting = load_encoder(model, path="cpu/torch/fp32")
+    long = " ".join(f"Specimen {n} was cleaned with alcohol." for n in range(90))
+    embedded = cutting.embed_passages([long, "steel"])
+
+    assert embedded.windows.tolist() == [1, 1]
+    expected = reference.encode([long, "steel"], normalize_embeddings=True)  # it cuts as well
+    np.testing.assert_allclose(embedded.vectors, expected, atol=1e-5)
+    assert float(minilm.embed_passages([long]).vectors[0] @ expected[0]) < 0.999
+    assert cutting.model_id != minilm.model_id
+
+
 def test_a_query_is_embedded_once(minilm, calls):
     first = minilm.embed_queries(["density of water", "hardness", "density of water"])
     again = minilm.embed_queries(["hardness", "density of water"])

@@ -171,6 +171,15 @@ def test_a_text_longer_than_the_window_is_sent_in_pieces(server, tmp_path):
     assert embedded.windows.tolist() == [len(pieces)]
 
 
+def test_a_long_text_is_cut_where_the_config_says_so(server, tmp_path):
+    encoder = load_hosted(settings(server.url, max_tokens=64, long_texts="cut"), home=tmp_path)
+    embedded = encoder.embed_passages([LONG, TEXTS[0]])
+
+    sent = sorted(text for body in server.asked[1:] for text in body["input"][1:])
+    assert [text for text in sent if text != TEXTS[0]] == [LONG[: len(sent[0])]]
+    assert embedded.windows.tolist() == [1, 1]
+
+
 def test_a_text_that_is_refused_fails_alone(encoder, server):
     server.refused = "paint"
     embedded = encoder.embed_passages(TEXTS)
