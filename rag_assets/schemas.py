@@ -203,12 +203,15 @@ SERIALIZED_ROWS = derived(
 """Rows as text, one table for each serializer. Key: `row_id`."""
 
 
-def units(dimension: int) -> pa.Schema:
+def units(dimension: int | None) -> pa.Schema:
     """Units with their vectors: the tables that are searched. Key: `unit_id`.
 
     `documents`, `rows` and the joint table share this schema, so that a retriever needs to know
-    only one. `dimension` is the length of the model's vectors.
+    only one. `dimension` is the length of the model's vectors; None: they are left out, as in the
+    joint table of two models.
     """
+    vector = pa.list_(pa.float32(), dimension or 1)
+    vectors = [_required("vector", vector, "vector of length 1 (L2 norm)")] if dimension else []
     return derived(
         _required("unit_id", pa.string(), "chunk_id or row_id"),
         _required("domain", pa.string(), "document or table"),
@@ -227,7 +230,7 @@ def units(dimension: int) -> pa.Schema:
         _required("text_hash", pa.string(), "SHA-256 of the text that enters the model"),
         _required("encoder_id", pa.string(), "model and path that computed the vector"),
         _required("windows", pa.int32(), "windows that were pooled; 1 if the text fits"),
-        _required("vector", pa.list_(pa.float32(), dimension), "vector of length 1 (L2 norm)"),
+        *vectors,
         *_MARKS,
     )
 

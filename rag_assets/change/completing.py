@@ -14,7 +14,14 @@ from rag_assets.config import Config
 from rag_assets.identity import fingerprint
 from rag_assets.store import MissingTableError, Store
 from rag_assets.store.atomic import write_atomically
-from rag_assets.store.complete_sets import FOLDER, CompleteSet, as_it_stands, as_json, file_of
+from rag_assets.store.complete_sets import (
+    FOLDER,
+    CompleteSet,
+    as_it_stands,
+    as_json,
+    file_of,
+    models_of,
+)
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import pin_of
 from rag_assets.store.places import remove_folder
@@ -33,7 +40,6 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
     seen = _seen(store, config, variant)
     if seen is None:
         return None
-    model = config.variant(variant).model
     known = CompleteSet.read(file_of(store, variant))
     if known and known.seen == seen and known.is_of(store, tables):
         return known
@@ -44,8 +50,7 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
         rows=pin_of(store, tables.rows),
         elements=store.known_as(tables.elements),
         chunks=store.known_as(tables.chunks),
-        model=model,
-        settings=config.models[model].model_dump(mode="json"),
+        **models_of(config, variant),
         recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         seen=seen,
     )

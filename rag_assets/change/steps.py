@@ -169,10 +169,11 @@ def variant_steps(config: Config, variant: str) -> Steps:
     cut = chunks(config, recipe.parser, recipe.chunking)
     above = [step for step in cut.inputs if step.has_variants]
     written = serialized_rows(config, recipe.serializer)
-    encoder = addresses.embedding_settings(config, recipe.model)
+    of_documents = addresses.embedding_settings(config, recipe.document_model)
+    of_rows = addresses.embedding_settings(config, recipe.table_model)
     vectors = (
-        _units("chunk_vectors", tables.documents, cut, recipe=encoder),
-        _units("row_vectors", tables.rows, written, recipe=encoder),
+        _units("chunk_vectors", tables.documents, cut, recipe=of_documents),
+        _units("row_vectors", tables.rows, written, recipe=of_rows),
     )
     joint = _units("joint_index", tables.joint, *vectors)
     return _by_asset(*above, cut, written, *vectors, joint)

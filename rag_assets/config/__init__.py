@@ -35,12 +35,19 @@ from rag_assets.config.experiments import (
     WeightedRetrieverExperiment,
 )
 from rag_assets.config.figures import Figures, VisionModel
+from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
-from rag_assets.config.models import EmbeddingModel
+from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
 from rag_assets.config.paths import resolve_package_path
-from rag_assets.config.recipes import SERIALIZERS, SerializerName, Tables, Variant
+from rag_assets.config.recipes import (
+    SERIALIZERS,
+    DomainModels,
+    SerializerName,
+    Tables,
+    Variant,
+)
 from rag_assets.config.retrieval import (
     Collapse,
     DomainFusion,
@@ -93,9 +100,12 @@ __all__ = [
     "DocumentSource",
     "Documents",
     "DomainFusion",
+    "DomainModels",
     "Email",
+    "EmbeddingEndpoint",
     "EmbeddingModel",
     "EmbeddingModelExperiment",
+    "Endpoint",
     "Evaluation",
     "Execution",
     "Expansion",
@@ -103,6 +113,8 @@ __all__ = [
     "Fusion",
     "FusionMode",
     "FusionModeExperiment",
+    "GlossaryEntry",
+    "GlossarySettings",
     "HeaderExperiment",
     "HeaderRules",
     "IndexSettings",

@@ -22,6 +22,10 @@ DIGITS = 12
 """Length of the hash in a name: enough that no two recipes of a project share it."""
 
 
+TWO_MODELS = "two_models"
+"""What stands for both models in a name: the names of two might be too long for a folder."""
+
+
 class Recipes(Protocol):
     """The sections of the config that decide what tables hold; a `Config` has them all."""
 
@@ -61,17 +65,23 @@ def tables_of(config: Recipes, recipe: Variant) -> VariantTables:
     parser, chunking, serializer = recipe.parser, recipe.chunking, recipe.serializer
     chunks = _chunks(config, parser, chunking)
     rows = serialization_settings(config, serializer)
-    encoder = embedding_settings(config, recipe.model)
+    of_documents = embedding_settings(config, recipe.document_model)
+    of_rows = embedding_settings(config, recipe.table_model)
+    is_one = len(recipe.models) == 1
     return VariantTables(
         elements=elements_table(config, parser),
         accounts=accounts_table(config, parser),
         descriptions=descriptions_table(config, parser),
         chunks=chunks_table(config, parser, chunking),
         serialized_rows=serialized_rows_table(config, serializer),
-        documents=_name("documents", parser, chunking, recipe.model, of=[chunks, encoder]),
-        rows=_name("rows", serializer, recipe.model, of=[rows, encoder]),
+        documents=_name(
+            "documents", parser, chunking, recipe.document_model, of=[chunks, of_documents]
+        ),
+        rows=_name("rows", serializer, recipe.table_model, of=[rows, of_rows]),
         joint=_name(
-            "joint", parser, chunking, serializer, recipe.model, of=[chunks, rows, encoder]
+            *("joint", parser, chunking, serializer),
+            recipe.document_model if is_one else TWO_MODELS,
+            of=[chunks, rows, of_documents if is_one else [of_documents, of_rows]],
         ),
     )
 
@@ -174,8 +184,13 @@ def serialization_settings(config: Recipes, serializer: SerializerName) -> Canon
 
 
 def embedding_settings(config: Recipes, model: str) -> Canonical:
-    """The settings that vectors depend on, those of texts and those of queries."""
-    return config.models[model].model_dump(mode="json", exclude={"batch_tokens"})
+    """The settings that vectors depend on, those of texts and those of queries.
+
+    A server's address is not one: the model's own answers tell whether it is the same.
+    """
+    chosen = config.models[model]
+    settings = chosen.model_dump(mode="json", exclude={"batch_tokens", "endpoint"})
+    return settings | ({"dimensions": chosen.endpoint.dimensions} if chosen.endpoint else {})
 
 
 def _name(kind: str, *recipe: str, of: Canonical) -> str:

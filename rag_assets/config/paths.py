@@ -48,6 +48,10 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
             "state_dir": _from(root, config.state_dir),
             "sources": sources,
             "evaluation": config.evaluation.model_copy(update={"questions": questions}),
+            "glossary": config.glossary
+            and config.glossary.model_copy(
+                update={"files": [_from(root, file) for file in config.glossary.files]}
+            ),
             "retrieval": _anchored_retrieval(config.retrieval, root=root),
             "experiments": {
                 name: _anchored_experiment(experiment, root=root)

@@ -1,10 +1,10 @@
 """Recipes: the choices that make a variant."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag, field_validator
 
-from rag_assets.config.base import Section, Slug
+from rag_assets.config.base import ALONE, BY_DOMAIN, Section, Slug
 
 SerializerName: TypeAlias = Literal[
     "json",
@@ -20,13 +20,55 @@ SerializerName: TypeAlias = Literal[
 SERIALIZERS: tuple[SerializerName, ...] = get_args(SerializerName)
 
 
+class DomainModels(Section):
+    """An embedding model for each domain."""
+
+    document: Slug = Field(description="embeds chunks; a name under models")
+    table: Slug = Field(description="embeds table rows; a name under models")
+
+
+def _kind_of(value: object) -> str:
+    return BY_DOMAIN if isinstance(value, (dict, DomainModels)) else ALONE
+
+
 class Variant(Section):
-    """A recipe: parser + chunking + serializer + embedding model."""
+    """A recipe: parser + chunking + serializer + embedding model, or one for each domain."""
 
     parser: Slug = "pymupdf"
     chunking: Slug = "fixed_256"
     serializer: SerializerName = "full_semantic"
-    model: Slug = "minilm"
+    model: Annotated[
+        Annotated[Slug, Tag(ALONE)] | Annotated[DomainModels, Tag(BY_DOMAIN)],
+        Discriminator(_kind_of),
+    ] = "minilm"
+
+    @field_validator("model")
+    @classmethod
+    def _one_model_is_one(cls, value: str | DomainModels) -> str | DomainModels:
+        is_one = isinstance(value, DomainModels) and value.document == value.table
+        return value.document if isinstance(value, DomainModels) and is_one else value
+
+    @property
+    def document_model(self) -> str:
+        """The model that embeds chunks."""
+        return self.model.document if isinstance(self.model, DomainModels) else self.model
+
+    @property
+    def table_model(self) -> str:
+        """The model that embeds table rows."""
+        return self.model.table if isinstance(self.model, DomainModels) else self.model
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Its embedding models: one, or that of documents and that of table rows."""
+        return tuple(dict.fromkeys((self.document_model, self.table_model)))
+
+    @property
+    def model_label(self) -> str:
+        """Its embedding models, as a person reads them."""
+        if len(self.models) == 1:
+            return self.document_model
+        return f"{self.document_model} (documents), {self.table_model} (table rows)"
 
 
 class Tables(Section):

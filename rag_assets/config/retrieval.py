@@ -7,11 +7,12 @@ over reformulated queries; reranking; collapse of duplicates. The retrievers in
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section, Slug, merged_with_defaults
+from rag_assets.config.base import ExtendedSection, Section, Slug, merged_with_defaults
+from rag_assets.config.models import Endpoint, check_endpoint
 from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
@@ -102,8 +103,10 @@ class Expansion(Section):
     rows: int = Field(0, ge=0, description="all rows of a table that has at most so many")
 
 
-class Retriever(Section):
+class Retriever(ExtendedSection):
     """A way to search, stage by stage."""
+
+    added_keys: ClassVar[frozenset[str]] = frozenset({"glossary"})
 
     signals: list[Signal] = Field(["dense"], min_length=1, description="arms that are searched")
     depth: Depth | dict[Signal, Depth] | None = Field(
@@ -118,6 +121,9 @@ class Retriever(Section):
     reranker: Slug | None = Field(None, description="a name under rerankers")
     collapse: Collapse | None = None
     expand: Expansion | None = None
+    glossary: bool = Field(
+        True, description="use the glossary, if the config has one: by bm25 and by rewriter: rules"
+    )
 
     @model_validator(mode="after")
     def _stages_fit(self) -> Self:
@@ -134,6 +140,14 @@ class Retriever(Section):
         return self
 
     @property
+    def needs_one_model(self) -> bool:
+        """Whether it compares vectors of documents with those of table rows, or cosines to them."""
+        fusion = self.domain_fusion
+        is_joint = fusion is None or fusion.mode == "simple"
+        has_near = self.collapse is not None and self.collapse.near is not None
+        return ("dense" in self.signals and is_joint) or has_near
+
+    @property
     def rerankers(self) -> list[str]:
         """Names of the rerankers that it uses."""
         weighs = self.domain_fusion is not None and self.domain_fusion.mode == "weighted"
@@ -141,14 +155,25 @@ class Retriever(Section):
         return [name for name in (self.reranker, weighing) if name]
 
 
-class RerankerSettings(Section):
+class RerankerSettings(ExtendedSection):
     """A model that scores how well a text answers a query."""
 
-    backend: Literal["late_interaction", "sentence_transformers", "flag_embedding", "flashrank"] = (
-        Field("sentence_transformers", description="late_interaction takes an embedding model")
+    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint"})
+
+    backend: Literal[
+        "late_interaction", "sentence_transformers", "flag_embedding", "flashrank", "rerank_api"
+    ] = Field(
+        "sentence_transformers",
+        description="late_interaction takes an embedding model; rerank_api a server, see endpoint",
     )
-    path: str = Field(description="folder, hub id, or package:NAME/PATH; a name for flashrank")
-    revision: str | None = Field(None, description="hub revision (commit); pin it in production")
+    path: str = Field(
+        description="folder, hub id, or package:NAME/PATH; a name for flashrank and rerank_api"
+    )
+    revision: str | None = Field(
+        None,
+        description="hub revision (commit); pin it in production. For rerank_api any word: "
+        "another one scores everything anew",
+    )
     precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
         "auto", description="auto: fp16 on CUDA, bf16 on a CPU that multiplies in it, else fp32"
     )
@@ -157,6 +182,17 @@ class RerankerSettings(Section):
     trust_remote_code: bool = Field(
         False, description="run Python code that comes with a model; of the hub, at a revision"
     )
+    endpoint: Endpoint | None = Field(
+        None, description="rerank_api: the server that computes the scores"
+    )
+
+    @model_validator(mode="after")
+    def _endpoint_fits_the_backend(self) -> Self:
+        is_hosted = self.backend == "rerank_api"
+        check_endpoint(self.endpoint, is_hosted=is_hosted, backend="rerank_api")
+        if is_hosted and self.precision != "auto":
+            raise ValueError("the precision of a reranker behind a server is the server's")
+        return self
 
 
 DEFAULT_RETRIEVERS = {

@@ -15,6 +15,7 @@ from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
 from rag_assets.config.figures import Figures
+from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
@@ -53,6 +54,9 @@ class Config(Section):
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
     documents: Documents = Documents()
     tables: Tables = Tables()
+    glossary: GlossarySection = Field(
+        None, description="expressions that mean the same, for search by words"
+    )
     models: dict[Slug, EmbeddingModel] = Field({}, validate_default=True)
     serving: Serving = Serving()
     experiments: Experiments = Field({})
@@ -117,12 +121,11 @@ class Config(Section):
 
     def _check_variants(self) -> None:
         for name, variant in self.variants.items():
-            for part, known in (
-                ("parser", self.parsers),
-                ("chunking", self.chunkings),
-                ("model", self.models),
+            for part, wanted, known in (
+                ("parser", variant.parser, self.parsers),
+                ("chunking", variant.chunking, self.chunkings),
+                *(("model", model, self.models) for model in variant.models),
             ):
-                wanted = getattr(variant, part)
                 if wanted not in known:
                     raise ValueError(
                         f"variants.{name}.{part}: no {part} is named {wanted!r}; "

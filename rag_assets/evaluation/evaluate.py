@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -30,6 +31,9 @@ from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 from rag_assets.store.pins import Pin
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
 
 REVISION = 4
 """Raise it when the same tables should give other rankings or numbers, or another report."""
@@ -121,10 +125,13 @@ def _made_from(
     retrievers: Sequence[str],
 ) -> str:
     from rag_assets.models.rerankers import local_weights
+    from rag_assets.retrieval.glossary import glossary_of
 
     used = [one for name in retrievers for one in config.retrieval.retrievers[name].rerankers]
     rerankers = {name: config.retrieval.rerankers[name] for name in used}
     local = local_weights(rerankers, home=store.encoders)
+    is_asked = any(config.retrieval.retrievers[name].glossary for name in retrievers)
+    glossary = glossary_of(config) if is_asked else None
     return identity.fingerprint(
         REVISION,
         questions,
@@ -139,6 +146,7 @@ def _made_from(
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
         *([local] if local else []),
+        *([glossary.content] if glossary else []),
     )
 
 
@@ -225,6 +233,7 @@ def _measure(
     retrievers = list(dict.fromkeys(retrievers))
     depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
     index = open_index(store, config, variant, complete_set=complete_set)
+    retrievers = _usable(index, retrievers, log=log)
     rankings: dict[str, pa.Table] = {}
     for retriever in retrievers:
         log(f"{variant}: searching {len(questions):,} questions with {retriever}")
@@ -271,6 +280,17 @@ def _measure(
     return result
 
 
+def _usable(
+    index: "VariantIndex", retrievers: Sequence[RetrieverName], *, log: Callable[[str], None]
+) -> Sequence[RetrieverName]:
+    """Those of `retrievers` that can search the index; all if it can be searched by none."""
+    usable = [name for name in retrievers if index.usable(name)]
+    for name in retrievers:
+        if usable and name not in usable:
+            log(f"{index.variant}: not measured with {name}, as each domain has a model of its own")
+    return usable or retrievers
+
+
 def _main(config: Config, retrievers: Sequence[RetrieverName]) -> RetrieverName:
     chosen = config.retrieval.retriever
     return chosen if chosen in retrievers else retrievers[-1]
@@ -296,7 +316,7 @@ def _settings(store: Store, config: Config, *, variant: str, joint: Pin, depth: 
         "parser": parts.parser,
         "chunking": parts.chunking,
         "serializer": parts.serializer,
-        "model": parts.model,
+        "model": parts.model_label,
         "encoder": ", ".join(encoders.unique().to_pylist()),
         "index": f"{folder_of(joint.table)}, version {joint.version}",
         "index data version": joint.data_version,

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 
 import dagster as dg
+import pyarrow as pa
 
 from rag_assets import lineage, schemas
 from rag_assets.change import completing
 from rag_assets.change.sync import Report
-from rag_assets.config import Config
+from rag_assets.config import Config, Variant
 from rag_assets.index.embed import EmbeddingReport, refresh_documents, refresh_rows
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.indexes import IndexReport, maintain
-from rag_assets.index.joint import refresh_joint
+from rag_assets.index.joint import joint_schema, refresh_joint
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
 
@@ -23,12 +24,14 @@ def definitions(config: Config) -> dg.Definitions:
             _vectors_asset(
                 config,
                 name="chunk_vectors",
+                model_of=lambda variant: variant.document_model,
                 refresh=refresh_documents,
                 description="Chunks with their vectors: one searchable table of documents.",
             ),
             _vectors_asset(
                 config,
                 name="row_vectors",
+                model_of=lambda variant: variant.table_model,
                 refresh=refresh_rows,
                 description="Serialized rows with their vectors: one searchable table of rows.",
             ),
@@ -41,6 +44,7 @@ def _vectors_asset(
     project: Config,
     *,
     name: str,
+    model_of: Callable[[Variant], str],
     refresh: Callable[..., EmbeddingReport],
     description: str,
 ) -> dg.AssetsDefinition:
@@ -59,14 +63,14 @@ def _vectors_asset(
             store, project, variant=context.partition_key, log=log, retry=config.retry_failed
         )
         index = _maintained(store, project, outcome.report, log=log)
-        model = project.variant(context.partition_key).model
+        model = model_of(project.variant(context.partition_key))
         return _materialized(
             context,
             store,
             project,
             outcome.report,
             index,
-            model=model,
+            schema=schemas.units(encoder_of(store, project, model=model).dimension),
             extra=_embedding_metadata(outcome) | _model_metadata(project, model, outcome),
         )
 
@@ -92,8 +96,8 @@ def _joint_asset(project: Config) -> dg.AssetsDefinition:
                 f"until this is complete, searches of variant {context.partition_key} use its last "
                 "complete index"
             )
-        model = project.variant(context.partition_key).model
-        return _materialized(context, store, project, report, index, model=model, extra={})
+        schema = joint_schema(store, project, variant=context.partition_key)
+        return _materialized(context, store, project, report, index, schema=schema, extra={})
 
     return joint_index
 
@@ -131,17 +135,16 @@ def _materialized(
     report: Report,
     index: IndexReport,
     *,
-    model: str,
+    schema: pa.Schema,
     extra: dict[str, dg.MetadataValue],
 ) -> dg.MaterializeResult[None]:
-    dimension = encoder_of(store, project, model=model).dimension
     shown = index.preview if project.previews else ()
     preview = {lineage.PREVIEW: lineage.records_of(shown)} if shown else {}
     return lineage.materialized(
         context,
         report,
         place=lineage.place_of(store, report.target),
-        schema=schemas.units(dimension),
+        schema=schema,
         extra=extra | _index_metadata(index) | preview,
     )
 

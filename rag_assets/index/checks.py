@@ -1,10 +1,11 @@
 """What must hold of the vectors before they answer queries."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from rag_assets import gates, quality
 from rag_assets.change.steps import Step
@@ -63,18 +64,22 @@ def _measured(store: Store, step: Step) -> TableMeasures:
     name = step.table
     tally = Tally("duplicate_ids", "distance_from_1")
     profiler = Profiler(expected_rows=store.count(name))
-    encoders: Counter[str] = Counter()
-    for batch in store.batches(name, columns=[KEY, "uri", "encoder_id", "vector"]):
+    encoders: Counter[tuple[str, str]] = Counter()
+    has_vectors = "vector" in store.schema(name).names
+    columns = [KEY, "uri", "domain", "encoder_id", *(["vector"] if has_vectors else [])]
+    for batch in store.batches(name, columns=columns):
         profiler.rows(batch)
         tally.keys(batch[KEY])
-        norms = profiler.vectors(matrix_of(batch["vector"]))
-        tally.largest("distance_from_1", np.abs(norms - 1), shown=batch.select([KEY, "uri"]))
-        for count in pc.value_counts(batch["encoder_id"]).to_pylist():
-            encoders[count["values"]] += count["counts"]
+        if has_vectors:
+            norms = profiler.vectors(matrix_of(batch["vector"]))
+            tally.largest("distance_from_1", np.abs(norms - 1), shown=batch.select([KEY, "uri"]))
+        pairs = pa.table(batch).group_by(["domain", "encoder_id"]).aggregate([([], "count_all")])
+        for pair in pairs.to_pylist():
+            encoders[pair["domain"], pair["encoder_id"]] += pair["count_all"]
     tally.put(
         "encoders",
-        len(encoders),
-        examples=({"encoder": name, "vectors": n} for name, n in encoders.most_common()),
+        _compared(encoders, by_domain=not has_vectors),
+        examples=({"encoder": name, "vectors": n} for name, n in _vectors_of(encoders)),
     )
     profile = profiler.profile()
     count, examples = quality.missing_inputs(
@@ -82,3 +87,18 @@ def _measured(store: Store, step: Step) -> TableMeasures:
     )
     tally.put("unaccounted_units", count, examples=examples)
     return tally.measures(profile)
+
+
+def _vectors_of(encoders: Mapping[tuple[str, str], int]) -> Sequence[tuple[str, int]]:
+    """How many vectors are of each encoder, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for (_, encoder), count in encoders.items():
+        counts[encoder] += count
+    return counts.most_common()
+
+
+def _compared(encoders: Iterable[tuple[str, str]], *, by_domain: bool) -> int:
+    """How many encoders give vectors that are compared: of all units, or at most of a domain."""
+    if not by_domain:
+        return len({encoder for _, encoder in encoders})
+    return max(Counter(domain for domain, _ in encoders).values(), default=0)

@@ -85,7 +85,7 @@ def refresh_documents(
         store,
         source=chunk_source(texts),
         target=step.table,
-        encoder=encoder_of(store, config, model=config.variant(variant).model),
+        encoder=encoder_of(store, config, model=config.variant(variant).document_model),
         execution=config.execution,
         log=log,
         retry=retry,
@@ -102,7 +102,7 @@ def refresh_rows(
         store,
         source=row_source(texts),
         target=step.table,
-        encoder=encoder_of(store, config, model=config.variant(variant).model),
+        encoder=encoder_of(store, config, model=config.variant(variant).table_model),
         execution=config.execution,
         log=log,
         retry=retry,
@@ -127,6 +127,7 @@ def refresh_units(
         EncoderError: The model cannot compute where texts are embedded.
         ClusterError: Texts are embedded on a Ray cluster that cannot be used.
     """
+    encoder.confirm(log)
     work = _EmbeddingPass(
         store, source=source, target=target, encoder=encoder, execution=execution, log=log
     )

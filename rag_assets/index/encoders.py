@@ -6,6 +6,8 @@ from functools import partial
 
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.models.embedding import part_tokens
+from rag_assets.models.hosted import ServerError
+from rag_assets.models.hosted_embedding import HostedEncoder, load_hosted
 from rag_assets.models.paths import Choice, chosen_path
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import choice_of, choosing_task, embedding_task
@@ -27,10 +29,12 @@ class IndexEncoder:
     """How many tokens of texts to embed in one task."""
     task: Callable[[str, Sequence[str]], Task]
     """The task, of that key, that embeds these texts; its outcome is for `tasks.part_of`."""
+    confirm: Callable[[Callable[[str], None]], None] = lambda _: None
+    """Makes sure, before a refresh, that a server still computes this model; gets a log."""
 
     @property
     def device(self) -> str:
-        """What computes: `cpu` or `cuda`."""
+        """What computes: `cpu`, `cuda` or `server`."""
         return self.encoder_id.split("/")[1]
 
 
@@ -42,6 +46,8 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
         EncoderError: The model cannot compute where texts are embedded.
     """
     settings = config.models[model]
+    if settings.endpoint:
+        return _hosted(store, settings)
     weights = weights_of(settings, home=store.encoders)
     is_here = config.execution.embedding != "ray"
     path = chosen_path(
@@ -59,6 +65,29 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
         part_tokens=part_tokens(path),
         task=partial(embedding_task, model=settings, encoder_id=identity, home=store.encoders),
     )
+
+
+def _hosted(store: Store, settings: EmbeddingModel) -> IndexEncoder:
+    encoder = load_hosted(settings, home=store.encoders)
+    return IndexEncoder(
+        model_id=encoder.model_id,
+        encoder_id=encoder.encoder_id,
+        dimension=encoder.dimension,
+        max_tokens=encoder.max_tokens,
+        part_tokens=encoder.part_tokens,
+        task=partial(
+            embedding_task, model=settings, encoder_id=encoder.encoder_id, home=store.encoders
+        ),
+        confirm=partial(_confirm, encoder),
+    )
+
+
+def _confirm(encoder: HostedEncoder, log: Callable[[str], None]) -> None:
+    """Check the model of a server; a server that is away is missed only if there is work for it."""
+    try:
+        encoder.confirm()
+    except ServerError as error:
+        log(f"whether the model is still the same is not known: {error}")
 
 
 def _chosen_on_ray(store: Store, config: Config, model: EmbeddingModel) -> Choice:

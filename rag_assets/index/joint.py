@@ -1,4 +1,8 @@
-"""Both domains in one table: the union of a variant's units, vectors copied, nothing embedded."""
+"""Both domains in one table: the union of a variant's units, vectors copied, nothing embedded.
+
+Vectors of two models cannot be compared: where each domain has its own, the table has none, and
+serves searches by words.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -29,7 +33,7 @@ def refresh_joint(
         MissingTableError: One of the two was never built.
     """
     step = variant_steps(config, variant)["joint_index"]
-    encoder = encoder_of(store, config, model=config.variant(variant).model)
+    schema = joint_schema(store, config, variant=variant)
     recipe = str(REVISIONS[step.asset])
     parts = [name for name, _ in step.sources]
     pinned: dict[str, int] = {}
@@ -45,13 +49,22 @@ def refresh_joint(
             own = keys.filter(pc.is_in(keys, changed["key"].combine_chunks())).to_pylist()
             for some in parts_of(own):
                 where = is_one_of("unit_id", some)
-                yield Batch(rows=store.read(name, where=where, version=version), done=some)
+                rows = store.read(name, columns=schema.names, where=where, version=version)
+                yield Batch(rows=rows, done=some)
 
     work = Work(
         store=store,
-        target=step.target(schemas.units(encoder.dimension)),
+        target=step.target(schema),
         made_from=made_from(store, step, recipe=recipe),
         inputs=inputs,
         transform=transform,
     )
     return refresh(work, log=log, retry=retry)
+
+
+def joint_schema(store: Store, config: Config, *, variant: str) -> pa.Schema:
+    """The schema of the variant's joint table."""
+    models = config.variant(variant).models
+    if len(models) > 1:
+        return schemas.units(None)
+    return schemas.units(encoder_of(store, config, model=models[0]).dimension)

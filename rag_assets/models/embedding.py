@@ -3,12 +3,12 @@
 A model is loaded on a *path* (`device/engine/precision`, such as `cpu/openvino/fp32`), which
 `models.paths` chooses for this machine. A batch holds windows of similar length, up to a budget of
 padded tokens. A text longer than the model's window is embedded in several windows, whose vectors
-are pooled. A text that the model rejects fails alone. If the device lacks memory for a batch, this
-batch and all later ones are halved. A model that cannot compute at all raises an error.
+are pooled, or is cut: see `models.<name>.long_texts`. A text that the model rejects fails alone. If
+the device lacks memory for a batch, this batch and all later ones are halved. A model that cannot
+compute at all raises an error.
 """
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from rag_assets.config import EmbeddingModel
+from rag_assets.models.known_queries import KnownQueries
 from rag_assets.models.openvino import load_openvino
 from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
 from rag_assets.models.weights import Weights, WeightsError, encoder_id, weights_of
@@ -44,7 +45,6 @@ CPU_BATCH_TOKENS = 1_024
 """Larger batches are slower on a CPU, whatever the config allows: by 1.3 times at 8,192 tokens."""
 CPU_PART_TOKENS = 32_768
 CUDA_PART_TOKENS = 1_048_576
-QUERIES_KEPT = 4_096
 PROBE = "a text that every model can embed"
 
 Results: TypeAlias = Iterator[
@@ -67,8 +67,8 @@ class Embedded:
     """Tokens that went through the model, special tokens included."""
 
 
-class Encoder(Protocol):
-    """A loaded embedding model."""
+class TextEncoder(Protocol):
+    """An embedding model that is ready, here or on a server."""
 
     @property
     def model_id(self) -> str:
@@ -90,6 +90,26 @@ class Encoder(Protocol):
         """The model's window, prefix and special tokens included."""
         ...
 
+    def embed_passages(self, texts: Sequence[str], /) -> Embedded:
+        """Vectors of texts for the index; two calls at a time are quicker than one by one.
+
+        Raises:
+            EncoderError: The model fails on any text, not only on these.
+        """
+        ...
+
+    def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
+        """Vectors of queries, (texts, dimension) float32, L2 norm 1; each is computed once.
+
+        Raises:
+            EncoderError: A query cannot be embedded.
+        """
+        ...
+
+
+class Encoder(TextEncoder, Protocol):
+    """An embedding model that this machine has loaded."""
+
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
         """Passages, prefix added, ready for `embed`; may run in another thread."""
         ...
@@ -100,14 +120,6 @@ class Encoder(Protocol):
         Raises:
             EncoderError: The model fails on any text, not only on these.
         """
-        ...
-
-    def embed_passages(self, texts: Sequence[str], /) -> Embedded:
-        """Vectors of texts for the index."""
-        ...
-
-    def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
-        """Vectors of queries, (texts, dimension) float32, L2 norm 1; each is computed once."""
         ...
 
 
@@ -166,20 +178,25 @@ class ModelEncoder:
         self._replicas = replicas
         try:
             self._passages, self._queries = (
-                Windows(replicas.tokenizer, max_tokens=weights.max_tokens, prefix=prefix)
-                for prefix in (model.passage_prefix, model.query_prefix)
+                Windows(
+                    replicas.tokenizer, max_tokens=weights.max_tokens, prefix=prefix, cut=is_cut
+                )
+                for prefix, is_cut in (
+                    (model.passage_prefix, model.long_texts == "cut"),
+                    (model.query_prefix, False),
+                )
             )
         except ValueError as error:
             raise WeightsError(f"the model in {weights.folder}: {error}") from error
-        self._known: OrderedDict[str, np.ndarray] = OrderedDict()
-        self._lock, self._computing = Lock(), Lock()
+        self._known = KnownQueries(weights.dimension)
+        self._computing = Lock()
 
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
         """Passages, prefix added, ready for `embed`; may run in another thread."""
         return self._passages.of(texts)
 
     def embed_passages(self, texts: Sequence[str], /) -> Embedded:
-        """Vectors of texts for the index."""
+        """Vectors of texts; while the model computes for one call, another call can tokenise."""
         return self.embed(self.tokenize(texts))
 
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
@@ -188,20 +205,13 @@ class ModelEncoder:
         Raises:
             EncoderError: A query cannot be embedded.
         """
-        with self._lock:
-            new = [text for text in dict.fromkeys(texts) if text not in self._known]
-            embedded = self.embed(self._queries.of(new))
-            for position, reason in embedded.failed.items():
-                raise EncoderError(f"the query {new[position]!r} cannot be embedded: {reason}")
-            known = self._known | dict(zip(new, embedded.vectors, strict=True))
-            for text in texts:
-                self._known[text] = known[text]
-                self._known.move_to_end(text)
-            while len(self._known) > QUERIES_KEPT:
-                self._known.popitem(last=False)
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
-        return np.stack([known[text] for text in texts])
+        return self._known.vectors(texts, embed=self._embed_queries)
+
+    def _embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        embedded = self.embed(self._queries.of(texts))
+        for position, reason in embedded.failed.items():
+            raise EncoderError(f"the query {texts[position]!r} cannot be embedded: {reason}")
+        return embedded.vectors
 
     def embed(self, tokenized: Tokenized, /) -> Embedded:
         """Vectors of tokenised texts: see `Encoder`. Threads take turns.

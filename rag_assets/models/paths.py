@@ -15,7 +15,8 @@ from pathlib import Path
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.models import openvino
-from rag_assets.models.embedding import Encoder, load_encoder
+from rag_assets.models.embedding import Encoder, TextEncoder, load_encoder
+from rag_assets.models.hosted_embedding import load_hosted
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import weights_of
 from rag_assets.store.atomic import write_atomically
@@ -175,7 +176,7 @@ def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
         return choose(model, home=home).path
 
 
-def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder:
+def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> TextEncoder:
     """The model on the path of its index, or on another where this machine lacks that one.
 
     Vectors of different paths agree closely enough to be compared, if not to be mixed.
@@ -184,6 +185,8 @@ def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> Encoder
         EncoderError: The model cannot compute here.
         WeightsError: There are no weights, or they are broken.
     """
+    if model.endpoint:
+        return load_hosted(model, home=home)
     if known := next(_choices(model, home=home, first=home / f"{name}.json"), None):
         try:
             return load_encoder(model, path=known.path, home=home)

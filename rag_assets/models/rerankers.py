@@ -15,8 +15,10 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from rag_assets.config import EmbeddingModel, RerankerSettings
+from rag_assets.config import EmbeddingModel, Endpoint, RerankerSettings
 from rag_assets.identity import fingerprint
+from rag_assets.models.hosted import ServerError
+from rag_assets.models.hosted_reranker import HostedReranker
 from rag_assets.models.late_interaction import load_late_interaction
 from rag_assets.models.paths import has_bf16
 from rag_assets.models.replicas import EncoderError
@@ -25,6 +27,8 @@ from rag_assets.models.weights import ID_LENGTH, Weights, WeightsError, weights_
 Pair: TypeAlias = tuple[str, str]
 """A query and a text."""
 FLASHRANK_TOKENS = 512
+WITHOUT_WEIGHTS = ("flashrank", "rerank_api")
+"""Backends whose weights are not ours to find."""
 
 
 class RerankerError(Exception):
@@ -59,7 +63,8 @@ def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reran
         RerankerError: Weights or a package are missing, or it cannot compute here.
     """
     try:
-        weights = None if settings.backend == "flashrank" else _weights(settings, home=home)
+        has_weights = settings.backend not in WITHOUT_WEIGHTS
+        weights = _weights(settings, home=home) if has_weights else None
         return _loaded(settings, weights, name, home)
     except (WeightsError, EncoderError) as error:
         raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
@@ -72,7 +77,7 @@ def local_weights(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> d
     """
     found = {}
     for name, settings in rerankers.items():
-        if settings.backend != "flashrank" and Path(settings.path).expanduser().is_dir():
+        if settings.backend not in WITHOUT_WEIGHTS and Path(settings.path).expanduser().is_dir():
             with suppress(WeightsError):  # reported when they are loaded
                 found[name] = _weights(settings, home=home).model_id
     return found
@@ -80,6 +85,8 @@ def local_weights(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> d
 
 @lru_cache(maxsize=2)
 def _loaded(settings: RerankerSettings, weights: Weights | None, name: str, home: Path) -> Reranker:
+    if settings.endpoint:
+        return ServerReranker(settings, endpoint=settings.endpoint, name=name, home=home)
     if weights is None:
         return FlashRank(settings, name=name, home=home)
     if settings.backend == "late_interaction":
@@ -212,6 +219,42 @@ class FlashRank:
             for found in self._model.rerank(request):
                 scores[found["id"]] = found["score"]
         return _checked(scores)
+
+
+class ServerReranker:
+    """A reranker behind a server: see `hosted_reranker`."""
+
+    def __init__(
+        self, settings: RerankerSettings, *, endpoint: Endpoint, name: str, home: Path
+    ) -> None:
+        """Use `load_reranker` instead.
+
+        Raises:
+            RerankerError: The server does not answer, or not with scores from 0 to 1.
+        """
+        self._name = name
+        with self._named():
+            self._model = HostedReranker(settings, endpoint=endpoint, home=home)
+        self.reranker_id = self._model.reranker_id
+
+    def score(self, pairs: Sequence[Pair], /) -> np.ndarray:
+        """See `Reranker`.
+
+        Raises:
+            RerankerError: The server does not answer, or not with scores from 0 to 1.
+        """
+        with self._named():
+            return self._model.score(pairs)
+
+    @contextmanager
+    def _named(self) -> Generator[None]:
+        try:
+            yield
+        except ServerError as error:
+            raise RerankerError(
+                f"retrieval.rerankers.{self._name}: {error}. Until it answers, search "
+                "without a reranker: --retriever bm25"
+            ) from error
 
 
 def _precision(settings: RerankerSettings) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets.config import EmbeddingModel
-from rag_assets.models.embedding import Embedded, Encoder, load_encoder
+from rag_assets.models.embedding import Embedded, TextEncoder, load_encoder
+from rag_assets.models.hosted_embedding import load_hosted
 from rag_assets.models.paths import Choice, choose
 from rag_assets.models.replicas import EncoderError
 from rag_assets.workers import Json, Task
@@ -58,9 +59,13 @@ def embed(texts: Sequence[str], model: Mapping[str, Json], encoder_id: str, home
         EncoderError: The weights here are not those of the index, or cannot be computed.
         WeightsError: There are no weights, or they are broken.
     """
+    settings, folder = EmbeddingModel.model_validate(model), _home(home)
     path = encoder_id.split("/", maxsplit=1)[1]
     with _loading:
-        encoder = load_encoder(EmbeddingModel.model_validate(model), path=path, home=_home(home))
+        if settings.endpoint:
+            encoder: TextEncoder = load_hosted(settings, home=folder)
+        else:
+            encoder = load_encoder(settings, path=path, home=folder)
     if encoder.encoder_id != encoder_id:
         raise EncoderError(
             f"the machines have different weights of {model['path']}: those of {encoder_id} are "
@@ -69,11 +74,10 @@ def embed(texts: Sequence[str], model: Mapping[str, Json], encoder_id: str, home
     return embed_with(encoder, texts)
 
 
-def embed_with(encoder: Encoder, texts: Sequence[str]) -> bytes:
-    """Embed `texts`; while the model computes for one call, another call can tokenise."""
+def embed_with(encoder: TextEncoder, texts: Sequence[str]) -> bytes:
+    """Embed `texts`, and pack the vectors for `part_of`."""
     started = time.monotonic()
-    tokenized = encoder.tokenize(texts)
-    embedded = encoder.embed(tokenized)
+    embedded = encoder.embed_passages(texts)
     return _packed(embedded, seconds=time.monotonic() - started)
 
 

@@ -126,6 +126,7 @@ def weights_of(
         model.normalize,
         dimension,
         max_tokens,
+        *([model.long_texts] if model.long_texts != "pool" else []),
     )
     return Weights(
         folder=folder,

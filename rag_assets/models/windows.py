@@ -1,12 +1,13 @@
 """Texts as token windows, and windows as batches.
 
-No text is truncated: one that is longer than the model's window becomes several windows of about
-equal length. Each has the prefix and the special tokens; together they hold all tokens of the text.
+A text that is longer than the model's window becomes several windows of about equal length. Each
+has the prefix and the special tokens; together they hold all tokens of the text. Where the config
+asks for it, such a text is cut at the end of its first window instead.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Item = TypeVar("Item")
+
+
+class WeightedPart(Protocol):
+    """A part of a text that has a vector of its own."""
+
+    @property
+    def text(self) -> int:
+        """Position of its text among the texts."""
+        ...
+
+    @property
+    def weight(self) -> int:
+        """Its share in the pooled vector of the text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +57,12 @@ class Tokenized:
 class Windows:
     """Cuts texts into windows for one model and one prefix."""
 
-    def __init__(self, tokenizer: "Tokenizer", *, max_tokens: int, prefix: str) -> None:
+    def __init__(
+        self, tokenizer: "Tokenizer", *, max_tokens: int, prefix: str, cut: bool = False
+    ) -> None:
         """Use a private copy of `tokenizer`; `max_tokens` counts prefix and special tokens.
+
+        `cut`: only the first window of a text counts.
 
         Raises:
             ValueError: The prefix leaves no room for text.
@@ -51,7 +70,10 @@ class Windows:
         from tokenizers import Tokenizer as Fresh
 
         self._tokenizer = Fresh.from_str(tokenizer.to_str())
-        self._tokenizer.no_truncation()
+        if cut:
+            self._tokenizer.enable_truncation(max_tokens)
+        else:
+            self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._max_tokens = max_tokens
         self._prefix = prefix
@@ -147,7 +169,7 @@ def padded(batch: Sequence[Window], *, pad: int) -> tuple[np.ndarray, np.ndarray
     return ids, mask
 
 
-def pooled(vectors: np.ndarray, windows: Sequence[Window], *, texts: int) -> np.ndarray:
+def pooled(vectors: np.ndarray, windows: Sequence[WeightedPart], *, texts: int) -> np.ndarray:
     """One unit vector for each text: the mean of its windows, weighted by their tokens.
 
     Args:

@@ -29,6 +29,17 @@ class QueryEncoder(Protocol):
         ...
 
 
+class TwoModelsError(ValueError):
+    """A retriever compares vectors of two models."""
+
+    def __init__(self, variant: str, *, models: str, usable: Sequence[str]) -> None:
+        super().__init__(
+            f"variant {variant} embeds with {models}: their vectors cannot be compared, so there "
+            "is no joint list to search by vectors, and near duplicates cannot be told. Use a "
+            f"retriever that fuses the domains: {', '.join(usable)}"
+        )
+
+
 def require_same_model(table: "LanceTable", *, encoder: QueryEncoder, variant: str) -> None:
     """Refuse `encoder` unless all vectors of `table` are of its model.
 

@@ -6,15 +6,17 @@ exactly the units of the table, whatever was there before (see `store.text_parts
 added after the index was built are found as well, but with counts of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from rag_assets.retrieval.glossary import Meaning
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.store import ROW_ID
 from rag_assets.store.text_parts import TEXT
 
 if TYPE_CHECKING:
     from lance import LanceDataset
+    from lance.query import FullTextQuery
     from lancedb.table import Table as LanceTable
 
 COLUMN = TEXT
@@ -40,19 +42,35 @@ class SearchableText(Protocol):
 
 
 def best_matches(
-    units: SearchableText, query: str, *, depth: int, where: str | None = None
+    units: SearchableText,
+    query: str,
+    *,
+    depth: int,
+    where: str | None = None,
+    meanings: Sequence[Meaning] = (),
+    weight: float = 1.0,
 ) -> Ranking:
     """The `depth` units with the highest BM25 score (Robertson et al. 1994).
 
     `query` is plain words: no character is an operator. One word in common is enough to be found. A
     query of stop words or punctuation alone finds nothing.
+
+    Args:
+        units: The table.
+        query: What is searched for.
+        depth: Units to return.
+        where: SQL condition on them.
+        meanings: What means the same as expressions of the query. A unit that does not hold such
+            an expression, but all words of another one, gets the BM25 score of that, times
+            `weight`. (The index keeps no places of words: all words stand for the expression.)
+        weight: What they count.
     """
-    from lance.query import MatchQuery
+    full_text = _query(query, meanings, weight=weight)
 
     def fetch(limit: int) -> Ranking:
         found = units.dataset.to_table(
             columns=[SCORE],  # no column of the table: reading one takes longer than the search
-            full_text_query=MatchQuery(query, COLUMN),
+            full_text_query=full_text,
             filter=where,
             prefilter=where is not None,
             limit=limit,
@@ -62,6 +80,27 @@ def best_matches(
         return ranked(names, scores=found[SCORE].to_pylist(), depth=limit)
 
     return best_with_ties(fetch, depth=depth)
+
+
+def _query(query: str, meanings: Sequence[Meaning], *, weight: float) -> "FullTextQuery":
+    from lance.query import BooleanQuery, FullTextOperator, MatchQuery, Occur
+
+    def whole(expression: str, weight: float) -> MatchQuery:
+        return MatchQuery(expression, COLUMN, boost=weight, operator=FullTextOperator.AND)
+
+    own = MatchQuery(query, COLUMN)
+    if not meanings:
+        return own
+    meant = [
+        BooleanQuery(
+            [
+                (Occur.MUST_NOT, whole(meaning.expression, 1.0)),
+                *((Occur.SHOULD, whole(other, weight)) for other in meaning.others),
+            ]
+        )
+        for meaning in meanings
+    ]
+    return BooleanQuery([(Occur.SHOULD, one) for one in (own, *meant)])
 
 
 def has_text_index(table: "LanceTable") -> bool:

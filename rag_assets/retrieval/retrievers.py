@@ -31,6 +31,8 @@ def retrieve(
     call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int
 ) -> list[Ranking]:
     """One ranking of at most `top_k` units for each of `queries`."""
+    if not retriever.glossary:
+        call = replace(call, glossary=None)
     if retriever.query_fusion:
         found = _over_queries(call, queries, retriever=retriever, top_k=top_k)
     else:
@@ -90,7 +92,7 @@ def _over_queries(
     reranked, and of the fused list (RAG fusion under fixed budgets: paper P2, A.5).
     """
     settings = retriever.query_fusion or QueryFusion()
-    rewriter = rewriter_of(settings)
+    rewriter = rewriter_of(settings, glossary=call.glossary)
     with call.timed("rewrite"):
         variants = [[query, *rewriter(query, count=settings.queries - 1)] for query in queries]
     flat = list(dict.fromkeys(chain.from_iterable(variants)))

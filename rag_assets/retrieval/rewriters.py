@@ -8,12 +8,13 @@ wrote.
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
 from rag_assets.config import QueryFusion
 from rag_assets.retrieval.filters import encodable
+from rag_assets.retrieval.glossary import Glossary
 
 ASKING_WORDS = """
 how what when where which who whose why is are was were do does did can could should would will
@@ -48,22 +49,25 @@ class Rewriter(Protocol):
         ...
 
 
-def rewriter_of(settings: QueryFusion) -> Rewriter:
-    """The rewriter that the config names.
+def rewriter_of(settings: QueryFusion, *, glossary: Glossary | None = None) -> Rewriter:
+    """The rewriter that the config names; the rules know the expressions of `glossary`.
 
     Raises:
         RewritesError: Its file cannot be read.
     """
-    return by_rules if settings.path is None else FileRewriter(settings.path)
+    return FileRewriter(settings.path) if settings.path else partial(by_rules, glossary=glossary)
 
 
-def by_rules(query: str, /, *, count: int) -> list[str]:
+def by_rules(query: str, /, *, count: int, glossary: Glossary | None = None) -> list[str]:
     """The query's keywords, its statement form and its longest clause, without duplicates.
 
-    English and Swedish question words and fillers are known; words of other languages stay.
+    Where `glossary` knows other expressions for those of the query, its keywords in these come
+    first. English and Swedish question words and fillers are known; words of other languages stay.
     """
     rules: tuple[Callable[[str], str], ...] = (_keywords, _statement, _longest_clause)
-    return _distinct([rule(query) for rule in rules], query=query)[:count]
+    other = glossary.rephrased(query) if glossary else None
+    first = [_keywords(other)] if other else []
+    return _distinct([*first, *(rule(query) for rule in rules)], query=query)[:count]
 
 
 class FileRewriter:

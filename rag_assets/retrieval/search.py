@@ -15,19 +15,28 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from threading import Lock
 from typing import TYPE_CHECKING, Self, overload
 
 import pyarrow as pa
 
-from rag_assets.config import Config, Expansion, Retrieval, Retriever, RetrieverName
+from rag_assets.config import (
+    Config,
+    EmbeddingModel,
+    Expansion,
+    Retrieval,
+    Retriever,
+    RetrieverName,
+)
 from rag_assets.identity import Canonical
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
 from rag_assets.retrieval import context
 from rag_assets.retrieval.cache import Cache
-from rag_assets.retrieval.encoders import QueryEncoder, require_same_model
+from rag_assets.retrieval.encoders import QueryEncoder, TwoModelsError, require_same_model
 from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.filters import Filters, encodable
+from rag_assets.retrieval.glossary import Glossary, glossary_of
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Position, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
@@ -162,23 +171,46 @@ def open_index(
         for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
     is_current = complete_set.is_of(store, names)
-    model = config.variant(variant).model if is_current else complete_set.model
-    settings = config.models[model] if is_current else complete_set.embedding
-    load = partial(load_for_queries, settings, name=model, home=store.encoders)
+    models = _models_now(config, variant) if is_current else _models_then(complete_set)
+    loaders = {
+        domain: (lambda: encoder)
+        if encoder
+        else partial(load_for_queries, settings, name=name, home=store.encoders)
+        for domain, (name, settings) in models.items()
+    }
     return VariantIndex(
         joint,
         complete_set=complete_set,
         domains=domains,
         settings=config.retrieval,
         variant=variant,
-        load_encoder=(lambda: encoder) if encoder else load,
+        load_encoders=loaders,
+        models=list(dict.fromkeys(name for name, _ in models.values())),
         load_reranker=lambda name: load_reranker(
             config.retrieval.rerankers[name], name=name, home=store.encoders
         ),
+        glossary=glossary_of(config),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
     )
+
+
+def _models_now(config: Config, variant: str) -> Mapping[str, tuple[str, EmbeddingModel]]:
+    """For each domain the name and the settings of its model in the config."""
+    recipe = config.variant(variant)
+    names = zip(DOMAINS, (recipe.document_model, recipe.table_model), strict=True)
+    return {domain: (name, config.models[name]) for domain, name in names}
+
+
+def _models_then(complete_set: CompleteSet) -> Mapping[str, tuple[str, EmbeddingModel]]:
+    """The same, as the set was made."""
+    of_documents = (complete_set.model, complete_set.embedding)
+    of_rows = complete_set.row_embedding
+    return {
+        "document": of_documents,
+        "table": (complete_set.row_model or "", of_rows) if of_rows else of_documents,
+    }
 
 
 def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:
@@ -246,8 +278,10 @@ class VariantIndex:
         domains: "Mapping[str, Callable[[], LanceTable]]",
         settings: Retrieval,
         variant: str,
-        load_encoder: Callable[[], QueryEncoder],
+        load_encoders: Mapping[str, Callable[[], QueryEncoder]],
+        models: Sequence[str],
         load_reranker: Callable[[str], Reranker],
+        glossary: Glossary | None,
         cache: Cache,
         ann_from_rows: int | None,
         open_tables: Callable[[], AbstractContextManager[None]],
@@ -260,10 +294,14 @@ class VariantIndex:
         self._units_of = partial(UnitTable, ann_from_rows=ann_from_rows)
         self._tables = {JOINT: self._units_of(joint)}
         self._domains = domains
-        self._load_encoder = load_encoder
+        self._load_encoders = load_encoders
+        self._models = models
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
+        self._glossary = glossary
         self._cache = cache
         self._open_tables = open_tables
+        self._encoders: dict[str, QueryEncoder] = {}
+        self._lock = Lock()
 
     def search(
         self,
@@ -280,6 +318,7 @@ class VariantIndex:
 
         Raises:
             ValueError: There is no such retriever or reranker.
+            TwoModelsError: It compares vectors of both domains, which have a model each.
             EmptyQueryError: The query is blank.
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: The retriever searches by words and there is no full-text index.
@@ -360,6 +399,13 @@ class VariantIndex:
         plain._cache = Cache(None)
         return plain
 
+    def usable(self, retriever: RetrieverName | Retriever) -> bool:
+        """Whether it can be searched by `retriever`: with a model for each domain, not by all."""
+        chosen = (
+            self.settings.retrievers.get(retriever) if isinstance(retriever, str) else retriever
+        )
+        return len(self._models) == 1 or chosen is None or not chosen.needs_one_model
+
     @cached_property
     def encoder(self) -> QueryEncoder:
         """The model that embeds queries, checked against the vectors of the index.
@@ -367,11 +413,31 @@ class VariantIndex:
         Raises:
             ModelMismatchError: The vectors are not of its model.
         """
-        encoder = self._load_encoder()
-        require_same_model(self._tables[JOINT].table, encoder=encoder, variant=self.variant)
+        return self._checked(self._load_encoders["document"], self._tables[JOINT])
+
+    def _encoder_of(self, table: str) -> QueryEncoder:
+        """The model that embeds queries for the table called `table`."""
+        if len(self._models) == 1:
+            return self.encoder
+        with self._lock:
+            if table not in self._encoders and (units := self._table(table)) is not None:
+                self._encoders[table] = self._checked(self._load_encoders[table], units)
+        return self._encoders[table]
+
+    def _checked(self, load: Callable[[], QueryEncoder], units: UnitTable) -> QueryEncoder:
+        encoder = load()
+        require_same_model(units.table, encoder=encoder, variant=self.variant)
         return encoder
 
     def _chosen(self, retriever: RetrieverName | Retriever | None) -> tuple[str, Retriever]:
+        name, chosen = self._named(retriever)
+        if not self.usable(chosen):
+            usable = [other for other in self.settings.retrievers if self.usable(other)]
+            models = " and ".join(self._models)
+            raise TwoModelsError(self.variant, models=models, usable=usable)
+        return name, chosen
+
+    def _named(self, retriever: RetrieverName | Retriever | None) -> tuple[str, Retriever]:
         if isinstance(retriever, Retriever):
             self.settings.check_rerankers(retriever, key="retriever")
             return "custom", retriever
@@ -383,12 +449,13 @@ class VariantIndex:
         return SearchCall(
             table=self._table,
             read=self._read,
-            encoder=lambda: self.encoder,
+            encoder=self._encoder_of,
             reranker=self._load_reranker,
             where=filters.condition() if filters else None,
             settings=self.settings,
             scores=self._cache,
             rankings=rankings,
+            glossary=self._glossary,
         )
 
     def _rank(

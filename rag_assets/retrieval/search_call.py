@@ -10,10 +10,11 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from rag_assets.config import Retrieval, Signal
-from rag_assets.identity import fingerprint, fingerprints
+from rag_assets.identity import Canonical, fingerprint, fingerprints
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
+from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.units import UnitTable
 
@@ -34,8 +35,8 @@ class SearchCall:
     """Gives the table called `joint`, `document` or `table`; None for a domain without a table."""
     read: Callable[[Sequence[str], Sequence[str]], pa.Table]
     """Reads units, by their ids, with some columns; the order of the rows is not fixed."""
-    encoder: Callable[[], QueryEncoder]
-    """Gives the model that embeds queries."""
+    encoder: Callable[[str], QueryEncoder]
+    """Gives the model that embeds queries for a table, by its name as above."""
     reranker: Callable[[str], Reranker]
     """Gives a reranker by its name in the config."""
     where: str | None
@@ -45,6 +46,8 @@ class SearchCall:
     """The cache for scores of rerankers."""
     rankings: Cache
     """The cache for rankings of single signals."""
+    glossary: Glossary | None = None
+    """Other expressions for those of a query."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Wall time of each stage so far."""
     work: Counter[Work] = field(default_factory=Counter)
@@ -64,11 +67,11 @@ class SearchCall:
         if units is None:
             return [ranking_of([]) for _ in queries]
         depth = min(depth, units.count)  # Lance and the cache accept no number beyond 64 bits
-        keys = self._keys(signal, queries, units=units)
+        keys = self._keys(signal, queries, table=table, units=units)
         with self.timed(signal):
             known = self.rankings.rankings([*keys.values()], depth=depth) if keys else {}
         new = [query for query in dict.fromkeys(queries) if keys.get(query) not in known]
-        found = self._searched(signal, new, units=units, depth=depth)
+        found = self._searched(signal, new, table=table, units=units, depth=depth)
         if keys:
             fresh = {keys[query]: ranking for query, ranking in found.items()}
             self.rankings.keep_rankings(fresh, depth=depth)
@@ -106,15 +109,17 @@ class SearchCall:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
     def _searched(
-        self, signal: Signal, queries: Sequence[str], *, units: UnitTable, depth: int
+        self, signal: Signal, queries: Sequence[str], *, table: str, units: UnitTable, depth: int
     ) -> Mapping[str, Ranking]:
         if not queries:
             return {}
         if signal == "bm25":
             with self.timed("bm25"):
-                found = units.best_matches(queries, depth=depth, where=self.where)
+                found = units.best_matches(
+                    queries, depth=depth, where=self.where, glossary=self.glossary
+                )
         else:
-            encoder = self.encoder()
+            encoder = self.encoder(table)
             with self.timed("embed"):
                 embedded = encoder.embed_queries(queries)
             units.load()
@@ -122,12 +127,22 @@ class SearchCall:
                 found = units.nearest(embedded, depth=depth, where=self.where)
         return dict(zip(queries, found, strict=True))
 
-    def _keys(self, signal: Signal, queries: Sequence[str], *, units: UnitTable) -> dict[str, str]:
+    def _keys(
+        self, signal: Signal, queries: Sequence[str], *, table: str, units: UnitTable
+    ) -> dict[str, str]:
         if not self.rankings.is_kept:
             return {}
-        by = self.encoder().encoder_id if signal == "dense" else "words"
+        by = self.encoder(table).encoder_id if signal == "dense" else "words"
         searched = fingerprint(units.content, signal, units.state(signal), by, self.where)
-        return dict(zip(queries, fingerprints(queries, searched), strict=True))
+        sought = [self._sought(signal, query) for query in queries]
+        return dict(zip(queries, fingerprints(sought, searched), strict=True))
+
+    def _sought(self, signal: Signal, query: str) -> Canonical:
+        """What is searched for: the query, and what the glossary adds to it."""
+        if self.glossary is None or signal != "bm25":
+            return query
+        meanings = [[one.expression, *one.others] for one in self.glossary.meanings(query)]
+        return [query, meanings, self.glossary.weight] if meanings else query
 
     def _texts(self, units: set[str]) -> dict[str, tuple[str, str]]:
         """The `text_hash` and the text of each unit."""

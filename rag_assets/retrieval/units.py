@@ -14,6 +14,7 @@ from rag_assets import schemas
 from rag_assets.config import Signal
 from rag_assets.identity import Canonical
 from rag_assets.retrieval import dense, lexical
+from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.store import ROW_ID, rows_of
 from rag_assets.store.ann import is_searched_exactly
@@ -128,9 +129,16 @@ class UnitTable:
             return list(pool.map(search, vectors))
 
     def best_matches(
-        self, queries: Sequence[str], *, depth: int, where: str | None
+        self,
+        queries: Sequence[str],
+        *,
+        depth: int,
+        where: str | None,
+        glossary: Glossary | None = None,
     ) -> list[Ranking]:
         """The `depth` units that match the words of each query best.
+
+        `glossary` adds other expressions for those of a query.
 
         Raises:
             MissingTextIndexError: There is no full-text index.
@@ -139,7 +147,11 @@ class UnitTable:
             lexical.require_text_index(self.table)
 
         def search(query: str) -> Ranking:
-            return lexical.best_matches(self, query, depth=depth, where=where)
+            meanings = glossary.meanings(query) if glossary else ()
+            weight = glossary.weight if glossary else 1.0
+            return lexical.best_matches(
+                self, query, depth=depth, where=where, meanings=meanings, weight=weight
+            )
 
         if len(queries) == 1:
             return [search(queries[0])]

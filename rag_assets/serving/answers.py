@@ -41,6 +41,7 @@ def search_errors() -> Generator[None]:
     from rag_assets.models.replicas import EncoderError
     from rag_assets.models.rerankers import RerankerError
     from rag_assets.models.weights import ModelMismatchError, WeightsError
+    from rag_assets.retrieval.encoders import TwoModelsError
     from rag_assets.retrieval.lexical import MissingTextIndexError
     from rag_assets.retrieval.rewriters import RewritesError
 
@@ -52,6 +53,7 @@ def search_errors() -> Generator[None]:
         ModelMismatchError,
         RerankerError,
         RewritesError,
+        TwoModelsError,
         WeightsError,
     ) as error:
         raise CommandError(str(error)) from error

@@ -16,8 +16,11 @@ EXACT_BYTES = 512 * 2**20
 def is_searched_exactly(table: "LanceTable", *, ann_from_rows: int | None) -> bool:
     """Whether the vectors of a table of units are held in memory, so that it needs no ANN index.
 
-    A table of `ann_from_rows` units is not; unless that is given, one of more than `EXACT_BYTES`.
+    A table without vectors needs none either, nor does one of fewer than `ann_from_rows` units;
+    unless that is given, one of at most `EXACT_BYTES`.
     """
+    if "vector" not in table.schema.names:
+        return True
     rows = table.count_rows()
     if ann_from_rows is not None:
         return rows < ann_from_rows

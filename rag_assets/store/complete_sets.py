@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Self, TypedDict
 
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.schemas import VariantTables
@@ -27,6 +27,7 @@ from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
 PINNED = ("joint", "documents", "rows")
+OF_ROWS = ("row_model", "row_settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,16 @@ class CompleteSet:
     """The table that its chunks were cut from."""
     chunks: str
     model: str
-    """Name of the embedding model."""
+    """Name of the embedding model; of that of documents where rows have another."""
     settings: Mapping[str, object]
     """Settings of the embedding model, by which queries are embedded."""
     recorded_at: str
     """ISO 8601."""
     seen: str
     """Fingerprint of the records of the three passes: while it is the same, so is the set."""
+    row_model: str | None = None
+    """Name of the embedding model of rows, if it is another."""
+    row_settings: Mapping[str, object] | None = None
 
     @property
     def pins(self) -> tuple[Pin, ...]:
@@ -58,8 +62,13 @@ class CompleteSet:
 
     @property
     def embedding(self) -> EmbeddingModel:
-        """The model whose vectors its tables hold."""
+        """The model whose vectors its tables hold, or its table of documents."""
         return EmbeddingModel.model_validate(self.settings)
+
+    @property
+    def row_embedding(self) -> EmbeddingModel | None:
+        """The model whose vectors its table of rows holds, if it is another."""
+        return EmbeddingModel.model_validate(self.row_settings) if self.row_settings else None
 
     def is_of(self, store: Store, tables: VariantTables) -> bool:
         """Whether it was made by the recipe that has these `tables`."""
@@ -156,7 +165,31 @@ def file_of(store: Store, variant: str) -> Path:
 
 def as_json(complete_set: CompleteSet) -> str:
     """A set as its file records it."""
-    return json.dumps(asdict(complete_set), indent=1)
+    record = asdict(complete_set)
+    unused = {name for name in OF_ROWS if record[name] is None}
+    return json.dumps({name: record[name] for name in record if name not in unused}, indent=1)
+
+
+class ModelFields(TypedDict):
+    """The fields of a set that say what embeds its units."""
+
+    model: str
+    settings: Mapping[str, object]
+    row_model: str | None
+    row_settings: Mapping[str, object] | None
+
+
+def models_of(config: Config, variant: str) -> ModelFields:
+    """What embeds the units of `variant`, as its set records it."""
+    recipe = config.variant(variant)
+    settings = {name: config.models[name].model_dump(mode="json") for name in recipe.models}
+    is_one = len(recipe.models) == 1
+    return {
+        "model": recipe.document_model,
+        "settings": settings[recipe.document_model],
+        "row_model": None if is_one else recipe.table_model,
+        "row_settings": None if is_one else settings[recipe.table_model],
+    }
 
 
 def _of_recipe(store: Store, tables: VariantTables) -> CompleteSet | None:
@@ -169,7 +202,6 @@ def as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:
     tables = config.tables_of(variant)
     if not store.exists(tables.joint):
         raise MissingIndexError(variant)
-    model = config.variant(variant).model
 
     def pinned(name: str) -> Pin | None:
         return pin_of(store, name) if store.exists(name) else None
@@ -181,8 +213,7 @@ def as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:
         rows=pinned(tables.rows),
         elements=tables.elements,
         chunks=tables.chunks,
-        model=model,
-        settings=config.models[model].model_dump(mode="json"),
+        **models_of(config, variant),
         recorded_at="",
         seen="",
     )

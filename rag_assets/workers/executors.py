@@ -72,8 +72,14 @@ def for_parsing(execution: Execution, *, memory_bytes: int, packages: Sequence[s
 
 
 def for_embedding(execution: Execution, *, device: str | None) -> Executor:
-    """The executor that embeds texts on `device` (`cpu` or `cuda`; None: the best there is)."""
-    if execution.embedding == "in_process":
+    """The executor that embeds texts on `device`.
+
+    Args:
+        execution: The section of the config.
+        device: `cpu` or `cuda`; None: the best there is; `server`: a server computes, which this
+            process asks, as it has the key.
+    """
+    if execution.embedding == "in_process" or device == "server":
         return Threads(PARTS_AT_ONCE)
     if execution.embedding == "processes":
         size = execution.workers or min(cores(), MOST_PROCESSES)

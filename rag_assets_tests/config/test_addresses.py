@@ -6,6 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from rag_assets.config import Config
+from rag_assets.identity import fingerprint
 
 ALL = {
     "elements",
@@ -21,6 +22,12 @@ OF_TEXTS = {"chunks", "documents", "joint"}
 OF_ELEMENTS = OF_TEXTS | {"elements", "accounts", "descriptions"}
 OF_ROWS = {"serialized_rows", "rows", "joint"}
 VISION = {"url": "http://here:1/v1", "model": "m"}
+HOSTED = {
+    "backend": "embeddings_api",
+    "path": "bge",
+    "max_tokens": 512,
+    "endpoint": {"url": "http://here/v1"},
+}
 BASE = {
     "parsers": {"p": {"ocr": "tesseract"}},
     "chunkings": {"c": {}},
@@ -57,6 +64,11 @@ MOVES = {
     ),
 }
 
+MOVES["long texts"] = (
+    {"models": {"m": {"path": "org/model", "long_texts": "cut"}}},
+    {"documents", "rows", "joint"},
+)
+
 STAYS = {
     "limits": {"parsers": {"p": {"ocr": "tesseract", "max_pages": 9, "seconds_per_page": 1}}},
     "own engine as help": {
@@ -85,3 +97,41 @@ def test_what_changes_a_table_moves_it_and_those_made_from_it(edit, moved):
 @pytest.mark.parametrize("edit", STAYS.values(), ids=STAYS)
 def test_what_changes_no_row_moves_no_table(edit):
     assert tables(edit) == tables({})
+
+
+def of_a_server(**edit: JsonValue) -> dict[str, str]:
+    endpoint = HOSTED["endpoint"] | edit.pop("endpoint", {})
+    return tables({"models": {"m": HOSTED | {"endpoint": endpoint} | edit}})
+
+
+@pytest.mark.parametrize(
+    "edit", [{"revision": "2"}, {"max_tokens": 256}, {"endpoint": {"dimensions": 64}}], ids=str
+)
+def test_the_vectors_of_a_server_move_with_its_model(edit):
+    before, after = of_a_server(), of_a_server(**edit)
+    assert {kind for kind in ALL if before[kind] != after[kind]} == {"documents", "rows", "joint"}
+
+
+def test_the_vectors_of_a_server_stay_where_it_moves():
+    moved = {"url": "https://there:2/v1", "seconds": 9, "key_variable": "OURS", "attempts": 1}
+    assert of_a_server(endpoint=moved, batch_tokens=512) == of_a_server()
+
+
+def test_keys_that_came_later_move_nothing_while_they_are_not_used():
+    """Names of tables, and fingerprints that results are kept under, as of before those keys."""
+    names = Config().tables_of("default")
+    kept = {
+        names.documents: "documents__pymupdf__fixed_256__minilm-bbca6e73fe5f",
+        names.rows: "rows__full_semantic__minilm-391224785185",
+        names.joint: "joint__pymupdf__fixed_256__full_semantic__minilm-2054de974307",
+    }
+    assert list(kept) == list(kept.values())
+
+    config = Config()
+    sections = (
+        config.models["minilm"],
+        config.retrieval.rerankers["flashrank"],
+        config.variants["default"],
+    )
+    marks = [fingerprint(section.model_dump(mode="json"))[:12] for section in sections]
+    assert marks == ["84868492d29b", "a53be0c548b8", "e65eec761762"]

@@ -184,6 +184,32 @@ def test_a_file_that_is_no_config_is_named(write, text, named):
         ("sources: {documents: [a, b]}", ["sources", "two sources are named documents"]),
         ("models: {m: {}}", ["models.m.path is missing"]),
         ("models: {m: {path: x, normalize: false}}", ["models.m.normalize = False", "normalised"]),
+        (
+            "models: {m: {backend: embeddings_api, path: x, max_tokens: 512}}",
+            ["models.m", "embeddings_api needs an endpoint"],
+        ),
+        (
+            "models: {m: {path: x, endpoint: {url: 'http://here/v1'}}}",
+            ["models.m", "an endpoint needs backend: embeddings_api"],
+        ),
+        (
+            "models: {m: {backend: embeddings_api, path: x, endpoint: {url: 'http://here/v1'}}}",
+            ["models.m", "needs max_tokens"],
+        ),
+        (
+            "models: {m: {backend: embeddings_api, path: x, max_tokens: 512, precision: fp16, "
+            "endpoint: {url: 'http://here/v1'}}}",
+            ["models.m", "the server's"],
+        ),
+        (
+            "models: {m: {backend: embeddings_api, path: x, max_tokens: 512, "
+            "endpoint: {url: 'http://here', key: abc}}}",
+            ["unknown key models.m.endpoint.key", "key_variable"],
+        ),
+        (
+            "retrieval: {rerankers: {r: {backend: rerank_api, path: x}}}",
+            ["retrieval.rerankers.r", "rerank_api needs an endpoint"],
+        ),
     ],
 )
 def test_an_error_names_file_key_value_and_what_is_allowed(write, text, named):
@@ -336,6 +362,19 @@ def test_a_password_is_in_no_repr_and_no_dump(write):
 
     for shown in (repr(config), str(config), config.model_dump_json(), f"{config.sources}"):
         assert SECRET not in shown
+
+
+@pytest.mark.parametrize("url", ["http://me:sesame@here/v1", "http://here/v1?key=sesame"])
+def test_the_address_of_a_server_holds_no_secret(write, url):
+    path = write(
+        "models: {m: {backend: embeddings_api, path: x, max_tokens: 512, endpoint: "
+        f"{{url: '{url}'}}}}}}"
+    )
+    message, _ = error_of(path)
+
+    assert "models.m.endpoint.url" in message
+    assert "environment variable" in message
+    assert "sesame" not in message
 
 
 @given(

@@ -18,6 +18,7 @@ from rag_assets.config import (
     Config,
     DocumentSource,
     Evaluation,
+    GlossarySettings,
     QueryFusion,
     QuestionSet,
     RerankerSettings,
@@ -427,6 +428,34 @@ def test_an_edited_file_of_rewrites_is_searched_anew(
     assert rewritten("steel").is_new
     assert not rewritten("steel").is_new
     assert rewritten("oil").is_new
+
+
+def test_an_edited_glossary_is_measured_anew_where_it_is_used(
+    store: Store, config: Config, tmp_path: Path
+) -> None:
+    file = tmp_path / "terms.csv"
+    plain = {"plain": Retriever(signals=["bm25"], glossary=False)}
+
+    def measured(synonym: str, retriever: str) -> tuple[bool, str]:
+        file.write_text(f"term,synonyms\nsteel,{synonym}\n")
+        own = config.model_copy(
+            update={
+                "glossary": GlossarySettings(files=[file]),
+                "retrieval": Retrieval(retrievers=plain),
+                "evaluation": config.evaluation.model_copy(update={"retrievers": [retriever]}),
+            }
+        )
+        chosen = own.retrieval.retrievers[retriever]
+        arm = Arm(name=retriever, variant="default", retriever=chosen, factors={})
+        runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
+        return evaluated(store, own).is_new, runner.key_of(arm)
+
+    first, again, edited = (measured(word, "bm25") for word in ("oil", "oil", "iron"))
+    assert (first[0], again[0], edited[0]) == (True, False, True)
+    assert first[1] == again[1] != edited[1]
+    without, edited = (measured(word, "plain") for word in ("oil", "iron"))
+    assert (without[0], edited[0]) == (True, False)
+    assert without[1] == edited[1]
 
 
 class LongerIsBetter:

@@ -44,7 +44,12 @@ RETRIEVERS = (
     "simple_fusion",
     "late_fusion",
     "hybrid_late_fusion",
+    "without_glossary",
 )
+SETTINGS = {
+    "glossary": {"entries": [{"term": "b a", "synonyms": ["z", "f g"]}, {"term": "k"}]},
+    "retrieval": {"retrievers": {"without_glossary": {"signals": ["bm25"], "glossary": False}}},
+}
 FILTERS = (None, Filters(domain="table"), Filters(uri="1.pdf"))
 DEPTHS = (1, 10)
 STEPS = (
@@ -69,7 +74,8 @@ class Tables:
     """The tables of a variant, and the units that they have to hold."""
 
     def __init__(self, path: Path, *, seed: int = 0) -> None:
-        self.store, self.config = Store(path), Config(state_dir=path)
+        self.store = Store(path)
+        self.config = Config.model_validate({"state_dir": path, **SETTINGS})
         names = self.config.tables_of(VARIANT)
         self.names = (names.joint, names.documents, names.rows)
         self.units: dict[str, dict] = {}

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rag_assets.config import EmbeddingModel
-from rag_assets.models import embedding
+from rag_assets.models import known_queries
 from rag_assets.models.embedding import ModelEncoder, load_encoder
 from rag_assets.models.replicas import EncoderError, Forward
 from rag_assets.models.weights import WeightsError, weights_of
@@ -106,6 +106,19 @@ def test_prefixes_are_put_before_every_window(minilm, reference):
     assert starts == {tuple(reference.tokenizer("passage: steel")["input_ids"][:4])}
 
 
+def test_a_long_text_is_cut_at_its_first_window_where_the_config_says_so(minilm, reference):
+    model = MINILM.model_copy(update={"long_texts": "cut"})
+    cutting = load_encoder(model, path="cpu/torch/fp32")
+    long = " ".join(f"Specimen {n} was cleaned with alcohol." for n in range(90))
+    embedded = cutting.embed_passages([long, "steel"])
+
+    assert embedded.windows.tolist() == [1, 1]
+    expected = reference.encode([long, "steel"], normalize_embeddings=True)  # it cuts as well
+    np.testing.assert_allclose(embedded.vectors, expected, atol=1e-5)
+    assert float(minilm.embed_passages([long]).vectors[0] @ expected[0]) < 0.999
+    assert cutting.model_id != minilm.model_id
+
+
 def test_a_query_is_embedded_once(minilm, calls):
     first = minilm.embed_queries(["density of water", "hardness", "density of water"])
     again = minilm.embed_queries(["hardness", "density of water"])
@@ -115,7 +128,7 @@ def test_a_query_is_embedded_once(minilm, calls):
 
 
 def test_the_query_cache_forgets_the_oldest(minilm, calls, monkeypatch):
-    monkeypatch.setattr(embedding, "QUERIES_KEPT", 2)
+    monkeypatch.setattr(known_queries, "QUERIES_KEPT", 2)
     minilm.embed_queries(["one", "two", "three"])
     minilm.embed_queries(["three", "two"])
     assert sum(calls) == 3

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rag_assets.change import sync
 from rag_assets.config import ConfigError, TableSource
+from rag_assets.config.headings import read_headings
 from rag_assets.sources import exporting, exports, landing
 from rag_assets.sources.databases import database
 from rag_assets.sources.exports import refresh_exports
-from rag_assets.sources.headings import read_headings
 from rag_assets.sources.outcomes import Export
 from rag_assets.store import Store
 from rag_assets.tables.rows import refresh_rows

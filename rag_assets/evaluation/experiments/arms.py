@@ -29,6 +29,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import local_weights
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
+from rag_assets.retrieval.glossary import glossary_of
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import Ranked, VariantIndex, open_index
 from rag_assets.schemas import DOMAINS
@@ -140,10 +141,14 @@ class ArmRunner:
         rewrites = fusion.path if fusion else None
         rerankers = {name: config.retrieval.rerankers[name] for name in arm.retriever.rerankers}
         local = local_weights(rerankers, home=self.store.encoders)
+        glossary = glossary_of(config) if arm.retriever.glossary else None
         return fingerprint(
             REVISION,
             [pin.data_version for pin in index.complete_set.pins],
-            config.models[config.variant(arm.variant).model].model_dump(mode="json"),
+            *(
+                config.models[model].model_dump(mode="json")
+                for model in config.variant(arm.variant).models
+            ),
             index.state(arm.retriever),
             _settings_of(arm.retriever),
             {name: one.model_dump(mode="json") for name, one in rerankers.items()},
@@ -154,6 +159,7 @@ class ArmRunner:
             self._documents_key,
             {source.name: source.url for source in config.sources.documents},
             *([local] if local else []),
+            *([glossary.content] if glossary else []),
         )[:32]
 
     @cached_property

@@ -306,10 +306,9 @@ def _settings(config: Config, name: str) -> Mapping[str, object]:
         "retrieval": config.retrieval.model_dump(mode="json"),
         "variants": {one: config.variants[one].model_dump(mode="json") for one in used},
         "models": {
-            config.variants[one].model: config.models[config.variants[one].model].model_dump(
-                mode="json"
-            )
+            model: config.models[model].model_dump(mode="json")
             for one in used
+            for model in config.variants[one].models
         },
         "index": config.index.model_dump(mode="json"),
         "evaluation": {

@@ -190,10 +190,10 @@ def embedding_models(settings: EmbeddingModelExperiment, *, config: Config, base
     """P0, stage 5: hit rate and MRR of each embedding model."""
     arms = [
         Arm(
-            name=recipe.model,
+            name=recipe.model_label,
             variant=config.variant_like(recipe),
             retriever=retrieved(settings.top_k, settings.reranker),
-            factors={"model": recipe.model},
+            factors={"model": recipe.model_label},
         )
         for recipe in settings.recipes(config.variant(base))
     ]

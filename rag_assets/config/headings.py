@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from io import StringIO
 from typing import TypeAlias
 
-from rag_assets.config import ConfigError, TableSource
+from rag_assets.config.errors import ConfigError
+from rag_assets.config.sources import TableSource
 
 COLUMNS = ("table", "column", "heading", "unit")
 

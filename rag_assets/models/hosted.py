@@ -1,0 +1,213 @@
+"""A server that computes a model: requests, which are made again while that can help.
+
+A server that is busy, restarts or loses the connection is asked again after a growing pause, or
+after the one that it asks for (`Retry-After`). What it refuses for another reason is refused at
+once. Its key is read from the environment with each request, and stands in no message.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context, copy_context
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from rag_assets.config import Endpoint
+from rag_assets.workers import Json, raise_if_abandoned
+
+if TYPE_CHECKING:
+    from requests import Response
+    from tenacity import RetryCallState
+
+Body: TypeAlias = Mapping[str, Json]
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+TRANSIENT = frozenset({408, 409, 425, 429})
+"""HTTP statuses below 500 that a later attempt may avoid."""
+TOO_LARGE = 413
+OF_INPUT = frozenset({400, TOO_LARGE, 422, 424})
+"""HTTP statuses by which a server refuses what it was sent, rather than whoever sent it."""
+TOO_LONG = re.compile(r"token|length|too (long|large|big)|context|exceed", re.IGNORECASE)
+"""How servers say that a text exceeds their model's window."""
+FIRST_PAUSE = 0.5
+"""Seconds, at most; each further pause may be twice as long."""
+LONGEST_PAUSE = 60.0
+SLICE = 0.2
+"""Seconds between two looks whether anybody still waits for the answer."""
+SHOWN = 300
+"""Characters of an answer that an error shows."""
+
+logger = logging.getLogger(__name__)
+
+
+class ServerError(Exception):
+    """A server gives no answer that can be used; the message says which, and why."""
+
+
+class RefusedRequestError(ServerError, ValueError):
+    """A server refuses what it was sent: it may accept other texts."""
+
+    def __init__(self, reason: str, *, is_too_long: bool) -> None:
+        super().__init__(reason)
+        self.is_too_long = is_too_long
+        """Whether it may accept a shorter text."""
+
+
+class _PassingError(ServerError):
+    """A failure that may pass."""
+
+    def __init__(self, reason: str, *, pause: float = 0.0) -> None:
+        super().__init__(reason)
+        self.pause = pause
+        """Seconds that the server asks to wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait for an answer."""
+
+    seconds: float
+    """Time limit of one attempt."""
+    attempts: int
+
+
+class Server:
+    """The server of one model; safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, *, model: str) -> None:
+        """Contact nobody yet."""
+        import requests
+        from requests.adapters import HTTPAdapter
+
+        self.name = f"the server of {model} at {endpoint.url.host}"
+        self.patience = Patience(endpoint.seconds, endpoint.attempts)
+        """For work that nobody waits for."""
+        self._endpoint = endpoint
+        self._session = requests.Session()
+        many = HTTPAdapter(pool_maxsize=max(10, endpoint.requests_at_once))
+        self._session.mount(str(endpoint.url), many)
+
+    def post(self, path: str, body: Body, *, patience: Patience) -> object:
+        """The JSON that the server answers to `body`.
+
+        Raises:
+            RefusedRequestError: It refuses what it was sent.
+            ServerError: It refuses whoever asks, or fails to answer at each attempt.
+        """
+        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
+        attempts = Retrying(
+            retry=retry_if_exception_type(_PassingError),
+            stop=stop_after_attempt(patience.attempts),
+            wait=_pause,
+            sleep=_sleep,
+            before_sleep=_told,
+            reraise=True,
+        )
+        return attempts(self._attempt, path, body, seconds=patience.seconds)
+
+    def _attempt(self, path: str, body: Body, *, seconds: float) -> object:
+        import requests
+
+        raise_if_abandoned()
+        try:
+            answer = self._session.post(
+                f"{str(self._endpoint.url).rstrip('/')}/{path}",
+                json=body,
+                headers=self._headers(),
+                timeout=seconds,
+                allow_redirects=False,
+            )
+            self._check_status(answer)
+            return answer.json()
+        except requests.JSONDecodeError:
+            raise _PassingError(f"{self.name} answers with what is no JSON") from None
+        except requests.RequestException as error:
+            reason = f"{self.name} does not answer ({type(error).__name__})"
+            raise _PassingError(reason) from None
+
+    def _headers(self) -> dict[str, str]:
+        key = os.environ.get(self._endpoint.key_variable)
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def _check_status(self, answer: "Response") -> None:
+        status, text = answer.status_code, answer.text
+        if status < 300:
+            return
+        reason = f"{self.name} answers with status {status}: {self._shown(text)}"
+        if status >= 500 or status in TRANSIENT:
+            raise _PassingError(reason, pause=_asked_pause(answer.headers.get("Retry-After")))
+        if status in OF_INPUT:
+            is_too_long = status == TOO_LARGE or TOO_LONG.search(text) is not None
+            raise RefusedRequestError(reason, is_too_long=is_too_long)
+        variable = self._endpoint.key_variable
+        is_of_key = status in (401, 403)
+        remedy = f" (its key is read from the environment variable {variable})"
+        raise ServerError(reason + (remedy if is_of_key else ""))
+
+    def _shown(self, text: str) -> str:
+        """The beginning of an answer; a server may repeat the key that it refuses."""
+        if key := os.environ.get(self._endpoint.key_variable):
+            text = text.replace(key, "***")
+        return " ".join(text.split())[:SHOWN]
+
+
+def asked_side_by_side(
+    ask: Callable[[Item], Answer], items: Sequence[Item], *, at_once: int
+) -> Iterator[Answer]:
+    """What `ask` gives for each of `items`, in their order; after an error no more are asked for.
+
+    `raise_if_abandoned` works in its threads too.
+    """
+
+    def in_context(item: Item, context: Context) -> Answer:
+        return context.run(ask, item)
+
+    with ThreadPoolExecutor(at_once) as pool:
+        requests = [pool.submit(in_context, item, copy_context()) for item in items]
+        try:
+            for request in requests:
+                yield request.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _asked_pause(value: str | None) -> float:
+    """Seconds that a `Retry-After` asks for: a number, or a date."""
+    from urllib3.exceptions import InvalidHeader
+    from urllib3.util import Retry
+
+    if value is None:
+        return 0.0
+    try:
+        return Retry().parse_retry_after(value)
+    except InvalidHeader:
+        return 0.0
+
+
+def _pause(state: "RetryCallState") -> float:
+    """Seconds before the next attempt: as the server asks, else at random and growing."""
+    from tenacity import wait_random_exponential
+
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.pause if isinstance(error, _PassingError) else 0.0
+    growing = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
+    return min(LONGEST_PAUSE, max(asked, growing))
+
+
+def _sleep(seconds: float) -> None:
+    never = Event()
+    while seconds > 0:
+        raise_if_abandoned()
+        never.wait(min(SLICE, seconds))
+        seconds -= SLICE
+
+
+def _told(state: "RetryCallState") -> None:
+    error = state.outcome.exception() if state.outcome else None
+    pause = state.next_action.sleep if state.next_action else 0.0
+    logger.warning("%s; asked again in %.1f s", error, pause)
