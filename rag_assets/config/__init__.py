@@ -20,6 +20,7 @@ from rag_assets.config.experiments import (
     ChunkSizeExperiment,
     ComparedArm,
     Criterion,
+    Domain,
     EmbeddingModelExperiment,
     FusionModeExperiment,
     HeaderExperiment,
@@ -40,6 +41,8 @@ from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettin
 from rag_assets.config.paths import resolve_package_path
 from rag_assets.config.recipes import SERIALIZERS, SerializerName, Tables, Variant
 from rag_assets.config.retrieval import (
+    RERANK_ARMS,
+    UNWEIGHTED,
     Collapse,
     DomainFusion,
     Expansion,
@@ -74,7 +77,9 @@ __all__ = [
     "LONGEST_RUN",
     "LONGEST_TABLE_NAME",
     "PATH_VARIABLE",
+    "RERANK_ARMS",
     "SERIALIZERS",
+    "UNWEIGHTED",
     "AnyExperiment",
     "ArmsExperiment",
     "Checks",
@@ -89,6 +94,7 @@ __all__ = [
     "Docling",
     "DocumentSource",
     "Documents",
+    "Domain",
     "DomainFusion",
     "EmbeddingModel",
     "EmbeddingModelExperiment",

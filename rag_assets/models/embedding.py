@@ -203,6 +203,11 @@ class ModelEncoder:
             return np.zeros((0, self.dimension), dtype=np.float32)
         return np.stack([known[text] for text in texts])
 
+    def forget(self) -> None:
+        """Forget the vectors of queries, so that each is computed anew: for measuring speed."""
+        with self._lock:
+            self._known.clear()
+
     def embed(self, tokenized: Tokenized, /) -> Embedded:
         """Vectors of tokenised texts: see `Encoder`. Threads take turns.
 

@@ -1,7 +1,7 @@
 """Encoders of queries: a query is compared only with vectors of its own model."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,15 @@ class QueryEncoder(Protocol):
 
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
         """(n, d) float32 unit vectors of `texts`; implementations should cache them."""
+        ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A model that keeps what it computed of queries or texts in memory."""
+
+    def forget(self) -> None:
+        """Forget it, so that everything is computed anew."""
         ...
 
 
