@@ -16,7 +16,7 @@ STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }
-main { max-width: 1080px; margin: 0 auto; padding: 40px 24px 80px; }
+main { max-width: 1300px; margin: 0 auto; padding: 40px 24px 80px; }
 h1 { font-size: 28px; margin: 0 0 4px; }
 h2 { font-size: 19px; margin: 44px 0 12px; }
 h3 { font-size: 15px; margin: 24px 0 6px; }
@@ -30,7 +30,7 @@ p, li { max-width: 74ch; }
 .plots svg { width: 100%; height: auto; border: 1px solid var(--line); border-radius: 12px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
-th, td { text-align: left; vertical-align: top; padding: 7px 12px 7px 0;
+th, td { text-align: left; vertical-align: top; padding: 7px 9px 7px 0;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 th { color: var(--muted); font-weight: 600; white-space: nowrap; }
 td { overflow-wrap: anywhere; min-width: 18ch; }
