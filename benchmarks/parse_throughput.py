@@ -70,6 +70,7 @@ def through_workers(
         pictures={},
         scratch=home,
         executor=pool,
+        log=print,
     )
     count = iter(range(rounds + 1))
 

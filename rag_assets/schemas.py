@@ -267,7 +267,7 @@ QUESTIONS = derived(
     _required("question", pa.string(), "the query"),
     _required("domain", pa.string(), "where the gold lies: document, table or combined"),
     _required("language", pa.string(), "language code; en unless given"),
-    _required("split", pa.string(), "dev or test"),
+    _required("split", pa.string(), "dev (settings are chosen on it), test, or another name"),
     _required("gold", pa.string(), "JSON list of what must be found, anchored to the source"),
     _required("support", pa.string(), "JSON list of bridging evidence"),
     _column("answer", pa.string(), "for reading, not for retrieval"),

@@ -23,7 +23,11 @@ class Evaluation(Section):
     """What is measured."""
 
     questions: list[QuestionSet] = Field([])
-    retrievers: list[RetrieverName] = Field(["baseline", "bm25", "hybrid"], min_length=1)
+    retrievers: list[RetrieverName] = Field(
+        ["baseline", "bm25", "hybrid", "fast"],
+        min_length=1,
+        description="compared with retrieval.retriever, which is always measured",
+    )
     cutoffs: list[Annotated[int, Field(gt=0)]] = Field(
         [1, 3, 5, 10, 20], min_length=1, description="the k of hit_rate@k and the others"
     )

@@ -12,11 +12,18 @@ from pydantic import BeforeValidator, Field
 
 from rag_assets.config.base import Section, Slug
 from rag_assets.config.recipes import SERIALIZERS, SerializerName, Variant
-from rag_assets.config.retrieval import FusionMode, Retriever, RetrieverName, Signal
+from rag_assets.config.retrieval import (
+    FusionMode,
+    Retriever,
+    RetrieverName,
+    Signal,
+    Weight,
+)
 
 Count: TypeAlias = Annotated[int, Field(gt=0)]
 Criterion: TypeAlias = Literal["mrr", "hit_rate", "ndcg", "recall", "map"]
 DomainMode: TypeAlias = FusionMode | Literal["joint"]
+Domain: TypeAlias = Literal["document", "table"]
 Method: TypeAlias = Literal[
     "baseline",
     "simple_fusion",
@@ -237,10 +244,16 @@ class SignalDomainExperiment(Experiment):
     signal_modes: list[FusionMode] = Field(
         ["reciprocal_rank", "relative_score"], min_length=1, description="where signals are several"
     )
+    signal_weights: list[dict[Signal, Weight]] = Field(
+        [{}], min_length=1, description="each with each mode where signals are several; {}: equal"
+    )
     domain_modes: list[DomainMode] = Field(
         ["joint", "simple", "reciprocal_rank", "relative_score", "distribution_based", "weighted"],
         min_length=1,
         description="joint: one index, nothing to fuse",
+    )
+    domain_weights: list[dict[Domain, Weight]] = Field(
+        [{}], min_length=1, description="each with each mode that takes weights; {}: equal"
     )
     alpha: float = Field(0.1, gt=0, description="temperature of the mode weighted")
     reranker: Slug | None = None

@@ -1,5 +1,6 @@
 """Files while they are parsed: what is planned for each, what has been found, and the result."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -60,6 +61,8 @@ class OpenFile:
     """Whether there is such a copy."""
     tasks: int = 0
     """How many tasks are planned for it and not done."""
+    told: float = field(default_factory=time.monotonic)
+    """When its progress was last reported."""
     parts: dict[int, list[Element]] = field(default_factory=dict)
     """Elements by their page; all under 0 in a file without pages."""
     problems: list[ParseProblem] = field(default_factory=list)

@@ -119,6 +119,7 @@ def refresh_elements(
                     pictures=work.pictures(),
                     scratch=Path(folder),
                     executor=executor,
+                    log=log,
                 )
                 yield from work.transform(changed, parsing)
 

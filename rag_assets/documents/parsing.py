@@ -9,8 +9,9 @@ into page ranges (`_receive_inspection`), parsed range by range (`_receive_range
 (`OpenFile.result`). Pictures beside a file without pages are read by tasks of their own.
 """
 
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,8 @@ PAGES_A_SCAN = 4
 """Pages that one task of text recognition reads."""
 SECONDS_A_SCAN = 60.0
 """Time limit for each of these pages."""
+SECONDS_A_REPORT = 10.0
+"""A file that takes longer than this reports its progress so often."""
 SECONDS_A_PICTURE = 60.0
 """Time limit for one picture that lies beside its document."""
 
@@ -59,6 +62,7 @@ class Parsing:
         pictures: Mapping[tuple[str, str], SourceFile],
         scratch: Path,
         executor: Executor,
+        log: Callable[[str], None],
     ) -> None:
         """Prepare; nothing is started.
 
@@ -70,6 +74,7 @@ class Parsing:
             pictures: The source files that are pictures, by source and URI.
             scratch: An existing folder for copies of the files that are being parsed.
             executor: What runs the tasks; it is left open.
+            log: Receives the progress of long files, one line at a time.
         """
         self._settings = settings
         self._name = name
@@ -78,6 +83,7 @@ class Parsing:
         self._pictures = pictures
         self._scratch = scratch
         self._executor = executor
+        self._log = log
         self._waiting: deque[PageRange | PictureToRead] = deque()
         self._tasks: dict[str, PageRange | PictureToRead | OpenFile] = {}
 
@@ -289,6 +295,7 @@ class Parsing:
     def _receive_range(self, part: PageRange, outcome: Outcome) -> None:
         if isinstance(outcome, Done):
             self._keep_pages(part, from_json(outcome.value))
+            self._tell(part.opened)
             return
         problem = problem_of(outcome, part.parser)
         if part.pages is None:
@@ -300,6 +307,13 @@ class Parsing:
             if outcome.kind != "error":
                 part.opened.costly[part.parser.name] += 1
             self._pass_on(part, (*part.problems, problem))
+
+    def _tell(self, opened: OpenFile) -> None:
+        """Report the pages of a long file that are done, every few seconds."""
+        done, pages = len(opened.parts.keys() | opened.failed.keys()), opened.account.pages
+        if pages and time.monotonic() - opened.told >= SECONDS_A_REPORT:
+            opened.told = time.monotonic()
+            self._log(f"{opened.content.file.uri}: {done:,} of {pages:,} pages parsed")
 
     def _keep_pages(self, part: PageRange, elements: Sequence[Element]) -> None:
         """Keep the elements of a range; pages whose text the parser missed are passed on."""

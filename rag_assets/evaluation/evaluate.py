@@ -39,7 +39,7 @@ REVISION = 4
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 DEPTH_PER_RANK = 5
-"""Units requested for each rank that is measured: several may belong to one document."""
+"""Units kept of a ranking for each rank that is measured: several may belong to one document."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch")
 
 
@@ -57,7 +57,7 @@ def evaluate_variant(
         store,
         config,
         variant=variant,
-        retrievers=config.evaluation.retrievers,
+        retrievers=compared(config),
         questions_version=lambda: current_version(
             store, schemas.QUESTIONS_TABLE, key="question_id"
         ),
@@ -65,6 +65,11 @@ def evaluate_variant(
         questions=lambda: question_sets.read_questions(store),
         log=log,
     )
+
+
+def compared(config: Config) -> list[RetrieverName]:
+    """The retriever that answers searches, and those of the config that it is compared with."""
+    return list(dict.fromkeys([config.retrieval.retriever, *config.evaluation.retrievers]))
 
 
 def evaluate_file(
@@ -224,8 +229,8 @@ def _measure(
     failures: Sequence[Failure],
     log: Callable[[str], None],
 ) -> EvaluationResult:
+    from rag_assets.evaluation.latency import latencies
     from rag_assets.evaluation.report import render
-    from rag_assets.retrieval.rankings import seconds_of
     from rag_assets.retrieval.search import open_index
 
     started = time.monotonic()
@@ -238,7 +243,7 @@ def _measure(
     for retriever in retrievers:
         log(f"{variant}: searching {len(questions):,} questions with {retriever}")
         rankings[retriever] = index.search_many(
-            [question.text for question in questions], retriever=retriever, top_k=depth
+            [question.text for question in questions], retriever=retriever, length=depth
         )
     gold = [piece for question in questions for piece in question.gold]
     indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
@@ -258,13 +263,12 @@ def _measure(
         retrievers=retrievers,
         cutoffs=cutoffs,
         main_retriever=_main(config, retrievers),
-        latency={
-            name: {
-                stage: 1_000 * seconds / len(questions)
-                for stage, seconds in seconds_of(table).items()
-            }
-            for name, table in rankings.items()
-        },
+        latency=latencies(
+            index,
+            [question.text for question in questions],
+            {name: config.retrieval.retrievers[name] for name in retrievers},
+            top_k=config.retrieval.top_k,
+        ),
         settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
         margin=config.evaluation.margin,
     )

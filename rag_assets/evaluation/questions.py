@@ -3,7 +3,7 @@
 One line is one question (see `docs/evaluation.md`):
 
     {"id", "question", "gold": ["doc:<id>" | "doc:<id>#page=<n>" | "row:<table>:<key>", ...],
-     "split"?: "dev" | "test", "lang"?, "support"?, "answer"?,
+     "split"?: "dev" | "test" | any other name, "lang"?, "support"?, "answer"?,
      "evidence"?: [{"doc_id", "page"?, "text"?}, ...]}
 
 The set's `documents.jsonl` (`doc_id`, `path`) maps a document id to a path; without that file the
@@ -35,7 +35,8 @@ REVISION = 1
 """Raise it when the same line should give another row."""
 
 TARGET = steps.question_sets().target(schemas.QUESTIONS)
-SPLITS = ("dev", "test")
+RESERVED_SPLIT = "all"
+"""Stands for all questions in the results."""
 GOLD_FORMS = "doc:<id>, doc:<id>#page=<n> or row:<table>:<key>"
 DOCUMENT_ID = re.compile(r"doc:(?P<id>.+?)(#page=(?P<page>.*))?", re.DOTALL)
 ROW_NAME = re.compile(r"row:(?P<table>(?:\\:|[^:])+):(?P<key>.+)", re.DOTALL)
@@ -256,9 +257,9 @@ def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str]) 
     identifier = record.get("id")
     if isinstance(identifier, int):
         record = record | {"id": str(identifier)}
-    split = record.get("split", "test")
-    if split not in SPLITS:
-        raise LineError(f"split = {split!r}: write dev or test")
+    split = _text(record, "split") if "split" in record else "test"
+    if split == RESERVED_SPLIT:
+        raise LineError(f"split = {split!r}: it stands for all questions; write another name")
     quotes = _quotes(record)
     gold = list(_gold(record, "gold", paths=paths, quotes=quotes))
     if not gold:
@@ -270,7 +271,7 @@ def _row(record: dict[str, object], *, set_name: str, paths: Mapping[str, str]) 
         "question": _text(record, "question"),
         "domain": golds.domain_of(gold),
         "language": _text(record, "lang") if record.get("lang") else "en",
-        "split": str(split),
+        "split": split,
         "gold": golds.to_json(gold),
         "support": golds.to_json(list(_gold(record, "support", paths=paths, quotes={}))),
         "answer": answer if isinstance(answer, str) or answer is None else json.dumps(answer),

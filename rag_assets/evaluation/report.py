@@ -7,7 +7,7 @@ from itertools import product
 from rag_assets.evaluation.languages import by_language
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.results import EvaluationResult
-from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS
+from rag_assets.evaluation.summary import CANDIDATE_RECALL, F1_OF_MEANS, splits_of
 from rag_assets.evaluation.wording import (
     ABOUT_DIFFERENCES,
     DOMAIN_NAMES,
@@ -54,7 +54,7 @@ def render(result: EvaluationResult) -> str:
         *section("Do they return the same?", *_agreement(result)),
         *section("At other levels", *_levels(result)),
         *section("All metrics", *_all_metrics(result)),
-        *section("Dev and test", *_splits(result)),
+        *section("By split", *_splits(result)),
         *_languages(result),
         *section("Time for a question", *_latency(result)),
         *section("Worst questions", *_worst(result)),
@@ -206,7 +206,7 @@ def _splits(result: EvaluationResult) -> Iterator[str]:
     cutoff = main_cutoff(result)
     rows = []
     for split, domain, retriever in product(
-        ("dev", "test"), domains_of(result), result.record.retrievers
+        splits_of(result.scores.questions), domains_of(result), result.record.retrievers
     ):
         cells = {
             metric: result.value(
@@ -244,21 +244,20 @@ def _languages(result: EvaluationResult) -> Iterator[str]:
 
 
 def _latency(result: EvaluationResult) -> Iterator[str]:
-    stages = list(
-        dict.fromkeys(stage for times in result.record.latency.values() for stage in times)
-    )
+    latency = result.record.latency
+    stages = list(dict.fromkeys(stage for one in latency.values() for stage in one.stages))
     rows = [
-        {"retriever": name}
-        | {f"{stage} (ms)": f"{times[stage]:.2f}" if stage in times else "-" for stage in stages}
-        | {"total (ms)": f"{sum(times.values()):.2f}"}
-        for name, times in result.record.latency.items()
+        {"retriever": name, "p50 (ms)": f"{one.p50:.1f}", "p95 (ms)": f"{one.p95:.1f}"}
+        | {stage: f"{one.stages[stage]:.1f}" if stage in one.stages else "-" for stage in stages}
+        | {"questions": one.questions}
+        for name, one in latency.items()
     ]
     yield note(
-        "The time of one batch with all questions, divided by their number. A query is embedded "
-        "once, in the time of the first retriever. Results that an earlier retriever or evaluation "
-        "has cached are read, not computed: so these are not the times of a single search."
+        "One question alone, in a warm process in which nothing of it is known: no cache is read, "
+        "and the models forget the queries and texts that they saw before. Stages: median "
+        "milliseconds of each. The retrievers took turns, so their order does not matter."
     )
-    yield table(list(rows[0]), rows)
+    yield table(list(rows[0]) if rows else ["retriever"], rows)
 
 
 def _worst(result: EvaluationResult) -> Iterator[str]:

@@ -16,8 +16,10 @@ from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
 from rag_assets.change.sync import Failure
+from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
@@ -44,9 +46,9 @@ class EvaluationRecord:
     retrievers: Sequence[str]
     cutoffs: Sequence[int]
     main_retriever: str
-    """The one whose worst questions are shown."""
-    latency: Mapping[str, Mapping[str, float]]
-    """Milliseconds for a question in each stage, by retriever; measured in one batch."""
+    """The one whose worst questions are shown: that which answers searches, if it was evaluated."""
+    latency: Mapping[str, Latency]
+    """Of each retriever."""
     settings: Settings
     """Variant, index, protocol and versions, under the names that the report shows."""
     margin: float
@@ -150,10 +152,8 @@ def folder_of(store: Store, variant: str, *, name: str | None = None) -> Path:
 
 def made_from(folder: Path) -> str | None:
     """The fingerprint `made_from` of the evaluation in `folder`; None if there is none."""
-    try:
-        return EvaluationRecord(**json.loads((folder / RECORD_FILE).read_text("utf-8"))).made_from
-    except (OSError, json.JSONDecodeError, TypeError):
-        return None
+    record = _record(folder)
+    return record.made_from if record else None
 
 
 def rankings_in(folder: Path) -> pa.Table | None:
@@ -174,13 +174,13 @@ def load(folder: Path, *, made_from: str) -> EvaluationResult | None:
     """The evaluation in `folder`, if it is complete and has the fingerprint `made_from`."""
     import pyarrow.parquet as pq
 
+    record = _record(folder)
+    if record is None or record.made_from != made_from or not (folder / REPORT_FILE).is_file():
+        return None
     try:
-        record = EvaluationRecord(**json.loads((folder / RECORD_FILE).read_text("utf-8")))
-        if record.made_from != made_from or not (folder / REPORT_FILE).is_file():
-            return None
         pq.read_metadata(folder / RANKINGS_FILE)  # the check of the rankings reads it
         tables = [pq.read_table(folder / f"{name}.parquet") for name in TABLES]
-    except (OSError, json.JSONDecodeError, TypeError, pa.ArrowInvalid):
+    except (OSError, pa.ArrowInvalid):
         return None
     return EvaluationResult(folder, record, Scores(*tables))
 
@@ -195,6 +195,14 @@ def save(result: EvaluationResult, *, rankings: pa.Table, report: str) -> None:
         _write(getattr(result.scores, name), folder / f"{name}.parquet")
     write_atomically(result.report, report)
     write_atomically(folder / RECORD_FILE, json.dumps(asdict(result.record), indent=1))
+
+
+def _record(folder: Path) -> EvaluationRecord | None:
+    """The record in `folder`; None if there is none, or it is of another release."""
+    try:
+        return TypeAdapter(EvaluationRecord).validate_json((folder / RECORD_FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _write(table: pa.Table, path: Path) -> None:

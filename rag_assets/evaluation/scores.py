@@ -36,7 +36,7 @@ QUESTION_COLUMNS = (
     column("question_id", pa.string(), "set/id of the question"),
     column("question", pa.string(), "the query"),
     column("domain", pa.string(), "where its gold lies: document, table or combined"),
-    column("split", pa.string(), "dev or test"),
+    column("split", pa.string(), "dev, test, or another name"),
     column("language", pa.string(), "language code"),
     column("retriever", pa.string(), "what ranked"),
     column("level", pa.string(), "what ranks count: gold, document, page or quote"),

@@ -23,7 +23,9 @@ from rag_assets.evaluation.significance import detectable, friedman, mcnemar, si
 ALL_QUESTIONS = "combined"
 DOMAINS = ("document", "table", ALL_QUESTIONS)
 """Questions with gold in documents, with gold in tables, and all of them."""
-SPLITS = ("all", "dev", "test")
+ALL_SPLITS = "all"
+USUAL_SPLITS = ("dev", "test")
+"""The splits that come first: settings are chosen on dev and reported on test."""
 MAIN_METRICS = ("hit_rate", "mrr", "ndcg")
 PREFERRED_CUTOFF = 10
 F1_OF_MEANS = "f1_of_means"
@@ -47,7 +49,7 @@ GROUP = (
     column("retriever", pa.string(), "what ranked"),
     column("level", pa.string(), "what ranks count"),
     column("domain", pa.string(), "document, table, or combined: all questions"),
-    column("split", pa.string(), "dev, test, or all"),
+    column("split", pa.string(), "dev, test, another name, or all"),
     column("metric", pa.string(), "one of `metrics.METRICS`, f1_of_means or candidate_recall"),
     column("cutoff", pa.int32(), "the k of metric@k; of candidate_recall the units asked for"),
 )
@@ -86,6 +88,12 @@ def metric_columns(cutoffs: Sequence[int], *, depth: int) -> list[str]:
     return [*columns, f"{CANDIDATE_RECALL}@{depth}"]
 
 
+def splits_of(scores: pa.Table) -> list[str]:
+    """The splits of the questions in `scores`: dev and test first, the others by name."""
+    found = set(pc.unique(scores["split"]).to_pylist())
+    return [name for name in (*USUAL_SPLITS, *sorted(found - {*USUAL_SPLITS})) if name in found]
+
+
 def summarize(
     scores: pa.Table,
     *,
@@ -93,9 +101,13 @@ def summarize(
     depth: int,
     samples: int,
     levels: Sequence[Level] = LEVELS,
-    splits: Sequence[str] = SPLITS,
+    splits: Sequence[str] | None = None,
 ) -> tuple[pa.Table, pa.Table]:
-    """Means and paired differences for each level, domain and split that has questions."""
+    """Means and paired differences for each level, domain and split that has questions.
+
+    Unless given, `splits` are all questions together, and each split by itself.
+    """
+    splits = [ALL_SPLITS, *splits_of(scores)] if splits is None else splits
     columns = metric_columns(cutoffs, depth=depth)
     named = [*columns, *(f"{F1_OF_MEANS}@{cutoff}" for cutoff in cutoffs)]
     summary: list[dict] = []
@@ -208,7 +220,7 @@ def _tested(
 
 
 def overall(
-    scores: pa.Table, *, cutoff: int, samples: int, level: Level = "gold", split: str = "all"
+    scores: pa.Table, *, cutoff: int, samples: int, level: Level = "gold", split: str = ALL_SPLITS
 ) -> pa.Table:
     """Tests of all retrievers at once."""
     columns = [f"{metric}@{cutoff}" for metric in MAIN_METRICS]
@@ -237,7 +249,7 @@ def _filtered(scores: pa.Table, *, level: Level, domain: str, split: str) -> pa.
     mask = pc.equal(scores["level"], level)
     if domain != ALL_QUESTIONS:
         mask = pc.and_(mask, pc.equal(scores["domain"], domain))
-    if split != "all":
+    if split != ALL_SPLITS:
         mask = pc.and_(mask, pc.equal(scores["split"], split))
     return scores.filter(mask)
 

@@ -185,6 +185,7 @@ def findings(result: EvaluationResult) -> Iterator[str]:
                 f"There, {row['retriever']} against {row['reference']}: {signed(row)}, "
                 f"{verdict(row, margin=result.record.margin)}.{_reach(row)}"
             )
+    yield from advice(result)
     yield from clusters_sentence(result.summary_rows(level="gold"))
     missing = result.missing()
     if missing:
@@ -192,6 +193,48 @@ def findings(result: EvaluationResult) -> Iterator[str]:
         yield (
             f"Gold of {questions} questions is not in the index ({len(missing)} pieces): it "
             "counts as missed."
+        )
+
+
+def advice(result: EvaluationResult) -> Iterator[str]:
+    """Whether a retriever is better than the main one on all questions; none without others."""
+    record = result.record
+    main, others = record.main_retriever, [*record.retrievers]
+    others.remove(main)
+    if not others:
+        return
+    better = [sentence for name in others for sentence in _is_better(result, name, than=main)]
+    yield from better or [
+        f"No retriever that was evaluated ({', '.join(others)}) is better than {main} on all "
+        "questions."
+    ]
+
+
+def _is_better(result: EvaluationResult, name: str, *, than: str) -> Iterator[str]:
+    """A sentence if `name` is better in a main metric and worse in none."""
+    rows = [
+        row
+        for metric in MAIN_METRICS
+        for row in result.difference_rows(
+            retriever=name,
+            reference=than,
+            metric=metric,
+            cutoff=main_cutoff(result),
+            domain=ALL_QUESTIONS,
+            level="gold",
+            split=summary.ALL_SPLITS,
+        )
+    ]
+    verdicts = [verdict(row, margin=result.record.margin) for row in rows]
+    gains = [
+        f"{row['metric']}@{row['cutoff']} {signed(row)}"
+        for row, says in zip(rows, verdicts, strict=True)
+        if says == "better"
+    ]
+    if gains and not any(says.startswith("worse") for says in verdicts):
+        yield (
+            f"{name} is better than {than} on all questions: {', '.join(gains)}, corrected for "
+            f"all that was compared. To search with it, set retrieval.retriever to {name}."
         )
 
 

@@ -213,6 +213,10 @@ class ModelEncoder:
             raise EncoderError(f"the query {texts[position]!r} cannot be embedded: {reason}")
         return embedded.vectors
 
+    def forget(self) -> None:
+        """Forget the vectors of queries, so that each is computed anew: for measuring speed."""
+        self._known.forget()
+
     def embed(self, tokenized: Tokenized, /) -> Embedded:
         """Vectors of tokenised texts: see `Encoder`. Threads take turns.
 

@@ -228,6 +228,10 @@ class HostedEncoder:
         """
         return self._known.vectors(texts, embed=self._embed_queries)
 
+    def forget(self) -> None:
+        """Forget the vectors of queries, so that each is computed anew: for measuring speed."""
+        self._known.forget()
+
     def _embed_queries(self, texts: Sequence[str]) -> np.ndarray:
         try:
             embedded = self._embedded(

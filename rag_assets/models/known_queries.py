@@ -33,3 +33,8 @@ class KnownQueries:
             while len(self._known) > QUERIES_KEPT:
                 self._known.popitem(last=False)
         return np.stack([known[text] for text in texts])
+
+    def forget(self) -> None:
+        """Know none again."""
+        with self._lock:
+            self._known.clear()

@@ -94,6 +94,12 @@ class LateInteraction:
                 scores[of_text] = _max_sim(tokens, vectors)
         return scores
 
+    def forget(self) -> None:
+        """Forget the token vectors of texts, so that each is read anew: for measuring speed."""
+        with self._lock:
+            self._kept.clear()
+            self._bytes = 0
+
     def _texts_of(self, texts: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
         """Token vectors of each text, the cached ones first."""
         new: list[str] = []

@@ -30,7 +30,7 @@ p, li { max-width: 74ch; }
 .plots svg { width: 100%; height: auto; border: 1px solid var(--line); border-radius: 12px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
-th, td { text-align: left; vertical-align: top; padding: 7px 12px 7px 0;
+th, td { text-align: left; vertical-align: top; padding: 7px 9px 7px 0;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 th { color: var(--muted); font-weight: 600; white-space: nowrap; }
 td { overflow-wrap: anywhere; min-width: 18ch; }

@@ -1,7 +1,7 @@
 """Encoders of queries: a query is compared only with vectors of its own model."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -38,6 +38,15 @@ class TwoModelsError(ValueError):
             "is no joint list to search by vectors, and near duplicates cannot be told. Use a "
             f"retriever that fuses the domains: {', '.join(usable)}"
         )
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A model that keeps what it computed of queries or texts in memory."""
+
+    def forget(self) -> None:
+        """Forget it, so that everything is computed anew."""
+        ...
 
 
 def require_same_model(table: "LanceTable", *, encoder: QueryEncoder, variant: str) -> None:

@@ -96,6 +96,22 @@ def distribution_based_score_fusion(
     return _normalised(rankings, weights=weights, bounds=_three_sigma)
 
 
+def max_norm_fusion(
+    rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float] | None = None
+) -> list[Scored]:
+    """Weighted sum of scores, each divided by the largest of its ranking (max normalisation).
+
+    `sum of w s / |max|`. Relative scores set the last unit of a ranking to 0, wherever the ranking
+    was cut off; here a score says how far a unit is behind the first one, whatever the depth. The
+    weights of the rankings that are not empty are scaled to a sum of 1. If all scores of a ranking
+    are equal, each unit gets 1 if they are above 0, else 0.
+
+    Raises:
+        ValueError: As in `relative_score_fusion`.
+    """
+    return _normalised(rankings, weights=weights, bounds=_from_zero)
+
+
 def weighted_fusion(
     rankings: Sequence[Sequence[Scored]], *, weights: Sequence[float]
 ) -> list[Scored]:
@@ -159,6 +175,10 @@ def _mean_of_best(scores: Sequence[float], *, count: int | None) -> float:
 
 def _extremes(scores: Sequence[float]) -> tuple[float, float]:
     return min(scores), max(scores)
+
+
+def _from_zero(scores: Sequence[float]) -> tuple[float, float]:
+    return 0.0, abs(max(scores)) or 1.0
 
 
 def _three_sigma(scores: Sequence[float]) -> tuple[float, float]:

@@ -2,8 +2,8 @@
 
     signals of each domain -> signal fusion -> domain fusion -> reranking -> collapse
 
-Reformulations of a query go through the same stages. Their rankings are fused with the query's own,
-before or after reranking.
+Reranking may be followed by a fusion with what it ordered anew. Reformulations of a query go
+through the same stages. Their rankings are fused with the query's own, before or after reranking.
 
 Each stage takes rankings and returns rankings. A new ranking keeps those that it was made from, by
 the name of their stage: that is what `explain` shows.
@@ -14,7 +14,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import assert_never
 
-from rag_assets.config import DomainFusion, Fusion, QueryFusion, Retriever, Signal
+from rag_assets.config import (
+    RERANK_ARMS,
+    DomainFusion,
+    Fusion,
+    QueryFusion,
+    Retriever,
+    Signal,
+)
 from rag_assets.retrieval import fusion as fusions
 from rag_assets.retrieval.duplicates import collapsed
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
@@ -23,39 +30,60 @@ from rag_assets.retrieval.search_call import JOINT, SearchCall
 from rag_assets.retrieval.threads import side_by_side
 from rag_assets.schemas import DOMAINS
 
-CANDIDATES = "candidates"
-"""Name of the stage before reranking."""
+CANDIDATES, RERANKED = RERANK_ARMS
+"""Names of the stage before reranking, and of the reranker's order where both are fused."""
 
 
 def retrieve(
-    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int
+    call: SearchCall,
+    queries: Sequence[str],
+    *,
+    retriever: Retriever,
+    top_k: int,
+    length: int | None = None,
 ) -> list[Ranking]:
-    """One ranking of at most `top_k` units for each of `queries`."""
+    """One ranking for each of `queries`: the best `top_k` units.
+
+    With `length`, a ranking goes on with what the same search found below these, up to so many
+    units in all. To search for more units is another search: its arms go deeper, which changes
+    scores that depend on the depth.
+    """
     if not retriever.glossary:
         call = replace(call, glossary=None)
+    length = max(top_k, length or 0)
     if retriever.query_fusion:
-        found = _over_queries(call, queries, retriever=retriever, top_k=top_k)
+        found = _over_queries(call, queries, retriever=retriever, top_k=top_k, length=length)
     else:
-        found = _searched(call, queries, retriever=retriever, top_k=top_k)
+        found = _searched(call, queries, retriever=retriever, top_k=top_k, length=length)
         if retriever.reranker:
-            found = reranked(call, queries, found, name=retriever.reranker)
+            found = reranked(call, queries, found, retriever=retriever)
     if retriever.collapse:
         with call.timed("collapse"):
-            found = collapsed(call, found, settings=retriever.collapse, top_k=top_k)
-    return [ranking.head(top_k) for ranking in found]
+            found = collapsed(call, found, settings=retriever.collapse, top_k=length)
+    return [ranking.head(length) for ranking in found]
 
 
 def reranked(
-    call: SearchCall, queries: Sequence[str], rankings: Sequence[Ranking], *, name: str
+    call: SearchCall, queries: Sequence[str], rankings: Sequence[Ranking], *, retriever: Retriever
 ) -> list[Ranking]:
-    """Each ranking in the order of relevance to its query, by the reranker called `name`."""
-    reranker = call.reranker(name)
+    """Each ranking in the order of relevance to its query, by the reranker of `retriever`.
+
+    With `rerank_fusion`, the reranker is one opinion and the ranking before it another.
+    """
+    reranker, fusion = call.reranker(retriever.reranker or ""), retriever.rerank_fusion
     with call.timed("rerank"):
         scores = call.relevance(reranker, queries, [ranking.unit_ids for ranking in rankings])
-    return [
-        ranked(ranking.unit_ids, scores=relevance, arms={CANDIDATES: ranking})
-        for ranking, relevance in zip(rankings, scores, strict=True)
+    found = [
+        ranked(before.unit_ids, scores=relevance, arms={} if fusion else {CANDIDATES: before})
+        for before, relevance in zip(rankings, scores, strict=True)
     ]
+    if fusion is None:
+        return found
+    with call.timed("fuse"):
+        return [
+            fused({CANDIDATES: before, RERANKED: after}, fusion=fusion, rrf_k=call.settings.rrf_k)
+            for before, after in zip(rankings, found, strict=True)
+        ]
 
 
 def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Ranking:
@@ -74,6 +102,8 @@ def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Rankin
             )
         case "relative_score":
             entries = fusions.relative_score_fusion(scored, weights=weights)
+        case "max_norm":
+            entries = fusions.max_norm_fusion(scored, weights=weights)
         case "distribution_based":
             entries = fusions.distribution_based_score_fusion(scored, weights=weights)
         case "weighted":
@@ -84,7 +114,7 @@ def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Rankin
 
 
 def _over_queries(
-    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int
+    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int, length: int
 ) -> list[Ranking]:
     """Rankings fused over each query (`q1`) and its reformulations (`q2`, `q3` and so on).
 
@@ -96,10 +126,10 @@ def _over_queries(
     with call.timed("rewrite"):
         variants = [[query, *rewriter(query, count=settings.queries - 1)] for query in queries]
     flat = list(dict.fromkeys(chain.from_iterable(variants)))
-    found = _searched(call, flat, retriever=retriever, top_k=top_k)
+    found = _searched(call, flat, retriever=retriever, top_k=top_k, length=length)
     name, fuses_after = retriever.reranker, settings.fuse == "after_reranking"
     if name and fuses_after:
-        found = reranked(call, flat, found, name=name)
+        found = reranked(call, flat, found, retriever=retriever)
     by_query = dict(zip(flat, found, strict=True))
     with call.timed("fuse"):
         one = [
@@ -118,46 +148,54 @@ def _over_queries(
         return cut
     place = {"q1": 0, "q2": 1}[anchor]
     anchors = [same[min(place, len(same) - 1)] for same in variants]
-    return reranked(call, anchors, cut, name=name)
+    return reranked(call, anchors, cut, retriever=retriever)
 
 
 def _searched(
-    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int
+    call: SearchCall, queries: Sequence[str], *, retriever: Retriever, top_k: int, length: int
 ) -> list[Ranking]:
     """The search results of each query, fused over signals and domains, before any reranking."""
-    needed = retriever.candidates if retriever.reranker else top_k
+    needed, most = (retriever.candidates,) * 2 if retriever.reranker else (top_k, length)
     is_fused = len(retriever.signals) > 1 or retriever.domain_fusion or retriever.query_fusion
-    depth = max(call.settings.depth, needed) if is_fused or retriever.collapse else needed
+    depth = max(call.settings.depth, needed) if is_fused or retriever.collapse else most
     if retriever.domain_fusion:
         found = _over_domains(
             call, queries, retriever=retriever, fusion=retriever.domain_fusion, depth=depth
         )
     else:
-        found = _over_signals(call, queries, retriever=retriever, table=JOINT, depth=depth)
-    return [ranking.head(needed if retriever.reranker else depth) for ranking in found]
+        signals = _signals(call, queries, retriever=retriever, table=JOINT, depth=depth)
+        found = _over_signals(call, signals, retriever=retriever)
+    return [ranking.head(most if retriever.reranker else max(depth, most)) for ranking in found]
 
 
-def _over_signals(
+def _signals(
     call: SearchCall, queries: Sequence[str], *, retriever: Retriever, table: str, depth: int
-) -> list[Ranking]:
+) -> dict[Signal, list[Ranking]]:
+    """What each signal finds in `table`, for each query."""
+
     def search(signal: Signal) -> list[Ranking]:
         deep = _depth_of(signal, retriever, default=depth)
         return call.search(signal, queries, table=table, depth=deep)
 
     call.prepare(table)
     call.work["lists"] += len(queries) * len(retriever.signals)
-    found = dict(zip(retriever.signals, side_by_side(search, retriever.signals), strict=True))
+    return dict(zip(retriever.signals, side_by_side(search, retriever.signals), strict=True))
+
+
+def _over_signals(
+    call: SearchCall, found: Mapping[Signal, Sequence[Ranking]], *, retriever: Retriever
+) -> list[Ranking]:
     if len(found) == 1:
         [(signal, rankings)] = found.items()
         return [replace(ranking, arms={signal: ranking}) for ranking in rankings]
     with call.timed("fuse"):
         return [
             fused(
-                {signal: rankings[place] for signal, rankings in found.items()},
+                dict(zip(found, one, strict=True)),
                 fusion=retriever.signal_fusion,
                 rrf_k=call.settings.rrf_k,
             )
-            for place in range(len(queries))
+            for one in zip(*found.values(), strict=True)
         ]
 
 
@@ -175,20 +213,40 @@ def _over_domains(
     fusion: DomainFusion,
     depth: int,
 ) -> list[Ranking]:
+    """Documents and rows, searched apart: each domain's signals are fused first, or last."""
     each = fusion.depth or depth
     found = {
-        domain: [
-            ranking.head(each)
-            for ranking in _over_signals(
-                call, queries, retriever=retriever, table=domain, depth=each
-            )
-        ]
+        domain: _signals(call, queries, retriever=retriever, table=domain, depth=each)
         for domain in DOMAINS
     }
-    by_query = [
-        {domain: rankings[place] for domain, rankings in found.items()}
-        for place in range(len(queries))
-    ]
+    if fusion.order == "signals_last":
+        by_signal = {
+            signal: _domains_fused(
+                call,
+                queries,
+                {domain: signals[signal] for domain, signals in found.items()},
+                fusion=fusion,
+            )
+            for signal in retriever.signals
+        }
+        return _over_signals(call, by_signal, retriever=retriever)
+    by_domain = {
+        domain: [
+            ranking.head(each) for ranking in _over_signals(call, signals, retriever=retriever)
+        ]
+        for domain, signals in found.items()
+    }
+    return _domains_fused(call, queries, by_domain, fusion=fusion)
+
+
+def _domains_fused(
+    call: SearchCall,
+    queries: Sequence[str],
+    found: Mapping[str, Sequence[Ranking]],
+    *,
+    fusion: DomainFusion,
+) -> list[Ranking]:
+    by_query = [dict(zip(found, one, strict=True)) for one in zip(*found.values(), strict=True)]
     if fusion.mode == "weighted":
         return _weighted(call, queries, by_query, fusion=fusion)
     with call.timed("fuse"):

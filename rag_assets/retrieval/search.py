@@ -33,7 +33,12 @@ from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import Reranker, load_reranker
 from rag_assets.retrieval import context
 from rag_assets.retrieval.cache import Cache
-from rag_assets.retrieval.encoders import QueryEncoder, TwoModelsError, require_same_model
+from rag_assets.retrieval.encoders import (
+    QueryEncoder,
+    Remembering,
+    TwoModelsError,
+    require_same_model,
+)
 from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.filters import Filters, encodable
 from rag_assets.retrieval.glossary import Glossary, glossary_of
@@ -350,11 +355,13 @@ class VariantIndex:
         *,
         retriever: RetrieverName | Retriever | None = None,
         top_k: int | None = None,
+        length: int | None = None,
         filters: Filters | None = None,
     ) -> pa.Table:
         """The rankings of `queries` as one table in the schema `rankings.RANKINGS`.
 
-        The results are those of `search` for each query. It is faster: all queries are embedded in
+        With `length`, a ranking goes on below its `top_k` units: see `retrievers.retrieve`. The
+        results are those of `search` for each query. It is faster: all queries are embedded in
         one pass, and exact dense search is one matrix product for a block of them. The results of
         each signal are cached in the state folder. The wall time of each stage is in the table's
         schema metadata: see `rankings.seconds_of`.
@@ -363,7 +370,9 @@ class VariantIndex:
             EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
             OutdatedIndexError: As `search`.
         """
-        ranked = self.rank(queries, retriever=retriever, top_k=top_k, filters=filters)
+        ranked = self.rank(
+            queries, retriever=retriever, top_k=top_k, length=length, filters=filters
+        )
         with self._open_tables():
             return ranked.table()
 
@@ -373,6 +382,7 @@ class VariantIndex:
         *,
         retriever: RetrieverName | Retriever | None = None,
         top_k: int | None = None,
+        length: int | None = None,
         filters: Filters | None = None,
     ) -> Ranked:
         """As `search_many`, with all that each ranking was made from.
@@ -384,7 +394,7 @@ class VariantIndex:
         _, chosen = self._chosen(retriever)
         call = self._call(filters, rankings=self._cache)
         with self._open_tables():
-            found = self._rank(call, queries, chosen, top_k=top_k)
+            found = self._rank(call, queries, chosen, top_k=top_k, length=length)
         return Ranked(found, call.seconds, call.work, read=self._read)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
@@ -405,6 +415,16 @@ class VariantIndex:
             self.settings.retrievers.get(retriever) if isinstance(retriever, str) else retriever
         )
         return len(self._models) == 1 or chosen is None or not chosen.needs_one_model
+
+    def forget(self, retriever: Retriever) -> None:
+        """Have the models of `retriever` forget queries and texts: for measuring its speed."""
+        rerankers = [self._load_reranker(name) for name in retriever.rerankers]
+        names = [JOINT] if len(self._models) == 1 else DOMAINS
+        tables = [name for name in names if self._table(name) is not None]
+        encoders = map(self._encoder_of, tables) if "dense" in retriever.signals else ()
+        for model in (*rerankers, *encoders):
+            if isinstance(model, Remembering):
+                model.forget()
 
     @cached_property
     def encoder(self) -> QueryEncoder:
@@ -459,7 +479,13 @@ class VariantIndex:
         )
 
     def _rank(
-        self, call: SearchCall, queries: Sequence[str], retriever: Retriever, *, top_k: int | None
+        self,
+        call: SearchCall,
+        queries: Sequence[str],
+        retriever: Retriever,
+        *,
+        top_k: int | None,
+        length: int | None = None,
     ) -> list[Ranking]:
         wanted = self.settings.top_k if top_k is None else top_k
         if wanted < 1:
@@ -468,7 +494,7 @@ class VariantIndex:
             if not query.strip():
                 raise EmptyQueryError(position)
         texts = [encodable(query) for query in queries]
-        return retrieve(call, texts, retriever=retriever, top_k=wanted)
+        return retrieve(call, texts, retriever=retriever, top_k=wanted, length=length)
 
     def _table(self, name: str) -> UnitTable | None:
         if name not in self._tables and name in self._domains:

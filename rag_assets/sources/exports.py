@@ -8,8 +8,8 @@ reached. Only a table that is gone from a reachable source, and was taken by a p
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -121,10 +121,23 @@ class _Chosen:
 
     spec: TableSpec
     table: str
-    started: float = field(default_factory=time.monotonic)
+    seconds: float = 0.0
+    """Wall time spent on it so far. Tables that land together share the time that this takes."""
     request: Request = field(default_factory=Request)
     mark: str | None = None
     """What the table looked like before it was read."""
+
+
+@contextmanager
+def _timed(items: Sequence[_Chosen]) -> Generator[None]:
+    """Add the wall time of the block to `items`, in equal shares."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        share = (time.monotonic() - started) / len(items)
+        for item in items:
+            item.seconds += share
 
 
 class _Refresh:
@@ -261,14 +274,15 @@ class _Refresh:
         moved: list[_Chosen] = []
         for item in chosen:
             try:
-                done = self._look(origin, item)
+                with _timed([item]):
+                    done = self._look(origin, item)
             except SourceError as error:
                 yield self.outcomes.failed(item.spec, item.table, str(error))
                 continue
             if done is None:
                 moved.append(item)
             else:
-                yield self.outcomes.unchanged(item.spec, item.table, done, started=item.started)
+                yield self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
         if moved:
             with landing(self.store, f"exports__{self.source.name}") as folder:
                 for item, reading in self._landed(origin, moved, folder=folder):
@@ -339,12 +353,13 @@ class _Refresh:
         failure: SourceError | LandingError
         stuck: _Chosen | None = None
         try:
-            readings = [
-                self._reading(origin, item, name=f"t{place}", folder=folder / "together")
-                for place, item in enumerate(items)
-            ]
-            resources = [resource for reading in readings for resource in reading.resources]
-            files = land(resources, folder=folder / "together")
+            with _timed(items):
+                readings = [
+                    self._reading(origin, item, name=f"t{place}", folder=folder / "together")
+                    for place, item in enumerate(items)
+                ]
+                resources = [resource for reading in readings for resource in reading.resources]
+                files = land(resources, folder=folder / "together")
         except (SourceError, LandingError) as error:
             failure = error.__cause__ if isinstance(error.__cause__, LimitError) else error
             if isinstance(failure, LimitError):
@@ -379,7 +394,7 @@ class _Refresh:
             if isinstance(landed, Exception):
                 raise landed
             done = None
-            with suppress(StaleKeysError):
+            with suppress(StaleKeysError), _timed([item]):
                 done = self._export(origin, item, landed, work=work / "first")
             if done is None:  # not while an error is handled: it would pass for the next one's
                 self.log(f"{self.source.name}/{item.table}: reading the whole table")
@@ -388,7 +403,8 @@ class _Refresh:
                 if isinstance(again, Exception):
                     raise again
                 landed = again
-                done = self._export(origin, item, landed, work=work / "whole")
+                with _timed([item]):
+                    done = self._export(origin, item, landed, work=work / "whole")
         except (SourceError, sync.ShrinkError) as error:
             return self.outcomes.failed(item.spec, item.table, str(error))
         except (LandingError, ContentError) as error:
@@ -397,7 +413,7 @@ class _Refresh:
                 "the table or the rights on it; it is tried again at the next refresh"
             )
             return self.outcomes.failed(item.spec, item.table, reason)
-        export = self.outcomes.updated(item.spec, item.table, done, landed, started=item.started)
+        export = self.outcomes.updated(item.spec, item.table, done, landed, seconds=item.seconds)
         remove_folder(work)
         return export
 

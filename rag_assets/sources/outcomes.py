@@ -1,6 +1,5 @@
 """What a pass leaves of a table of a source: its record, its note in quarantine, its report."""
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -78,7 +77,7 @@ class Outcomes:
         done: exporting.ExportResult,
         landed: Landed,
         *,
-        started: float,
+        seconds: float,
     ) -> Export:
         """The table was brought up to what `landed`."""
         counts = done.counts
@@ -91,7 +90,7 @@ class Outcomes:
             unchanged=counts.unchanged,
             failed=len(done.failures),
             rows=done.table.rows,
-            seconds=time.monotonic() - started,
+            seconds=seconds,
             failures=done.failures,
         )
         return Export(
@@ -105,7 +104,7 @@ class Outcomes:
         )
 
     def unchanged(
-        self, spec: TableSpec, table: str, held: ExportedTable, *, started: float
+        self, spec: TableSpec, table: str, held: ExportedTable, *, seconds: float
     ) -> Export:
         """The table looks as it did at its last pass."""
         self.store.found_unchanged(held.name)
@@ -116,7 +115,7 @@ class Outcomes:
             unchanged=held.rows,
             failed=len(failures),
             rows=held.rows,
-            seconds=time.monotonic() - started,
+            seconds=seconds,
             failures=failures,
         )
         return Export(spec.name, table, held, report)

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image as Picture
 
 from rag_assets.change import sync
-from rag_assets.documents import element_reuse, parse, parsers
+from rag_assets.documents import element_reuse, parse, parsers, parsing
 from rag_assets.documents.files import SourceReader
 from rag_assets.documents.parsers.description import Parser, ParserUnavailableError
 from rag_assets.documents.problems import joined, problem_of
@@ -298,6 +298,16 @@ def test_a_crash_costs_one_page_and_never_the_run(project, stand_in):
     assert "page 2: the parser stand_in failed: it crashed, " in found["a.pdf"].reason
     assert "SIGKILL" in found["b.pdf"].reason
     assert {failure.kind for failure in found.values()} == {"environment"}
+
+
+def test_a_long_file_says_how_many_of_its_pages_are_done(project, stand_in, monkeypatch):
+    monkeypatch.setattr(parsing, "SECONDS_A_REPORT", 0.0)
+    project.settings |= {"pages_per_task": 1}
+    pdf(project.folder / "long.pdf", [f"<p>page {number}</p>" for number in range(1, 4)])
+    project.list_files()
+    project.parse()
+    told = [line for line in project.lines if line.startswith("long.pdf")]
+    assert told == [f"long.pdf: {done} of 3 pages parsed" for done in (1, 2, 3)]
 
 
 def test_what_a_parser_says_of_a_file_waits_until_the_file_changes(project, stand_in, submitted):

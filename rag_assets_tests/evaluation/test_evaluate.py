@@ -30,6 +30,7 @@ from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.experiments.arms import ArmRunner
 from rag_assets.evaluation.experiments.design import Arm
+from rag_assets.evaluation.latency import WARM_UP, latencies
 from rag_assets.evaluation.questions import (
     QuestionsError,
     parse,
@@ -46,7 +47,7 @@ from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
 
-RETRIEVERS = ("baseline", "bm25", "hybrid")
+RETRIEVERS = ("hybrid", "baseline", "bm25")
 
 UNITS = [
     corpus.chunk(
@@ -108,6 +109,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
         models=PLAIN_MODELS,
         state_dir=root / "state",
         sources=Sources(documents=[DocumentSource(url=str(root / "docs"))]),
+        retrieval=Retrieval(retriever="hybrid"),
         evaluation=Evaluation(
             questions=[QuestionSet(path=questions, documents=documents)], bootstrap_samples=200
         ),
@@ -180,10 +182,14 @@ def test_every_retriever_has_every_metric_with_its_interval(result: EvaluationRe
     rows = result.summary_rows(level="gold", domain="combined", split="all")
     assert len(rows) == len(RETRIEVERS) * (9 * 5 + 1)
     assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in rows)
+
+
+def test_the_retriever_that_serves_is_compared_with_every_other(result: EvaluationResult) -> None:
+    assert result.record.main_retriever == "hybrid"
     differences = result.difference_rows(level="gold", domain="combined", split="all")
     assert {(row["retriever"], row["reference"]) for row in differences} == {
-        ("bm25", "baseline"),
-        ("hybrid", "baseline"),
+        ("baseline", "hybrid"),
+        ("bm25", "hybrid"),
     }
 
 
@@ -222,8 +228,8 @@ def test_all_retrievers_are_tested_at_once(result: EvaluationResult) -> None:
 
 def test_each_two_retrievers_are_held_beside_each_other(result: EvaluationResult) -> None:
     pairs = {(row["first"], row["second"]) for row in result.agreement_rows(domain="combined")}
-    assert pairs == {("baseline", "bm25"), ("baseline", "hybrid"), ("bm25", "hybrid")}
-    (row,) = result.agreement_rows(domain="combined", first="baseline", second="hybrid")
+    assert pairs == {("hybrid", "baseline"), ("hybrid", "bm25"), ("baseline", "bm25")}
+    (row,) = result.agreement_rows(domain="combined", first="hybrid", second="baseline")
     assert row["overlap"] == row["union"] == len(UNITS)
     assert row["jaccard"] == 1
     assert row["items"] == 5
@@ -368,16 +374,18 @@ def test_an_evaluation_that_waited_is_of_what_there_was_when_it_began(
     assert evaluated(store, elsewhere).record.questions == len(QUESTIONS)
 
 
-def test_what_a_config_names_twice_is_measured_once(store: Store, config: Config) -> None:
+def test_what_a_config_names_twice_is_measured_once_and_what_serves_in_any_case(
+    store: Store, config: Config
+) -> None:
     twice = {"cutoffs": [5, 1, 5], "retrievers": ["bm25", "baseline", "bm25"]}
     settings = config.evaluation.model_copy(update=twice)
     result = evaluated(store, config.model_copy(update={"evaluation": settings}))
 
     assert result.record.cutoffs == [1, 5]
-    assert result.record.retrievers == ["bm25", "baseline"]
+    assert result.record.retrievers == ["hybrid", "bm25", "baseline"]
     wanted = {"level": "gold", "domain": "combined", "split": "all"}
     rows = result.summary_rows(metric="mrr", cutoff=5, **wanted)
-    assert [row["retriever"] for row in rows] == ["bm25", "baseline"]
+    assert [row["retriever"] for row in rows] == ["hybrid", "bm25", "baseline"]
 
 
 def test_an_index_that_was_rewritten_is_searched_anew_though_it_holds_the_same(
@@ -456,6 +464,64 @@ def test_an_edited_glossary_is_measured_anew_where_it_is_used(
     without, edited = (measured(word, "plain") for word in ("oil", "iron"))
     assert (without[0], edited[0]) == (True, False)
     assert without[1] == edited[1]
+
+
+@pytest.mark.parametrize("cutoff", [10, 60])
+def test_what_is_evaluated_is_searched_as_it_is_served(
+    config: Config, tmp_path: Path, cutoff: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arms that an evaluation searched deeper than a search does would be fused otherwise.
+
+    A batch of questions is embedded together, which moves a vector by the rounding of its numbers.
+    """
+    monkeypatch.setattr(search, "load_reranker", lambda *_, **__: LongerIsBetter())
+    settings = config.evaluation.model_copy(
+        update={"cutoffs": [cutoff], "retrievers": [*config.retrieval.retrievers]}
+    )
+    retrieval = config.retrieval.model_copy(update={"depth": 3, "top_k": 2})
+    own = config.model_copy(
+        update={"state_dir": tmp_path, "evaluation": settings, "retrieval": retrieval}
+    )
+    store = build(own)
+    kept = pq.read_table(evaluated(store, own).folder / "rankings.parquet")
+    index = search.open_index(store, own, "default").without_cache()
+    for name in retrieval.retrievers:
+        for question in read_questions(store):
+            ranked = kept.filter(
+                (pc.field("retriever") == name) & (pc.field("question_id") == question.question_id)
+            )
+            hits = index.search(question.text, retriever=name)
+            units, scores = (ranked[column].to_pylist() for column in ("unit_id", "score"))
+            assert len(units) >= len(hits) > 0
+            assert units[: len(hits)] == [hit.unit_id for hit in hits], name
+            assert scores[: len(hits)] == pytest.approx([hit.score for hit in hits], abs=1e-6)
+
+
+def test_a_question_takes_as_long_whatever_was_asked_before(
+    store: Store, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that the clock sees is remembered: each arm embeds and searches by itself."""
+    evaluated(store, config)
+    embedded: list[str] = []
+    index = search.open_index(store, config, "default")
+    embed = type(index.encoder).embed
+
+    def counted(self, tokenized, /):
+        embedded.extend(window.text for window in tokenized.windows)
+        return embed(self, tokenized)
+
+    monkeypatch.setattr(type(index.encoder), "embed", counted)
+    asked = ["What is the yield strength of S355?"]
+    arms = {name: config.retrieval.retrievers[name] for name in RETRIEVERS}
+    for order in (arms, dict(reversed(arms.items()))):
+        embedded.clear()
+        found = latencies(index, asked, order, top_k=5)
+        assert len(embedded) == 2 * (WARM_UP + 1)
+        assert {name for name, one in found.items() if "embed" in one.stages} == {
+            "baseline",
+            "hybrid",
+        }
+        assert all(one.p50 > 0 and one.questions == 1 for one in found.values())
 
 
 class LongerIsBetter:
@@ -602,6 +668,7 @@ def test_words_follow_from_the_numbers(result: EvaluationResult) -> None:
     assert "fewer than 20 documents or tables, intervals and tests are clustered by" in markdown
     assert "Gold of 1 questions is not in the index (1 pieces)" in markdown
     assert "| combined | 4 | hybrid | 0.750 [" in markdown
+    assert "No retriever that was evaluated (baseline, bm25) is better than hybrid" in markdown
 
 
 def test_effect_and_interval_stand_before_any_p(result: EvaluationResult) -> None:

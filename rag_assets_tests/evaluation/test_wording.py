@@ -1,6 +1,18 @@
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
 
-from rag_assets.evaluation.wording import markdown_table, p_value, shown_domains, verdict
+from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult
+from rag_assets.evaluation.scores import Scores
+from rag_assets.evaluation.summary import DIFFERENCES
+from rag_assets.evaluation.wording import (
+    advice,
+    markdown_table,
+    p_value,
+    shown_domains,
+    verdict,
+)
 
 
 def row(low: float | None, high: float | None, *, p: float | None = 0.001, clusters: int = 400):
@@ -49,3 +61,39 @@ def test_a_cell_keeps_its_place_whatever_it_holds():
 )
 def test_all_questions_are_shown_where_they_are_more_than_those_of_a_domain(counts, shown):
     assert shown_domains(counts) == shown
+
+
+def advised(**found: dict[str, tuple[float, float]]) -> list[str]:
+    """What is said of retrievers whose differences to `hybrid` lie in these intervals."""
+    rows = [
+        {"retriever": name, "reference": "hybrid", "metric": metric, "cutoff": 10, "low": low}
+        | {"high": high, "value": (low + high) / 2, "level": "gold", "split": "all"}
+        | {"domain": "combined", "questions": 500, "clusters": 400, "p_adjusted": 0.001}
+        for name, metrics in found.items()
+        for metric, (low, high) in metrics.items()
+    ]
+    record = EvaluationRecord(
+        *("", "default", "", 500, ["hybrid", *found], [10], "hybrid", {}, {}), margin=0.02
+    )
+    empty = pa.table({})
+    differences = pa.Table.from_pylist(rows, schema=DIFFERENCES)
+    scores = Scores(empty, empty, differences, empty, empty)
+    return list(advice(EvaluationResult(Path("report"), record, scores)))
+
+
+def test_a_retriever_that_is_better_is_named_with_the_setting_to_change():
+    said = advised(bm25={"mrr": (0.03, 0.07), "ndcg": (-0.01, 0.05)}, baseline={"mrr": (-0.1, 0.1)})
+
+    assert said == [
+        "bm25 is better than hybrid on all questions: mrr@10 +0.050 [+0.030, +0.070], corrected "
+        "for all that was compared. To search with it, set retrieval.retriever to bm25."
+    ]
+
+
+def test_a_retriever_that_is_worse_in_another_metric_is_not_advised():
+    said = advised(bm25={"mrr": (0.03, 0.07), "hit_rate": (-0.07, -0.03)}, fast={})
+
+    assert said == [
+        "No retriever that was evaluated (bm25, fast) is better than hybrid on all questions."
+    ]
+    assert advised() == []

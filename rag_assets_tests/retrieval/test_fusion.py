@@ -2,12 +2,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rag_assets.retrieval.fusion import (
     distribution_based_score_fusion,
     domain_weights,
+    max_norm_fusion,
     reciprocal_rank_fusion,
     relative_score_fusion,
     simple_fusion,
@@ -18,7 +19,12 @@ SCORES = st.floats(-50, 50).map(lambda score: round(score, 3))
 SCORED = st.dictionaries(st.sampled_from("abcdefghij"), SCORES).map(
     lambda found: sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
 )
-BY_SCORE = (simple_fusion, relative_score_fusion, distribution_based_score_fusion)
+BY_SCORE = (
+    simple_fusion,
+    relative_score_fusion,
+    max_norm_fusion,
+    distribution_based_score_fusion,
+)
 
 RANKING = st.lists(st.sampled_from("abcdefghij"), unique=True)
 RANKINGS = st.lists(RANKING, max_size=5)
@@ -140,6 +146,35 @@ def test_relative_scores_run_from_0_to_the_weight_of_their_ranking():
     assert fused == pytest.approx(expected)
 
 
+def test_max_normalised_scores_are_shares_of_the_largest_of_their_ranking():
+    dense, words = [("a", 0.8), ("b", 0.6)], [("b", 12.0), ("c", 3.0)]
+
+    fused = dict(max_norm_fusion([dense, words], weights=[3, 1]))
+
+    assert fused == pytest.approx({"a": 0.75, "b": 0.75 * 0.75 + 0.25, "c": 0.25 * 0.25})
+
+
+@given(ranking=SCORED, scale=st.floats(0.5, 4), depth=st.integers(1, 10))
+def test_max_normalised_scores_depend_on_neither_the_scale_nor_the_depth(ranking, scale, depth):
+    assume(not ranking or ranking[0][1])
+    whole = dict(max_norm_fusion([ranking]))
+    scaled = [(unit, scale * score) for unit, score in ranking]
+
+    assert dict(max_norm_fusion([scaled])) == pytest.approx(whole)
+    if len({score for _, score in ranking[:depth]}) > 1:
+        for unit, score in max_norm_fusion([ranking[:depth]]):
+            assert score == pytest.approx(whole[unit])
+
+
+@given(ranking=SCORED, other=SCORED.filter(lambda found: all(score >= 0 for _, score in found)))
+def test_no_unit_loses_by_being_found_once_more(ranking, other):
+    without = dict(max_norm_fusion([ranking, [("z", 1.0)]]))
+
+    fused = dict(max_norm_fusion([ranking, [("z", 1.0), *other]]))
+
+    assert all(fused[unit] >= without[unit] for unit in without.keys() - {"z"})
+
+
 def test_distribution_based_scores_lie_within_three_deviations():
     scores = [4.0, 2.0]  # mean 3, deviation 1: bounds 0 and 6
 
@@ -149,7 +184,7 @@ def test_distribution_based_scores_lie_within_three_deviations():
 
 
 def test_a_ranking_of_equal_scores_does_not_tell_its_units_apart():
-    for fuse in (relative_score_fusion, distribution_based_score_fusion):
+    for fuse in (relative_score_fusion, max_norm_fusion, distribution_based_score_fusion):
         assert fuse([[("a", 0.1), ("b", 0.1), ("c", 0.1)]]) == [("a", 1.0), ("b", 1.0), ("c", 1.0)]
         assert fuse([[("a", -0.1), ("b", -0.1)]]) == [("a", 0.0), ("b", 0.0)]
 

@@ -17,6 +17,7 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import open_index
 from rag_assets.retrieval.search_call import SearchCall
 from rag_assets.retrieval.units import UnitTable
+from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
     VARIANT,
@@ -31,7 +32,7 @@ DIMENSION = 16
 VOCABULARY = "steel alloy nickel weld coating fatigue strength density corrosion temperature"
 WORDS = VOCABULARY.split()
 QUERY = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
-MODES = ("simple", "reciprocal_rank", "relative_score", "distribution_based")
+MODES = ("simple", "reciprocal_rank", "relative_score", "max_norm", "distribution_based")
 RETRIEVERS = [*Config().retrieval.retrievers]
 
 
@@ -165,6 +166,28 @@ def test_signals_are_fused_in_each_domain_and_the_domains_after_that(index):
         assert {hit.domain for hit in pair} == {"document", "table"}
 
 
+def test_domains_may_be_fused_before_signals(index):
+    fusion = {"signals": ["dense", "bm25"], "signal_fusion": {"mode": "max_norm"}}
+    spec = retriever(**fusion, domain_fusion={"mode": "simple", "order": "signals_last"})
+
+    results = index.search("nickel steel", retriever=spec, top_k=20)
+
+    expected = {f"{signal}/{domain}" for signal in fusion["signals"] for domain in DOMAINS}
+    stages = results.ranking.stages()
+    assert set(stages) == {"dense", "bm25", *expected}
+    dense = index.search("nickel steel", retriever="baseline", top_k=20)
+    assert list(stages["dense"].head(20).entries) == entries(dense)
+    words = [entry for domain in DOMAINS for entry in stages[f"bm25/{domain}"].entries]
+    assert stages["bm25"].entries == sorted(words, key=lambda entry: (-entry[1], entry[0]))
+    for hit in results:
+        shares = [
+            stages[signal].positions()[hit.unit_id].score / max(stages[signal].scores)
+            for signal in ("dense", "bm25")
+            if hit.unit_id in stages[signal].positions()
+        ]
+        assert hit.score == pytest.approx(sum(shares) / 2)
+
+
 def test_depth_of_each_arm_of_each_domain_and_of_the_result_are_apart(index):
     spec = retriever(
         signals=["dense", "bm25"], depth={"dense": 7, "bm25": 3}, domain_fusion={"depth": 5}
@@ -217,6 +240,35 @@ def test_a_reranker_orders_the_candidates_and_nothing_else(index):
     assert [hit.score for hit in results] == sorted((hit.score for hit in results), reverse=True)
     assert results[0].score == 1.0
     assert {"rerank", "bm25", "read"} <= set(results.seconds)
+
+
+def test_a_reranker_may_be_one_opinion_and_the_candidates_another(index):
+    plain = {"signals": ["bm25"], "reranker": "late_interaction", "candidates": 12}
+    weights = {"candidates": 1, "reranked": 3}
+    query = "fatigue strength density"
+
+    alone = index.search(query, retriever=retriever(**plain), top_k=12)
+    both = index.search(
+        query,
+        retriever=retriever(**plain, rerank_fusion={"mode": "max_norm", "weights": weights}),
+        top_k=12,
+    )
+
+    before = dict(alone.ranking.arms["candidates"].entries)
+    after = {hit.unit_id: hit.score for hit in alone}
+    for hit in both:
+        expected = before[hit.unit_id] / max(before.values()) + 3 * after[hit.unit_id]
+        assert hit.score == pytest.approx(expected / 4)
+        assert hit.arms["reranked"].score == after[hit.unit_id]
+    assert {hit.unit_id for hit in both} == {*after}
+    assert {"candidates", "candidates/bm25", "reranked"} == {*both.ranking.stages()}
+
+
+def test_fusion_with_a_reranker_needs_one():
+    with pytest.raises(ValueError, match="rerank_fusion needs a reranker"):
+        retriever(rerank_fusion={})
+    with pytest.raises(ValueError, match="there is no arm 'dense'"):
+        retriever(reranker="late_interaction", rerank_fusion={"weights": {"dense": 1}})
 
 
 def test_a_pair_is_scored_once_whoever_asks_again(built, reranker):

@@ -108,7 +108,7 @@ def test_five_lines_answer_a_question(built):
     assert (best.table, best.row_key, best.uri) == ("steels", "316L", "lab/steels")
     assert "205 MPa" in best.text
     assert [hit.rank for hit in results] == [1, 2, 3]
-    assert results.retriever == "hybrid"
+    assert results.retriever == "best"
 
 
 def test_a_hit_shows_where_its_unit_comes_from(index):
@@ -157,7 +157,7 @@ def test_hybrid_is_the_reciprocal_rank_fusion_of_both_arms(index):
 def test_depth_and_constant_of_the_fusion_come_from_the_config(tmp_path, minilm):
     index = open_index(*build(tmp_path, minilm, depth=1, rrf_k=0, top_k=2), VARIANT)
 
-    results = index.search("diesel trucks")
+    results = index.search("diesel trucks", retriever="hybrid")
 
     assert (results[0].unit_id, results[0].score) == ("trucks", 2.0)
     assert {place.rank for place in results[0].arms.values()} == {1}

@@ -132,7 +132,7 @@ def test_search_answers_programs_and_keeps_to_its_filters(here, capsys):
     assert cli.main(["search", "density of Invar", *arguments]) == OK
 
     record = json.loads(capsys.readouterr().out)
-    assert record["retriever"] == "hybrid"
+    assert record["retriever"] == "best"
     assert record["hits"][0]["row_key"] == "2"
     assert {hit["table"] for hit in record["hits"]} == {"alloys"}
 

@@ -3,6 +3,7 @@
 import datetime
 import shutil
 import sqlite3
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -103,6 +104,18 @@ def test_inserts_updates_and_deletes_are_found(store, sandbox, reads):
     assert counts(third) == (0, 0, 0, 3, 0)
     assert third.report.data_version == second.report.data_version
     assert len(reads) == 2
+
+
+def test_the_seconds_of_tables_that_are_read_together_add_up_to_those_of_the_pass(store, sqlite):
+    path = sqlite(*(f"CREATE TABLE t{place} (id INTEGER PRIMARY KEY)" for place in range(4)))
+    source = TableSource(url=f"sqlite:///{path}", tables=["*"])
+    for _ in range(2):
+        started = time.monotonic()
+        done = refresh(store, source)
+        passed = time.monotonic() - started
+        assert len(done) == 5
+        assert all(item.report.seconds > 0 for item in done.values())
+        assert sum(item.report.seconds for item in done.values()) <= passed
 
 
 def test_a_cursor_reads_only_new_rows_and_all_keys(store, sandbox, reads):

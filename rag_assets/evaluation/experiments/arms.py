@@ -8,7 +8,6 @@ experiments share is run once, and after a refresh only arms whose index has cha
 import json
 import os
 import shutil
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,6 +20,7 @@ from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
 from rag_assets.evaluation.indexed_gold import read_indexed_gold, source_documents
+from rag_assets.evaluation.latency import latencies
 from rag_assets.evaluation.projection import Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, scored, units_of
@@ -41,11 +41,10 @@ from rag_assets.store.pins import Pin
 REVISION = 1
 """Raise it when the same index and settings should give other numbers."""
 DEPTH = 5 * max(CUTOFFS)
-"""Units requested: several of them may belong to one document."""
+"""Units kept of a ranking: several of them may belong to one document."""
 LEVELS: tuple[Level, ...] = ("gold", "document")
-LATENCY_QUESTIONS = 6
-"""Questions searched one by one to measure latency; the first one is for warming up."""
-LATENCY_SECONDS = 5.0
+TIMED_QUESTIONS = 6
+"""Questions that an arm is timed on: experiments have many arms."""
 FOLDER = "arms"
 """Folder of all arms, next to those of the experiments."""
 RECORD = "arm.json"
@@ -71,15 +70,18 @@ class ArmRecord:
     key: str
     """Fingerprint of everything that its result depends on."""
     milliseconds: Mapping[str, float]
-    """Time of each stage for a question, in one batch; cached results are only read."""
+    """Median time of each stage, measured as `latency`."""
     latency: float
-    """Median milliseconds of a single search, with embedding and without a cache."""
+    """Median milliseconds of a question asked alone: see `evaluation.latency`."""
     probed: int
-    """Number of questions behind the median."""
+    """Number of questions behind the medians."""
     cost: Mapping[str, float]
     """Lists searched and pairs scored, for one question."""
     seconds: float
     """Time that the run took."""
+    p95: float | None = None
+    """95th percentile of the same; None in records of releases whose times were those of a batch,
+    which depended on the arms before: such an arm is run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,8 @@ class ArmRunner:
         ranked = index.rank(
             [question.text for question in self.questions],
             retriever=arm.retriever,
-            top_k=DEPTH,
+            top_k=TOP_N,
+            length=DEPTH,
             filters=arm.filters,
         )
         count = len(self.questions)
@@ -208,14 +211,20 @@ class ArmRunner:
             cutoffs=CUTOFFS,
             depth=DEPTH,
         )
-        latency, probed = self._latency(arm, index)
+        [latency] = latencies(
+            index,
+            [question.text for question in self.questions],
+            {arm.name: arm.retriever},
+            top_k=TOP_N,
+            filters=arm.filters,
+            most=TIMED_QUESTIONS,
+        ).values()
         record = ArmRecord(
             key=self.key_of(arm),
-            milliseconds={
-                stage: 1_000 * seconds / count for stage, seconds in ranked.seconds.items()
-            },
-            latency=latency,
-            probed=probed,
+            milliseconds=latency.stages,
+            latency=latency.p50,
+            p95=latency.p95,
+            probed=latency.questions,
             cost={what: amount / count for what, amount in ranked.work.items()},
             seconds=time.monotonic() - started,
         )
@@ -232,20 +241,6 @@ class ArmRunner:
                 self.questions, indexed=indexed, levels=LEVELS
             )
         return self._gold_items[variant]
-
-    def _latency(self, arm: Arm, index: VariantIndex) -> tuple[float, int]:
-        plain = index.without_cache()
-        step = max(len(self.questions) // LATENCY_QUESTIONS, 1)
-        milliseconds: list[float] = []
-        begun = time.monotonic()
-        for question in self.questions[::step][:LATENCY_QUESTIONS]:
-            started = time.perf_counter()
-            plain.search(question.text, retriever=arm.retriever, top_k=TOP_N, filters=arm.filters)
-            milliseconds.append(1_000 * (time.perf_counter() - started))
-            if time.monotonic() - begun > LATENCY_SECONDS:
-                break
-        counted = milliseconds[1:] or milliseconds
-        return statistics.median(counted), len(counted)
 
 
 def root_of(store: Store) -> Path:
@@ -332,6 +327,8 @@ def _stored(folder: Path, arm: Arm) -> ArmResult | None:
         record = ArmRecord(**json.loads((folder / RECORD).read_text("utf-8")))
         scores, extras = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
     except (OSError, ValueError, TypeError, pa.ArrowInvalid):
+        return None
+    if record.p95 is None:
         return None
     mark_used(folder)
     place = scores.schema.get_field_index("retriever")

@@ -106,6 +106,17 @@ def bars_by_questions(title: str, *, series: str, is_of_chosen: bool = False) ->
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Runtimes:
+    """A table of the time that arms take for a question: retrieval, reranking, and in total."""
+
+    title: str
+    rows: Sequence[str]
+    """Factors that tell the arms apart."""
+    where: Mapping[str, Factor] = field(default_factory=dict)
+    """Only arms with these factors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
     """A part of the questions that is reported separately."""
 
@@ -147,6 +158,7 @@ class Design:
     """The measures of the paired differences."""
     tables: Sequence[Layout]
     figures: Sequence[Figure]
+    runtimes: Runtimes | None = None
     notes: Sequence[str] = ()
     """Sentences on the protocol for the report."""
     questions: frozenset[str] | None = None

@@ -1,16 +1,20 @@
 """The designs of the papers P1 and P2, fusion of signals and domains, and arms of the user."""
 
+from collections.abc import Mapping
 from itertools import product
 
 from rag_assets.config import (
+    UNWEIGHTED,
     ArmsExperiment,
     Config,
+    Domain,
     DomainFusion,
     Fusion,
     HeaderExperiment,
     QueryFusion,
     QueryFusionExperiment,
     Retriever,
+    Signal,
     SignalDomainExperiment,
 )
 from rag_assets.evaluation.experiments.design import (
@@ -151,34 +155,40 @@ def headers(settings: HeaderExperiment, *, config: Config, base: str) -> Design:
 def signal_domain_fusion(settings: SignalDomainExperiment, *, base: str) -> Design:
     """Signals (and how they are fused) times domains (and how they are fused)."""
     ways = {
-        " + ".join([*signals, *([mode] if mode else [])]): (signals, mode)
+        _labelled(" + ".join([*signals, *([mode] if mode else [])]), weights): (
+            signals,
+            Fusion(mode=mode or "reciprocal_rank", weights=weights),
+        )
         for signals in settings.signals
         for mode in (settings.signal_modes if len(signals) > 1 else [None])
+        for weights in (
+            map(_named, settings.signal_weights) if mode not in (None, *UNWEIGHTED) else [{}]
+        )
     }
-    arms = []
-    for (label, (signals, mode)), domain in product(ways.items(), settings.domain_modes):
-        fusion = None
-        if domain != "joint":
-            fusion = DomainFusion(
-                mode=domain, depth=settings.top_k, alpha=settings.alpha, top_j=settings.top_k
-            )
-            if settings.reranker:
-                fusion = fusion.model_copy(update={"reranker": settings.reranker})
-        retriever = Retriever(
-            signals=signals,
-            signal_fusion=Fusion(mode=mode or "reciprocal_rank"),
-            domain_fusion=fusion,
-            candidates=settings.top_k,
-            reranker=settings.reranker,
+    domains = {
+        _labelled(mode, weights): _domain_fusion(settings, mode, weights)
+        for mode in settings.domain_modes
+        for weights in (
+            map(_named, settings.domain_weights) if mode not in ("joint", *UNWEIGHTED) else [{}]
         )
-        arms.append(
-            Arm(
-                name=f"{label}; {domain}",
-                variant=base,
-                retriever=retriever,
-                factors={"signals": label, "domains": domain},
-            )
+    }
+    arms = [
+        Arm(
+            name=f"{label}; {domain}",
+            variant=base,
+            retriever=Retriever(
+                signals=signals,
+                signal_fusion=signal_fusion,
+                domain_fusion=domain_fusion,
+                candidates=settings.top_k,
+                reranker=settings.reranker,
+            ),
+            factors={"signals": label, "domains": domain},
         )
+        for (label, (signals, signal_fusion)), (domain, domain_fusion) in product(
+            ways.items(), domains.items()
+        )
+    ]
     return Design(
         title="Fusion of signals and of domains",
         source="own",
@@ -203,6 +213,34 @@ def signal_domain_fusion(settings: SignalDomainExperiment, *, base: str) -> Desi
                 measures={"MRR": HIT_AND_MRR["MRR"]},
             )
         ],
+    )
+
+
+def _named(weights: Mapping[Signal, float] | Mapping[Domain, float]) -> dict[str, float]:
+    return {str(arm): weight for arm, weight in weights.items()}
+
+
+def _labelled(name: str, weights: Mapping[str, float]) -> str:
+    """`dense + bm25 + max_norm (dense 0.3, bm25 0.7)`."""
+    shown = ", ".join(f"{arm} {weight:g}" for arm, weight in weights.items())
+    return f"{name} ({shown})" if shown else name
+
+
+def _domain_fusion(
+    settings: SignalDomainExperiment, mode: str, weights: Mapping[str, float]
+) -> DomainFusion | None:
+    if mode == "joint":
+        return None
+    given = {
+        "mode": mode,
+        "weights": weights,
+        "depth": settings.top_k,
+        "alpha": settings.alpha,
+        "top_j": settings.top_k,
+        "reranker": settings.reranker,
+    }
+    return DomainFusion.model_validate(
+        {name: value for name, value in given.items() if value is not None}
     )
 
 

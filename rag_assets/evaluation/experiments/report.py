@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.evaluation.experiments.design import TOP_N, Measure
+from rag_assets.evaluation.experiments.design import TOP_N, Measure, Runtimes
 from rag_assets.evaluation.experiments.layout import Means, pivot, plots
 from rag_assets.evaluation.experiments.results import ExperimentResult
 from rag_assets.evaluation.summary import ALL_QUESTIONS
@@ -36,6 +36,10 @@ SHORT = (
     *("detectable", "p adjusted", "smallest p"),
 )
 """Columns of the paired differences in the Markdown."""
+ABOUT_RUNTIMES = (
+    "Retrieval is all that comes before the last reranking, weighing of domains included. Each "
+    "question is asked alone, in a warm process in which nothing of it is known."
+)
 Shown = tuple[list[str], list[Row]]
 """Columns and rows of a table."""
 
@@ -56,6 +60,9 @@ def render(result: ExperimentResult) -> str:
     means = Means(result)
     for layout in result.design.tables:
         parts += section(layout.title, note(_about_cells(result)), _html(pivot(means, layout)))
+    if runtimes := result.design.runtimes:
+        rows = _runtimes(result, runtimes)
+        parts += section(runtimes.title, note(ABOUT_RUNTIMES), table(list(rows[0]), rows))
     for appendix in result.appendices:
         rows = list(appendix.rows)
         parts += section(appendix.title, note(appendix.about), table(list(rows[0]), rows))
@@ -79,6 +86,9 @@ def markdown(result: ExperimentResult) -> str:
     for layout in result.design.tables:
         lines += ["", f"{layout.title}, {record.split} questions", ""]
         lines += markdown_table(*pivot(means, layout))
+    if runtimes := result.design.runtimes:
+        rows = _runtimes(result, runtimes)
+        lines += ["", runtimes.title, "", *markdown_table(list(rows[0]), rows)]
     for appendix in result.appendices:
         rows = list(appendix.rows)
         lines += ["", appendix.title, "", *markdown_table(list(rows[0]), rows)]
@@ -138,6 +148,20 @@ def findings(result: ExperimentResult) -> Iterator[str]:
         )
 
 
+def _runtimes(result: ExperimentResult, runtimes: Runtimes) -> list[Row]:
+    rows: list[Row] = []
+    for arm in result.design.arms:
+        if all(arm.factors.get(name) == value for name, value in runtimes.where.items()):
+            stages = result.record.arms[arm.name].run.milliseconds
+            whole, reranking = sum(stages.values()), stages.get("rerank", 0.0)
+            times = {"retrieval": whole - reranking, "reranking": reranking, "total": whole}
+            rows.append(
+                {name: arm.factors[name] for name in runtimes.rows}
+                | {f"{name} (ms)": f"{value:.1f}" for name, value in times.items()}
+            )
+    return rows
+
+
 def _unless_empty(title: str, parts: Sequence[str]) -> Iterator[str]:
     return section(title, *parts) if parts else iter(())
 
@@ -159,13 +183,15 @@ def _of_choice(result: ExperimentResult) -> Iterator[str]:
             f"{where}{arm} ({record.criterion}@{TOP_N} {with_interval(dev)}, "
             f"n = {dev['questions']})"
         )
-        if record.split == "test":
-            test = _mean(result, arm, split="test")
-            sentence += f"; on test it has {with_interval(test)} (n = {test['questions']})"
+        if record.split != "dev":
+            test = _mean(result, arm, split=record.split)
+            sentence += (
+                f"; on {record.split} it has {with_interval(test)} (n = {test['questions']})"
+            )
         yield f"{sentence}."
     if set(record.chosen.values()) == {record.reference}:
         yield f"That is the reference itself: all other arms are compared with {record.reference}."
-    if record.split != "test":
+    if record.split == "dev":
         yield "There are no test questions: the choice was made by these same numbers."
 
 
@@ -348,7 +374,8 @@ def _costs(result: ExperimentResult) -> Iterator[str]:
     rows = [
         {
             "arm": name,
-            "alone (ms)": f"{one.run.latency:.1f}",
+            "p50 (ms)": f"{one.run.latency:.1f}",
+            "p95 (ms)": "-" if one.run.p95 is None else f"{one.run.p95:.1f}",
             "lists searched": f"{one.run.cost.get('lists', 0):.1f}",
             "pairs scored": f"{one.run.cost.get('pairs', 0):.0f}",
             **{
@@ -361,10 +388,10 @@ def _costs(result: ExperimentResult) -> Iterator[str]:
         for name, one in arms.items()
     ]
     yield note(
-        "Alone: median time of single searches in a warm process, with embedding and without a "
-        "cache. Lists and pairs: the work for one question, the same on any machine. Stages: the "
-        "time of one batch with all questions, divided by their number; there, cached results of "
-        "an earlier arm or experiment were read, not computed again."
+        "Median and 95th percentile of questions asked alone in a warm process in which nothing of "
+        "them is known: no cache is read, and the models forget queries and texts before each. "
+        "Lists and pairs: the work for one question, the same on any machine. Stages: median time "
+        "of each."
     )
     yield table(list(rows[0]), rows)
 

@@ -35,11 +35,11 @@ class RunRecord:
     evaluated_at: str
     """ISO 8601, UTC."""
     split: str
-    """The questions of the report: test, or dev if there are no test questions."""
+    """The questions of the report: test; if there are none, dev, else the first by name."""
     level: str
     criterion: str
     questions: Mapping[str, int]
-    """Number of dev and of test questions."""
+    """Number of dev, of test, and of reported questions."""
     reference: str
     chosen: Mapping[str, str]
     """The arm of each group that was best on dev; empty if nothing is chosen."""

@@ -38,7 +38,13 @@ from rag_assets.evaluation.experiments.results import (
 )
 from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.evaluation.questions import Question
-from rag_assets.evaluation.summary import ALL_QUESTIONS, overall, summarize
+from rag_assets.evaluation.summary import (
+    ALL_QUESTIONS,
+    USUAL_SPLITS,
+    overall,
+    splits_of,
+    summarize,
+)
 from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
@@ -150,8 +156,9 @@ def _compared(
     made_from: str,
 ) -> ExperimentResult:
     samples = config.evaluation.bootstrap_samples
-    split = "test" if any(one.split == "test" for one in runner.questions) else "dev"
     scores = pa.concat_tables(arm.scores for arm in arms)
+    splits = splits_of(scores)
+    split = "test" if "test" in splits else splits[0]
     criterion = config.experiments[name].criterion
     levels = [level for level in LEVELS if level in ("gold", design.level)]
     dev, _ = summarize(
@@ -196,7 +203,8 @@ def _compared(
         level=design.level,
         criterion=criterion,
         questions={
-            part: sum(one.split == part for one in runner.questions) for part in ("dev", "test")
+            part: sum(one.split == part for one in runner.questions)
+            for part in dict.fromkeys([*USUAL_SPLITS, split])
         },
         reference=reference,
         chosen=chosen,
@@ -223,7 +231,7 @@ def _compared(
         design=design,
         record=record,
         scores=scores,
-        summary=pa.concat_tables([dev, summary] if split == "test" else [summary]),
+        summary=summary if split == "dev" else pa.concat_tables([dev, summary]),
         differences=differences,
         all_differences=every,
         overall=overall(

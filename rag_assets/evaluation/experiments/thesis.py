@@ -25,6 +25,7 @@ from rag_assets.evaluation.experiments.design import (
     Design,
     Figure,
     Layout,
+    Runtimes,
     bars_by_questions,
 )
 
@@ -268,6 +269,11 @@ def weighted_retriever(
                 where={"top_j": widest},
             )
         ],
+        runtimes=Runtimes(
+            title="Milliseconds for a question over top_j (P0, table 5.5)",
+            rows=["top_j"],
+            where={"alpha": settings.alpha_of_top_j},
+        ),
         shows_weights=True,
         notes=[
             "Weights are multiplied with scores in [0, 1]. If a reranker orders the fused units "

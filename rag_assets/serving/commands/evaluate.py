@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("--questions", required=True, type=Path, help="JSONL, one question a line")
     command.add_argument("--variant", help="variant to use (default: the one that serves)")
-    command.add_argument("--retriever", help="one retriever (default: evaluation.retrievers)")
+    command.add_argument(
+        "--retriever",
+        help="one alone (default: that of searches, and evaluation.retrievers)",
+    )
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -38,7 +42,7 @@ def run(options: argparse.Namespace) -> Answer:
     except ValueError as error:
         raise CommandError(str(error)) from error
 
-    from rag_assets.evaluation.evaluate import evaluate_file
+    from rag_assets.evaluation.evaluate import compared, evaluate_file
     from rag_assets.evaluation.questions import QuestionsError
 
     try:
@@ -48,9 +52,7 @@ def run(options: argparse.Namespace) -> Answer:
                 config,
                 path=options.questions,
                 variant=variant,
-                retrievers=[options.retriever]
-                if options.retriever
-                else config.evaluation.retrievers,
+                retrievers=[options.retriever] if options.retriever else compared(config),
                 log=say,
             )
     except QuestionsError as error:
@@ -62,6 +64,7 @@ def run(options: argparse.Namespace) -> Answer:
             "retrievers": result.record.retrievers,
             "summary": result.summary_rows(split="all"),
             "differences": result.difference_rows(split="all"),
+            "latency": {name: asdict(one) for name, one in result.record.latency.items()},
             "failures": [{"what": line.label, "reason": line.reason} for line in result.failures],
             "report": str(result.report),
             "seconds": round(result.seconds, 3),
@@ -82,13 +85,14 @@ def _check_readable(questions: Path) -> None:
 
 
 def _compared(result: "EvaluationResult") -> Iterator[str]:
-    """The paired differences and their verdicts; p-values are in the report."""
-    from rag_assets.evaluation.wording import differences_table
+    """The paired differences, their verdicts, and what follows for the retriever that serves."""
+    from rag_assets.evaluation.wording import advice, differences_table
 
     rows = differences_table(result)
     if rows:
         columns = ["questions", "n", "retriever", "against", "metric", "difference", "says"]
         yield f"Paired differences, 95 % intervals\n{table(rows, columns=columns)}"
+        yield "\n".join(advice(result))
 
 
 def _left_out(result: "EvaluationResult") -> Iterator[str]:

@@ -48,7 +48,7 @@ variants:
 #     batch_tokens: 65536
 
 retrieval:
-  retriever: hybrid  # or baseline, bm25
+  retriever: best  # or fast, which needs no reranker
   top_k: 10
 
 # Questions with gold evidence, one JSON object a line: rag-assets evaluate measures retrieval.
