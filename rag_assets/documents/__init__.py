@@ -8,8 +8,8 @@ Read in this order:
 - `sections`, `languages`, `linked_pictures`: what is added to elements afterwards.
 - `account`, `account_rows`, `problems`: what became of each page, and why.
 - `describe`: figures in words, by a vision model.
-- `chunk`: which documents are cut and committed; `passages`, `tokens`, `cuts`, `chunking`,
-  `headers`, `header_fields`: how.
+- `chunk`: which documents are cut and committed; `passages`, `tokens`, `cuts`, `sentences`,
+  `wordless`, `chunking`, `headers`, `header_fields`: how.
 - `chunk_location`, `page_pictures`, `renditions`: what people see of a chunk.
 - `assets`, `checks` (with `completeness`): the face to Dagster.
 """

@@ -169,21 +169,29 @@ def _is_key_value(block: Block) -> bool:
 
 def _of_block(blocks: Sequence[Block], place: int) -> Grade:
     """The grade of the first word of a block."""
-    block, before = blocks[place], blocks[place - 1] if place else None
-    if before is None:
+    if not place:
         return Grade.PARAGRAPH
+    block, before = blocks[place], blocks[place - 1]
     if before.type in HEADINGS:
         return Grade.WORD  # a heading stays with what it is above
-    if before.text.endswith(":") or _is_one_sentence(before, block):
+    if before.text.endswith(":") or _is_one_sentence(_above(blocks, place), block):
         return Grade.CLAUSE
     return Grade.SENTENCE if before.type == block.type == "list" else Grade.PARAGRAPH
 
 
+def _above(blocks: Sequence[Block], place: int) -> Block:
+    """The block before, footnotes left out: a sentence goes on after those of its page."""
+    place -= 1
+    while place and blocks[place].type == "footnote":
+        place -= 1
+    return blocks[place]
+
+
 def _is_one_sentence(before: Block, after: Block) -> bool:
     """Whether a sentence goes on from one block to the next: a page or a formula divides it."""
-    if before.type not in ("text", "formula") or after.type not in ("text", "formula"):
+    if before.type not in ("text", "formula") or after.type not in ("text", "formula", "footnote"):
         return False
     end = before.text[-_LONGEST_END:]
     if _SENTENCE_END.search(end) or _WIDE_END.search(end):
         return False
-    return after.type == "formula" or after.text[:1].islower()
+    return after.type != "text" or after.text[:1].islower()

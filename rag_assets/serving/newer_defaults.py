@@ -11,30 +11,48 @@ NAME = "sentences"
 
 
 def proposal(config: Config) -> str:
-    """The newest chunking, as a variant beside what serves; empty if there is nothing to propose.
+    """How to try the newest chunking beside what serves; empty if there is nothing to propose.
 
     A file that names its edition has chosen, and so has one that cuts documents in its own way or
     has a variant with the newest chunking.
     """
-    served, newest = config.variant(config.serving_variant), CHUNKINGS[NEWEST]
-    first = CHUNKINGS[FIRST]
-    is_first = served.chunking == first and config.chunkings[first] == DEFAULT_CHUNKINGS[first]
-    is_tried = any(variant.chunking == newest for variant in config.variants.values())
-    if "defaults" in config.model_fields_set or is_tried or not is_first:
+    if not _is_open(config):
         return ""
     file = configuration.find().name
-    recipe = _as_yaml(served.model_copy(update={"chunking": newest}))
+    served = config.variant(config.serving_variant)
+    recipe = _as_yaml(served.model_copy(update={"chunking": CHUNKINGS[NEWEST]}))
     return "\n".join(
         [
-            f"{file} keeps the defaults of edition {FIRST}; with `defaults: {NEWEST}` units keep "
-            "to sentences and sections. To try that as a variant beside the index, which stays as "
-            "it is:",
+            f"{_in_short(file)} To try that as a variant beside the index, which stays as it is:",
             f"  1. in {file}, below variants:  {NAME}: {recipe}",
             f"  2. rag-assets refresh --variant {NAME}",
             f"  3. rag-assets evaluate --questions FILE --variant {NAME}  (and without --variant)",
             f"  4. if it is better, in {file}:  serving: {{variant: {NAME}}}",
             f"  `defaults: {FIRST}` in {file} keeps what there is and ends this proposal.",
         ]
+    )
+
+
+def hint(config: Config) -> str:
+    """The same in a line, which leads to the command that shows the proposal."""
+    if not _is_open(config):
+        return ""
+    return f"{_in_short(configuration.find().name)} `rag-assets status` says how to try that."
+
+
+def _is_open(config: Config) -> bool:
+    first, newest = CHUNKINGS[FIRST], CHUNKINGS[NEWEST]
+    serves_first = config.variant(config.serving_variant).chunking == first
+    is_as_shipped = config.chunkings[first] == DEFAULT_CHUNKINGS[first]
+    is_tried = any(variant.chunking == newest for variant in config.variants.values())
+    has_chosen = "defaults" in config.model_fields_set
+    return serves_first and is_as_shipped and not is_tried and not has_chosen
+
+
+def _in_short(file: str) -> str:
+    return (
+        f"{file} keeps the defaults of edition {FIRST}; with `defaults: {NEWEST}` units keep to "
+        "sentences and sections."
     )
 
 

@@ -175,6 +175,22 @@ def test_a_sentence_that_a_page_or_a_formula_divides_is_cut_last():
     assert not {"bent", "$$", "where"} & set(starts)
 
 
+def test_a_sentence_goes_on_after_a_footnote():
+    blocks = [
+        block(0, f"At first {FILLER}. Then the plate was", page=1),
+        block(1, "1 By the second laboratory.", kind="footnote", page=1),
+        block(2, f"bent again. It held and {FILLER}.", page=2),
+    ]
+    for size in range(32, 80, 4):
+        starts = [chunk.text.split()[0] for chunk in sentences(blocks, size=size)]
+        assert not {"1", "bent"} & set(starts)
+
+
+def test_a_word_that_is_divided_at_the_end_of_a_line_is_not_parted():
+    text = f"At first {FILLER} once more. Then the lami-\nnated {FILLER}."
+    assert parts(text, size=28)[1].startswith("Then the lami-\nnated")
+
+
 def test_what_a_colon_introduces_stays_with_it():
     blocks = [
         block(0, f"It broke. Then {FILLER}. These were tried:"),

@@ -32,13 +32,14 @@ def blocks_of(sections):
     data=st.data(),
     size=st.integers(16, 60),
     header=st.sampled_from(["none", "section"]),
+    strategy=st.sampled_from(["headers", "sentences"]),
 )
-def test_headers_leave_the_chunks_of_other_sections(sections, edit, data, size, header):
+def test_an_edit_leaves_the_chunks_of_other_sections(sections, edit, data, size, header, strategy):
     place = data.draw(st.integers(0, len(sections) - 1))
     edited = [*sections[:place], edit, *sections[place + 1 :]]
 
     def elsewhere(held):
-        chunks = cut(blocks_of(held), strategy="headers", size=size, header=header)
+        chunks = cut(blocks_of(held), strategy=strategy, size=size, header=header)
         return [chunk.text for chunk in chunks if chunk.section_path != (f"{place} Head",)]
 
     assert elsewhere(edited) == elsewhere(sections)

@@ -55,7 +55,8 @@ def test_what_a_file_without_an_edition_has_built_stays(here, capsys):
     assert work_of(refreshed) == {}
     chunks = said(capsys, "status")["variants"]["default"]["chunks"]
     assert "fixed_256" in chunks["table"]
-    assert refreshed["proposal"]
+    assert refreshed["proposal"].startswith("rag_assets.yaml keeps the defaults of edition 1; ")
+    assert refreshed["proposal"].endswith("`rag-assets status` says how to try that.")
 
 
 def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, capsys):

@@ -11,7 +11,7 @@ from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
 from rag_assets.serving.answers import OK, PARTLY, Answer, Json, say, table
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores
-from rag_assets.serving.newer_defaults import proposal
+from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
 
@@ -86,7 +86,7 @@ def refreshed(
             checks=check_summary(store, config),
             quarantine=refresh_run.quarantine_of(store, outcome),
             evaluation=_evaluation_of(store, config, outcome),
-            proposed=proposal(config),
+            proposed=hint(config),
             seconds=time.monotonic() - started,
         )
 
