@@ -88,7 +88,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said["models"] = {"minilm": minilm, "minilm_64": {**minilm, "max_tokens": 64}}
     said["evaluation"]["bootstrap_samples"] = 200
     said["experiments"] = EXPERIMENTS
-    (home / "rag_assets.yaml").write_text(yaml.safe_dump(said))
+    (home / "rag_assets.yaml").write_text(yaml.safe_dump(said, sort_keys=False))
     return home
 
 
