@@ -97,7 +97,7 @@ def _exports(project: Config, source: TableSource) -> dg.AssetsDefinition:
                 report = merged(mine, target=_target(source, spec))
                 unread = outages["/".join(path)]
                 result = _materialized(
-                    context, project, store, mine, report=report, path=path, outages=unread
+                    context, project, source, store, mine, report=report, path=path, outages=unread
                 )
                 is_renewed = not unread or any(item.is_touched for item in mine)
                 yield result if is_renewed else lineage.not_renewed(context, result)
@@ -125,6 +125,7 @@ def _target(source: TableSource, spec: TableSpec) -> str:
 def _materialized(
     context: dg.AssetExecutionContext,
     project: Config,
+    source: TableSource,
     store: Store,
     done: Sequence[Export],
     *,
@@ -136,7 +137,7 @@ def _materialized(
     changes = [
         {"table": item.table, "change": change} for item in done for change in item.schema_changes
     ]
-    states = table_states.states(done)
+    states = table_states.states(done, source=readability.readability(store, source.name))
     extra = dict(lineage.list_of("tables", states, long=[table_states.COLUMNS]))
     extra |= _unreadable(outages)
     if changes:

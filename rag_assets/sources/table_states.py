@@ -1,10 +1,12 @@
 """How the tables of a source stand, in words: what the UI shows of each, those of a pattern too."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TypeAlias
 
 from rag_assets.change.sync import Report
 from rag_assets.sources.outcomes import Export
+from rag_assets.sources.readability import Readability, SourceReadability
 from rag_assets.store.exports import ExportedTable
 
 COLUMNS = "columns"
@@ -12,15 +14,15 @@ COLUMNS = "columns"
 State: TypeAlias = Mapping[str, str | int | None]
 
 
-def states(done: Sequence[Export]) -> list[State]:
-    """Rows, state and columns of each table that a pass looked at.
+def states(done: Sequence[Export], *, source: SourceReadability) -> list[State]:
+    """Rows, state, freshness and columns of each table of `source` that a pass looked at.
 
     Those that cannot be read come first, then those that changed.
     """
     ordered = sorted(
         done, key=lambda item: (not item.report.failed, not item.report.touched, item.table)
     )
-    return [_state(item) for item in ordered]
+    return [_state(item, source.part(item.table)) for item in ordered]
 
 
 def columns(table: ExportedTable) -> list[Mapping[str, str]]:
@@ -38,13 +40,15 @@ def columns(table: ExportedTable) -> list[Mapping[str, str]]:
     ]
 
 
-def _state(item: Export) -> State:
+def _state(item: Export, read: Readability) -> State:
     table = item.exported
     listed = ", ".join(f"{field.name} {field.type}" for field in table.columns) if table else None
     return {
         "table": item.table,
         "rows": item.report.rows,
         "state": _found(item.report),
+        "last read": _moment(read.last_read),
+        "last changed": _moment(read.last_changed),
         COLUMNS: listed,
     }
 
@@ -55,6 +59,10 @@ def _found(report: Report) -> str:
         return report.failures[0].reason
     counts = (("added", report.added), ("changed", report.changed), ("removed", report.removed))
     return ", ".join(f"{count:,} {what}" for what, count in counts if count) or "unchanged"
+
+
+def _moment(at: datetime | None) -> str | None:
+    return f"{at:%Y-%m-%d %H:%M} UTC" if at else None
 
 
 def _given(table: ExportedTable, column: str) -> str:

@@ -168,8 +168,11 @@ def test_each_table_of_a_pattern_is_listed_with_its_state(config, tmp_path):
     unreadable, changed = (record.data for record in found["tables"].records)
     assert (unreadable["table"], unreadable["rows"]) == ("prices", 1)
     assert "prices" in unreadable["state"]
-    assert changed == {"table": "stock", "rows": 3, "state": later}
-    assert "stock | 3 | 2 added | id int64, name string" in found["all tables"].value
+    read = changed.pop("last read")
+    assert changed == {"table": "stock", "rows": 3, "state": later, "last changed": read}
+    assert unreadable["last read"] <= read
+    expected = f"stock | 3 | 2 added | {read} | {read} | id int64, name string"
+    assert expected in found["all tables"].value
 
 
 def test_one_table_can_be_refreshed_by_itself(config, tmp_path):
