@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
 from rag_assets import quality
+from rag_assets.change.completing import JOINT
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config
@@ -32,7 +33,6 @@ ProblemKind: TypeAlias = Literal[
 ]
 """The kinds of problems; the last three are told by Dagster's records, not by the state."""
 
-JOINT = "joint_index"
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 GROUPS_NAMED = 3
