@@ -278,7 +278,11 @@ def test_an_asset_of_a_table_is_materialised_and_shows_its_name(tmp_path):
         for event in result.get_asset_materialization_events()
         if event.asset_key and event.asset_key.path[0] == "exports"
     }
-    assert made == {node_of(name): f"exports/lab/{name}" for name in names} | {"lab": "exports/lab"}
+    assert made == {node_of(name): f"exports/lab/{name}" for name in names}
+    [nothing] = [event for event in result.all_events if event.is_asset_observation]
+    assert nothing.asset_key == dg.AssetKey(["exports", "lab"]), "no table fits its pattern"
+    observation = nothing.asset_observation_data.asset_observation
+    assert observation.metadata["table"].value == "exports/lab"
     assert made["plain"] == "exports/lab/plain"
     described = {spec.key.path[-1]: spec.description for spec in config_specs(config)}
     assert all(name in (described[node_of(name)] or "") for name in names)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from rag_assets import quality
+from rag_assets.change.completing import JOINT
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind
@@ -19,7 +20,6 @@ from rag_assets.sources import readability
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 
-JOINT = "joint_index"
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 GROUPS_NAMED = 3
@@ -157,7 +157,7 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     variant = config.serving_variant
     steps = variant_steps(config, variant)
     why = _why_stale(store, list(steps.values()))
-    if why is None or _is_at_work(store):
+    if why is None or _is_blocked(store, [*steps.values()]) or _is_at_work(store):
         return
     since = store.ended_at(steps[JOINT].table)
     begun = [at for step in shared_steps().values() if (at := store.ended_at(step.table))]
@@ -165,9 +165,18 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
         "index_stale",
         f"variant {variant}",
         since=since or min(begun, default=datetime.now(UTC)),
-        reason=f"{why}: a refresh failed or was stopped before it got so far",
+        reason=f"{why}: a refresh failed, was stopped before it got so far, or is still to come",
         remedy=f"run `rag-assets refresh --variant {variant}`; if it fails, it says why",
         assets=(JOINT,),
+    )
+
+
+def _is_blocked(store: Store, steps: Sequence[Step]) -> bool:
+    """Whether a failed check holds the index back: that is told as the check."""
+    tables = {store.known_as(step.table) for step in (*shared_steps().values(), *steps)}
+    return any(
+        result.blocks and store.known_as(result.table) in tables
+        for result in quality.results_in(store)
     )
 
 

@@ -120,10 +120,8 @@ def _unreadable(
             found="; ".join(sentences),
             examples=[each.subject for each in outages],
             remedy=readability.REMEDY,
-            lines=[
-                f"{readability.CHECK}: {sentences[0]}",
-                *(f"  {sentence}" for sentence in sentences[1:]),
-                f"  what to do: {readability.REMEDY}",
+            lines=[  # why, and what to do, is told where sources are
+                f"{readability.CHECK}: {'; '.join(each.headline for each in outages)}"
             ],
         )
 

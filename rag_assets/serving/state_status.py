@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
 from rag_assets.change.data_versions import current_version
@@ -204,4 +205,8 @@ def _to_free(store: Store, config: Config) -> int:
 
 def _plain(value: "DataclassInstance") -> dict[str, Json]:
     """A dataclass as JSON has it; times are ISO 8601, UTC."""
-    return json.loads(json.dumps(asdict(value), default=str))
+    return json.loads(json.dumps(asdict(value), default=_iso))
+
+
+def _iso(value: date) -> str:
+    return value.isoformat()

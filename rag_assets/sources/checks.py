@@ -43,8 +43,10 @@ def _source_readable(config: Config, name: str, assets: Sequence[str]) -> dg.Ass
             dg.AssetCheckSpec(
                 readability.CHECK,
                 asset=dg.AssetKey.from_user_string(asset),
-                description="The last refresh could read the source. A warning at first, an error "
-                f"after {config.checks.sources.fails_after} refreshes in a row; blocks nothing.",
+                description=f"- {readability.CHECK}: The last refresh could read the source. It "
+                "is a warning at first, and an error once "
+                f"{config.checks.sources.fails_after} refreshes in a row could not. It never "
+                "blocks.",
             )
             for asset in assets
         ],

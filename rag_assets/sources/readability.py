@@ -111,11 +111,16 @@ class Outage:
         return f"{self.source}/{self.name}" if self.name else self.source
 
     @property
-    def sentence(self) -> str:
-        """What cannot be read, since when, how often it was tried, and why."""
+    def headline(self) -> str:
+        """What cannot be read, since when, and how often it was tried."""
         times = "once" if self.misses == 1 else f"{self.misses:,} times in a row"
         since = f"{self.since:%Y-%m-%d %H:%M} UTC"
-        return f"{self.subject} cannot be read since {since} (tried {times}): {self.reason}"
+        return f"{self.subject} cannot be read since {since} (tried {times})"
+
+    @property
+    def sentence(self) -> str:
+        """The same, and why."""
+        return f"{self.headline}: {self.reason}"
 
     def severity(self, *, fails_after: int) -> Severity:
         """A warning at first, an error once so many passes in a row could not read it."""

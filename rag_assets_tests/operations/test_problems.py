@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pyarrow as pa
@@ -181,6 +182,20 @@ def test_an_index_that_a_killed_run_left_behind_is_stale_until_it_is_refreshed(m
     refresh(made.config)
     age(made.store, hours=2)
     assert stale(made) == []
+
+
+def test_an_index_that_a_failed_check_holds_back_is_told_as_the_check(made):
+    config = made.config
+    made.store.reopen(config.tables_of("default").joint)
+    age(made.store, hours=2)
+    table = Table()
+    table.totals["oversized_chunks"] = 3
+    chunks = replace(subject_of(table), table=lambda _: config.tables_of("default").chunks)
+    quality.result_of(chunks, store=made.store, log=print)
+
+    [problem] = state_problems(made.store, config)
+
+    assert (problem.kind, problem.subject) == ("check_failed", "chunks of default: tokens_fit")
 
 
 def test_an_input_that_moved_on_makes_the_index_stale(made):

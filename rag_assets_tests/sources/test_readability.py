@@ -1,5 +1,6 @@
 """How sources were read, since when they cannot be, and how that is told: with a real Dagster."""
 
+import asyncio
 import json
 import logging
 import sqlite3
@@ -8,6 +9,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.freshness import FreshnessState
+from dagster._core.definitions.freshness_evaluator import TimeWindowFreshnessPolicyEvaluator
+from dagster._core.loader import LoadingContextForTest
+from dagster._core.test_utils import freeze_time
 
 from rag_assets.config import Config, TableSource
 from rag_assets.definitions import definitions
@@ -91,6 +96,16 @@ class Lab:
         event = self.instance.get_latest_materialization_event(key)
         return event.timestamp if event else 0.0
 
+    def freshness(self, key: dg.AssetKey, *, seconds: int) -> FreshnessState:
+        """What Dagster's daemon would say of an asset that has to be so fresh."""
+        policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(seconds=seconds))
+        spec = dg.AssetSpec(key, freshness_policy=policy)
+        graph = dg.Definitions(assets=[spec]).resolve_asset_graph()
+        evaluated = TimeWindowFreshnessPolicyEvaluator().evaluate_freshness(
+            LoadingContextForTest(self.instance), graph.get(key)
+        )
+        return asyncio.run(evaluated)
+
     def problems(self) -> list[Problem]:
         return state_problems(self.store, self.config)
 
@@ -136,6 +151,11 @@ def test_what_cannot_be_read_keeps_its_age_and_the_others_are_refreshed(lab):
 
     after = {key: lab.renewed(key) for key in before}
     assert {key for key in before if after[key] == before[key]} == {ALLOYS, FILES}
+    window = 3_600
+    with freeze_time(max(before.values()) + window):
+        assert lab.freshness(ALLOYS, seconds=window) is FreshnessState.FAIL
+        assert lab.freshness(FILES, seconds=window) is FreshnessState.FAIL
+        assert lab.freshness(PRICES, seconds=window) is FreshnessState.PASS
     rows = lab.store.read("table_rows", columns=["table", "row_key"]).to_pylist()
     assert sorted(row["table"] for row in rows) == ["alloys", "prices", "prices"]
     observed = {event.asset_key: event for event in result.all_events if event.is_asset_observation}

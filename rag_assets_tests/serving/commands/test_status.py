@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 
@@ -65,6 +65,7 @@ def test_a_source_that_cannot_be_read_comes_first_and_ends_with_three(store, cap
     [problem] = record["problems"]
     assert (problem["kind"], problem["subject"]) == ("source_unreadable", "erp")
     assert problem["reason"] == REASON
+    assert datetime.fromisoformat(problem["since"]).isoformat() == problem["since"]
     documents, erp = record["sources"]
     assert documents["readability"]["last_read"] == documents["readability"]["last_changed"]
     assert erp["readability"]["misses"] == 1
