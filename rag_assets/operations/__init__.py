@@ -1,7 +1,9 @@
 """Operations: what an operator does to a state, apart from refreshing it.
 
 To see what is wrong, read `problems` first: the one list that everyone shows. `left_out` groups by
-reason what is in quarantine, and `disk` tells what the state takes.
+reason what is in quarantine, and `disk` tells what the state takes. `run_problems` adds what the
+records of Dagster tell of runs, with `run_errors` (why a step failed), `disk_remedies` (what to do
+about a full disk) and `lost_runs` (runs whose process was killed). `alerts` tells what changed.
 
 To erase one document, read `purge` first: the steps, in order. `purge_plan` finds out what has to
 go. It searches for `traces`: names and words that only this document contains.

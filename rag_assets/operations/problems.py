@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from rag_assets import quality
+from rag_assets.change.completing import JOINT
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind
@@ -19,7 +20,6 @@ from rag_assets.sources import readability
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 
-JOINT = "joint_index"
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 GROUPS_NAMED = 3

@@ -3,15 +3,18 @@
 import json
 import os
 import threading
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import dagster as dg
 import pytest
+from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 
 from rag_assets.config import Config
 from rag_assets.operations.alerts.record import FILE, RecordFile
 from rag_assets.operations.alerts.telling import Teller, failed_command
-from rag_assets_tests.operations.alerts.nights import config_of, nights, told
+from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
 from rag_assets_tests.operations.alerts.servers import Web, web_server
 
 NIGHT = "nightly_refresh of variant default"
@@ -77,6 +80,39 @@ def test_changes_at_one_time_are_one_message(made, web):
     made.tell()
 
     assert told(web) == [BEGAN, ([OTHER], [NIGHT])]
+
+
+def overdue(made: Nights) -> None:
+    """Dagster's daemon says that the index missed its freshness policy."""
+    made.instance._report_runless_asset_event(
+        FreshnessStateChange(
+            key=dg.AssetKey("joint_index"),
+            previous_state=FreshnessState.UNKNOWN,
+            new_state=FreshnessState.FAIL,
+            state_change_timestamp=time.time(),
+        )
+    )
+
+
+def test_what_follows_from_a_problem_is_not_told_beside_it(made, web):
+    made.run()
+    made.fail()
+    overdue(made)
+    made.tell()
+
+    assert told(web) == [BEGAN]
+
+
+def test_an_asset_that_was_told_to_be_overdue_stays_so_when_a_run_fails(made, web):
+    made.run()
+    overdue(made)
+    made.tell()
+    made.fail()
+    made.tell()
+    made.run()
+    made.tell()
+
+    assert told(web) == [(["joint_index"], []), BEGAN, ([], [NIGHT, "joint_index"])]
 
 
 def test_a_channel_that_cannot_be_reached_is_told_later_and_the_others_at_once(tmp_path, web):
