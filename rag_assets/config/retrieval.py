@@ -219,6 +219,14 @@ class RerankerSettings(ExtendedSection):
 WORDS_FIRST = Fusion(mode="max_norm", weights={"dense": 0.2, "bm25": 0.8})
 """Chosen on dev questions of three corpora together: see docs/retrieval.md."""
 DEFAULT_RETRIEVERS = {
+    "baseline": Retriever(),
+    "bm25": Retriever(signals=["bm25"]),
+    "hybrid": Retriever(signals=["dense", "bm25"]),
+    "simple_fusion": Retriever(domain_fusion=DomainFusion(mode="simple")),
+    "late_fusion": Retriever(domain_fusion=DomainFusion()),
+    "weighted_fusion": Retriever(domain_fusion=DomainFusion(mode="weighted", alpha=0.1)),
+    "hybrid_late_fusion": Retriever(signals=["dense", "bm25"], domain_fusion=DomainFusion()),
+    "hybrid_reranked": Retriever(signals=["dense", "bm25"], reranker="late_interaction"),
     "best": Retriever(
         signals=["dense", "bm25"],
         signal_fusion=WORDS_FIRST,
@@ -232,14 +240,6 @@ DEFAULT_RETRIEVERS = {
         signal_fusion=WORDS_FIRST,
         domain_fusion=DomainFusion(mode="simple", order="signals_last"),
     ),
-    "baseline": Retriever(),
-    "bm25": Retriever(signals=["bm25"]),
-    "hybrid": Retriever(signals=["dense", "bm25"]),
-    "simple_fusion": Retriever(domain_fusion=DomainFusion(mode="simple")),
-    "late_fusion": Retriever(domain_fusion=DomainFusion()),
-    "weighted_fusion": Retriever(domain_fusion=DomainFusion(mode="weighted", alpha=0.1)),
-    "hybrid_late_fusion": Retriever(signals=["dense", "bm25"], domain_fusion=DomainFusion()),
-    "hybrid_reranked": Retriever(signals=["dense", "bm25"], reranker="late_interaction"),
 }
 DEFAULT_RERANKERS = {
     "late_interaction": RerankerSettings(

@@ -111,7 +111,9 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
         sources=Sources(documents=[DocumentSource(url=str(root / "docs"))]),
         retrieval=Retrieval(retriever="hybrid"),
         evaluation=Evaluation(
-            questions=[QuestionSet(path=questions, documents=documents)], bootstrap_samples=200
+            questions=[QuestionSet(path=questions, documents=documents)],
+            retrievers=["baseline", "bm25", "hybrid"],
+            bootstrap_samples=200,
         ),
     )
     build(config)
