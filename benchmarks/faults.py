@@ -42,6 +42,8 @@ DOCUMENTS = REPOSITORY / "data" / "documents"
 SUFFIXES = (".pdf", ".docx", ".pptx", ".html", ".md")
 LARGEST = 300_000
 TESTS = "rag_assets_tests/faults"
+ENDED_WELL = (0, 3)
+"""Exit codes of a refresh: all done, or done with something left out that is named."""
 say = partial(print, flush=True)
 TINY = """\
 state_dir: state
@@ -115,11 +117,11 @@ def started(made: project.Project, *, runs: Runs) -> BaseProcess:
 
 
 def command(made: project.Project, *, runs: Runs) -> float:
-    """Seconds of a plain `rag-assets refresh`, which must end with exit code 0."""
+    """Seconds of a plain `rag-assets refresh`, which must end well: one page is never readable."""
     begun = time.monotonic()
     process = started(made, runs=runs)
     process.join()
-    if process.exitcode != 0:
+    if process.exitcode not in ENDED_WELL:
         sys.exit(f"the refresh failed: {(made.home / 'run.log').read_text()[-4_000:]}")
     return time.monotonic() - begun
 

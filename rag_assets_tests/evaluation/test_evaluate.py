@@ -451,7 +451,7 @@ def test_an_edited_glossary_is_measured_anew_where_it_is_used(
         own = config.model_copy(
             update={
                 "glossary": GlossarySettings(files=[file]),
-                "retrieval": Retrieval(retrievers=plain),
+                "retrieval": Retrieval(retriever=retriever, retrievers=plain),
                 "evaluation": config.evaluation.model_copy(update={"retrievers": [retriever]}),
             }
         )

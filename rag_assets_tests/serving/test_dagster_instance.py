@@ -92,7 +92,7 @@ def test_a_run_of_the_command_line_that_the_ui_executes_again_is_not_its_own(tmp
         job = dg.define_asset_job("j", selection=[seen])
         made = dg.Definitions(assets=[seen], jobs=[job]).resolve_job_def("j")
         first = opened.create_run_for_job(made, tags=dagster_instance.RUN_TAGS)
-        dagster_instance.close_dead_runs(opened)
+        lost_runs.close_dead_runs(opened)
         again = opened.create_run_for_job(
             made,
             status=dg.DagsterRunStatus.STARTED,
@@ -100,7 +100,7 @@ def test_a_run_of_the_command_line_that_the_ui_executes_again_is_not_its_own(tmp
             root_run_id=first.run_id,
             parent_run_id=first.run_id,
         )
-        dagster_instance.close_dead_runs(opened)
+        lost_runs.close_dead_runs(opened)
         assert opened.get_run_by_id(first.run_id).status == dg.DagsterRunStatus.FAILURE
         assert opened.get_run_by_id(again.run_id).status == dg.DagsterRunStatus.STARTED
 

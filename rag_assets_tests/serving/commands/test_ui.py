@@ -18,6 +18,7 @@ from dagster._core.workspace.load_target import WorkspaceFileTarget
 
 from rag_assets import config as configuration
 from rag_assets.automation import CLEAN_UP_JOB
+from rag_assets.operations import lost_runs
 from rag_assets.serving import dagster_instance, job_runs
 from rag_assets_tests import small_project
 
@@ -121,7 +122,7 @@ def test_the_ui_executes_a_run_of_the_command_line_again(server, project):
     assert launched["__typename"] == "LaunchRunSuccess", launched
 
     with instance_of(project) as instance:
-        dagster_instance.close_dead_runs(instance)
+        lost_runs.close_dead_runs(instance)
         while not (run := instance.get_run_by_id(launched["run"]["runId"])).is_finished:
             time.sleep(0.5)
         instance.delete_run(run.run_id)
