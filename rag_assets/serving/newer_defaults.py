@@ -23,7 +23,8 @@ def proposal(config: Config) -> str:
     recipe = _as_yaml(served.model_copy(update={"chunking": CHUNKINGS[NEWEST]}))
     return "\n".join(
         [
-            f"{_in_short(file)} To try that as a variant beside the index, which stays as it is:",
+            _in_short(file),
+            "To try that as a variant beside the index, which stays as it is:",
             f"  1. in {file}, below variants:  {NAME}: {recipe}",
             f"  2. rag-assets refresh --variant {NAME}",
             f"  3. rag-assets evaluate --questions FILE --variant {NAME}  (and without --variant)",
@@ -51,8 +52,8 @@ def _is_open(config: Config) -> bool:
 
 def _in_short(file: str) -> str:
     return (
-        f"{file} keeps the defaults of edition {FIRST}; with `defaults: {NEWEST}` units keep to "
-        "sentences and sections."
+        f"{file} keeps the defaults of edition {FIRST}; with `defaults: {NEWEST}` "
+        "units are whole sentences."
     )
 
 
