@@ -27,7 +27,7 @@ state_dir: state
 sources:
   documents: documents
   tables:
-    - {name: laboratory, url: sqlite:///materials.sqlite, tables: [steel_grades]}
+    - {name: laboratory, url: sqlite:///materials.sqlite, tables: [suppliers]}
 """
 EDITED, DELETED = "guides/reading_data_sheets.md", "memos/pm_byte_av_zinkskikt_2024.txt"
 OF_THE_DELETED = "byte av zinkskikt på hyttplåt"
@@ -53,8 +53,8 @@ class Project:
         return rag_assets("refresh", "--json", config=self.config)
 
     def hits(self, query: str) -> list[dict]:
-        """What a search finds; none if it fails."""
-        done = rag_assets("search", query, "--json", config=self.config)
+        """What a search by words finds, which loads no model; none if it fails."""
+        done = rag_assets("search", query, "--retriever", "bm25", "--json", config=self.config)
         return done.json["hits"] if done.code == FINISHED else []
 
     def data_version(self) -> str:

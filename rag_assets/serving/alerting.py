@@ -22,7 +22,7 @@ def telling(config: Config, *, variant: str | None = None) -> Generator[None]:
     error: Exception | None = None
     try:
         yield
-    except Exception as raised:
+    except Exception as raised:  # whatever ends a command is told, and goes on from here
         error = raised
         raise
     finally:

@@ -5,7 +5,8 @@ No answer and no error shows a URL or a password: these are secrets of the chann
 
 import smtplib
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
@@ -85,19 +86,18 @@ def _mailed(message: Message, channel: Email) -> Delivery:
     return Delivery(True, f"taken for {', '.join(channel.to)}")
 
 
-def _connected(channel: Email) -> smtplib.SMTP:
+@contextmanager
+def _connected(channel: Email) -> Generator[smtplib.SMTP]:
     host, port = channel.host, channel.port_or_default
     safe = ssl.create_default_context()
     if channel.security == "tls":
-        return smtplib.SMTP_SSL(host, port, timeout=SECONDS_TO_ANSWER, context=safe)
-    server = smtplib.SMTP(host, port, timeout=SECONDS_TO_ANSWER)
-    if channel.security == "starttls":
-        try:
+        connection = smtplib.SMTP_SSL(host, port, timeout=SECONDS_TO_ANSWER, context=safe)
+    else:
+        connection = smtplib.SMTP(host, port, timeout=SECONDS_TO_ANSWER)
+    with connection as server:
+        if channel.security == "starttls":
             server.starttls(context=safe)
-        except BaseException:
-            server.close()
-            raise
-    return server
+        yield server
 
 
 def _cause(error: BaseException) -> str:
