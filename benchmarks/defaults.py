@@ -75,11 +75,15 @@ class Corpus:
     def state(self) -> Path:
         return self.folder / "state"
 
-    def scores(self) -> pa.Table:
-        """The per-question scores on test at the gold's own level, one row for each retriever."""
+    def refresh(self) -> None:
+        """Build the index and evaluate it, where that is not done yet."""
         done = rag_assets("refresh", "--json", config=self._config, environment=self._environment)
         if done.code not in (0, 3):
             raise SystemExit(f"the refresh of {self.name} failed: {done.output}")
+
+    def scores(self) -> pa.Table:
+        """The per-question scores on test at the gold's own level, one row for each retriever."""
+        self.refresh()
         found = pq.read_table(
             self.state / "reports" / "default" / "questions.parquet",
             filters=[("level", "=", "gold"), ("split", "=", "test")],
@@ -177,6 +181,7 @@ def beyond(latency: Latency) -> float:
 
 
 def order(corpus: Corpus) -> Iterator[Bound]:
+    corpus.refresh()
     first, second = (corpus.milliseconds(names) for names in (RETRIEVERS, RETRIEVERS[::-1]))
     for name in RETRIEVERS:
         ratio = max(first[name], second[name]) / min(first[name], second[name])

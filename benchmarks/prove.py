@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,11 +141,13 @@ def kill_a_run(project: Project, *, scratch: Path) -> Shown:
         copy.write_text(f"Draft for comment.\n\n{path.read_text('utf-8')}", "utf-8")
     was_killed = project.killed_while("chunks")
     served = len(project.hits(ADDED_SENTENCE))
-    done = project.refresh()
     rebuilt = Project(scratch)
     shutil.rmtree(rebuilt.documents)
     shutil.copytree(project.documents, rebuilt.documents)
-    rebuilt.refresh()
+    with ThreadPoolExecutor() as pool:
+        from_scratch = pool.submit(rebuilt.refresh)
+        done = project.refresh()
+        from_scratch.result()
     is_same = project.data_version() == rebuilt.data_version()
     return Shown(
         "kill a run",

@@ -22,7 +22,6 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config, ConfigError
-from rag_assets.evaluation.experiments.retention import remove_unused
 from rag_assets.lineage import records_of, source_key
 from rag_assets.operations import lost_runs
 from rag_assets.operations.alerts.record import RecordFile
@@ -280,6 +279,8 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     @dg.op(description="Cleans up table by table; one that is being written is waited for.")
     @stoppable()
     def clean_up_state(context: dg.OpExecutionContext) -> None:
+        from rag_assets.evaluation.experiments.retention import remove_unused
+
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, keep_days=config.clean_up.keep_days, log=log)
         forgotten = remove_unused(store, config, log=log)

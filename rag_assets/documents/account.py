@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag_assets.documents.elements import Element
-from rag_assets.documents.parsers.preflight import letters_of
+from rag_assets.media.encodings import letters_of
 from rag_assets.quality.decoding import garbled_letters
 
 

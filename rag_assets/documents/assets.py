@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -9,13 +10,14 @@ from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, VisionModel
 from rag_assets.config.addresses import accounts_table
-from rag_assets.documents import chunk, describe, parse
 from rag_assets.documents.account_rows import Accounts
-from rag_assets.documents.chunk import ChunkReport
-from rag_assets.documents.parse import ParseReport
 from rag_assets.lineage import ContentShown
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.documents.chunk import ChunkReport
+    from rag_assets.documents.parse import ParseReport
 
 
 def definitions(config: Config) -> dg.Definitions:
@@ -35,10 +37,12 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """Elements of each document (headings, text, tables, ...), with page, box and section."""
+        from rag_assets.documents.parse import refresh_elements
+
         store = lineage.store_of(settings)
         parser = settings.variant(context.partition_key).parser
         with lineage.tried_twice():
-            report = parse.refresh_elements(
+            report = refresh_elements(
                 store,
                 settings,
                 parser=parser,
@@ -73,9 +77,11 @@ def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefin
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """What each figure shows, in the words of a vision model."""
+        from rag_assets.documents.describe import refresh_descriptions
+
         store = lineage.store_of(settings)
         with lineage.tried_twice():
-            report = describe.refresh_descriptions(
+            report = refresh_descriptions(
                 store,
                 settings,
                 parser=settings.variant(context.partition_key).parser,
@@ -102,9 +108,11 @@ def _chunks(settings: Config) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """Chunks of each document: exact slices of its text that fit the chunking's limit."""
+        from rag_assets.documents.chunk import refresh_chunks
+
         store = lineage.store_of(settings)
         variant = settings.variant(context.partition_key)
-        report = chunk.refresh_chunks(
+        report = refresh_chunks(
             store,
             settings,
             parser=variant.parser,
@@ -137,7 +145,7 @@ def _engines(config: Config) -> set[str]:
     return {config.parsers[variant.parser].engine for variant in config.variants.values()}
 
 
-def _throughput(report: ParseReport) -> Mapping[str, dg.MetadataValue]:
+def _throughput(report: "ParseReport") -> Mapping[str, dg.MetadataValue]:
     return {
         "files parsed": dg.MetadataValue.int(report.contents),
         "pages parsed": dg.MetadataValue.int(report.pages),
@@ -156,7 +164,7 @@ def _types(store: Store, report: Report) -> Mapping[str, dg.MetadataValue]:
     }
 
 
-def _edits(report: ChunkReport) -> Mapping[str, dg.MetadataValue]:
+def _edits(report: "ChunkReport") -> Mapping[str, dg.MetadataValue]:
     """How many texts must be embedded after edits; nothing if no document was edited."""
     if report.share_new is None:
         return {}

@@ -30,8 +30,9 @@ from rag_assets.documents.open_files import (
 from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.pictures import DATA
-from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection, letters_of
+from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection
 from rag_assets.documents.problems import ParseProblem, given_up, joined, kind_of, problem_of
+from rag_assets.media.encodings import letters_of
 from rag_assets.media.media_types import PDF, SUFFIXES
 from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
 from rag_assets.workers.executors import Executor

@@ -12,12 +12,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rag_assets.config import Retriever
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.search import VariantIndex
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
 
 QUESTIONS = 20
 """Questions that are timed, spread evenly over those that there are."""
@@ -40,7 +43,7 @@ class Latency:
 
 
 def latencies(
-    index: VariantIndex,
+    index: "VariantIndex",
     questions: Sequence[str],
     retrievers: Mapping[str, Retriever],
     *,

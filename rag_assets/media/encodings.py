@@ -7,7 +7,8 @@ import codecs
 import re
 from collections.abc import Iterable
 
-BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_IS_ASCII_LETTER = bytes(code < 0x80 and chr(code).isalnum() for code in range(0x100))
 REPLACED = "\ufffd"
 """What Python writes in place of a byte that the encoding does not allow."""
 HEAD = 8_192
@@ -34,6 +35,15 @@ def utf16_of(head: bytes) -> str | None:
     return "utf-16-be" if first > second else "utf-16-le"
 
 
+def letters_of(text: str) -> int:
+    """Number of letters and digits, by which two readings of a page are compared."""
+    is_letter = text.encode("utf-8", "surrogatepass").translate(_IS_ASCII_LETTER)
+    letters = int.from_bytes(is_letter, "little").bit_count()  # faster than to count bytes
+    if not text.isascii():
+        letters += sum(map(str.isalnum, _BEYOND_ASCII.findall(text)))
+    return letters
+
+
 def is_unicode(text: str) -> bool:
     """Whether `text` can be written as UTF-8: it holds no half of a character (no surrogate)."""
     try:
@@ -51,5 +61,5 @@ def is_mostly_utf8(texts: Iterable[str]) -> bool:
     broken = letters = 0
     for text in texts:
         broken += text.count(REPLACED)
-        letters += len(BEYOND_ASCII.findall(text))
+        letters += len(_BEYOND_ASCII.findall(text))
     return broken < letters - broken

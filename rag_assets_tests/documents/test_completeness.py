@@ -14,7 +14,7 @@ from rag_assets.documents.account import Account, measured, named, ranges
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.completeness import FEWEST_DOCUMENTS
 from rag_assets.documents.elements import Element
-from rag_assets.documents.parsers.preflight import letters_of
+from rag_assets.media.encodings import letters_of
 from rag_assets.quality import Tally
 from rag_assets.quality.decoding import garbled_letters
 from rag_assets.serving import document_status

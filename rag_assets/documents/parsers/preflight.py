@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.documents.parsers.description import ParseError
 from rag_assets.documents.parsers.office import archives
-from rag_assets.media.encodings import BEYOND_ASCII
+from rag_assets.media.encodings import letters_of
 from rag_assets.media.media_types import DOCX, HTML, MARKDOWN, PDF, PLAIN, PPTX, XLSX
 from rag_assets.workers import Json
 
@@ -49,7 +49,6 @@ PICTURE = 0.3
 STROKES = 60
 """Drawn shapes from which they may be letters turned into outlines."""
 
-_IS_ASCII_LETTER = bytes(code < 0x80 and chr(code).isalnum() for code in range(0x100))
 _IMAGE, _PATH = 3, 2
 """PDFium's numbers of these objects of a page."""
 _DEEPEST = 4
@@ -81,15 +80,6 @@ def _validator() -> "TypeAdapter[Inspection]":
     from pydantic import TypeAdapter
 
     return TypeAdapter(Inspection)
-
-
-def letters_of(text: str) -> int:
-    """Number of letters and digits, by which two readings of a page are compared."""
-    is_letter = text.encode("utf-8", "surrogatepass").translate(_IS_ASCII_LETTER)
-    letters = int.from_bytes(is_letter, "little").bit_count()  # faster than to count bytes
-    if not text.isascii():
-        letters += sum(map(str.isalnum, BEYOND_ASCII.findall(text)))
-    return letters
 
 
 def inspect(path: str, media_type: str, most_pages: int) -> Json:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -31,12 +32,14 @@ from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.glossary import glossary_of
 from rag_assets.retrieval.rankings import Ranking
-from rag_assets.retrieval.search import Ranked, VariantIndex, open_index
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets.store.pins import Pin
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import Ranked, VariantIndex
 
 REVISION = 1
 """Raise it when the same index and settings should give other numbers."""
@@ -176,13 +179,15 @@ class ArmRunner:
     def _documents_key(self) -> str:
         return fingerprint([list(document) for document in source_documents(self.store)])
 
-    def index_of(self, variant: str) -> VariantIndex:
+    def index_of(self, variant: str) -> "VariantIndex":
         """The index of `variant`, opened once.
 
         Raises:
             MissingTableError: No refresh has built it yet.
         """
         if variant not in self._indexes:
+            from rag_assets.retrieval.search import open_index
+
             self._indexes[variant] = open_index(
                 self.store,
                 self.config,
@@ -191,7 +196,7 @@ class ArmRunner:
             )
         return self._indexes[variant]
 
-    def measure(self, arm: Arm, *, index: VariantIndex) -> ArmResult:
+    def measure(self, arm: Arm, *, index: "VariantIndex") -> ArmResult:
         """Run `arm` in `index`, without reading or writing stored results."""
         started = time.monotonic()
         self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
@@ -261,7 +266,7 @@ def _settings_of(retriever: Retriever) -> dict:
     return settings
 
 
-def _extras(ranked: Ranked, questions: Sequence[Question], *, retriever: Retriever) -> pa.Table:
+def _extras(ranked: "Ranked", questions: Sequence[Question], *, retriever: Retriever) -> pa.Table:
     columns: dict[str, Sequence[float | None]] = {}
     fusion = retriever.domain_fusion
     if fusion and fusion.mode == "weighted":
@@ -299,7 +304,7 @@ def _document_weight(ranking: Ranking, *, fusion: DomainFusion) -> float:
     return weights[DOMAINS.index("document")]
 
 
-def _agreement_of_queries(ranked: Ranked) -> dict[str, Sequence[float]]:
+def _agreement_of_queries(ranked: "Ranked") -> dict[str, Sequence[float]]:
     """How similar the lists of Q1 and Q2 are (P2, table 5); without a Q2, Q1 replaces it."""
     lists = []
     for name in ("q1", "q2"):

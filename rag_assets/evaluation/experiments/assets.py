@@ -4,14 +4,16 @@ They are not part of a refresh: no schedule and no condition runs them. A person
 UI or with `rag-assets experiment`.
 """
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.evaluation.experiments.designs import variants_of
-from rag_assets.evaluation.experiments.run import REVISION, run_experiment
-from rag_assets.evaluation.experiments.runs import Run
 from rag_assets.process.interrupts import stoppable
+
+if TYPE_CHECKING:
+    from rag_assets.evaluation.experiments.runs import Run
 
 GROUP = "experiments"
 QUESTIONS = dg.AssetKey("question_sets")
@@ -39,6 +41,9 @@ def definitions(config: Config) -> dg.Definitions:
 
 
 def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
+    from rag_assets.evaluation.experiments.designs import variants_of
+    from rag_assets.evaluation.experiments.run import REVISION, run_experiment
+
     compared = dg.SpecificPartitionsPartitionMapping(variants_of(config, name))
     settings = config.experiments[name]
 
@@ -65,7 +70,7 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
     return experiment
 
 
-def _metadata(run: Run) -> dict[str, dg.MetadataValue]:
+def _metadata(run: "Run") -> dict[str, dg.MetadataValue]:
     record = run.record
     return {
         "results": dg.MetadataValue.md(run.markdown),

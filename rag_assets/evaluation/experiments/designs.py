@@ -24,7 +24,6 @@ from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.experiments import papers, thesis
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
-from rag_assets.evaluation.experiments.parser_comparison import available, parser_comparison
 from rag_assets.evaluation.gold import DocumentFinder
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
@@ -49,6 +48,8 @@ def buildable(config: Config, name: str) -> list[str]:
     experiment = experiment_of(config, name)
     if not isinstance(experiment, ParserComparisonExperiment):
         return variants_of(config, name)
+    from rag_assets.evaluation.experiments.parser_comparison import available
+
     reasons = available(config, experiment)
     return [
         variant
@@ -94,6 +95,8 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
         case HeaderExperiment():
             return papers.headers(experiment, config=config, base=base)
         case ParserComparisonExperiment():
+            from rag_assets.evaluation.experiments.parser_comparison import parser_comparison
+
             return parser_comparison(
                 experiment,
                 store=store,

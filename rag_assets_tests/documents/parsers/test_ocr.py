@@ -14,6 +14,7 @@ from rag_assets.documents.elements import from_json
 from rag_assets.documents.parsers import chain, preflight
 from rag_assets.documents.parsers.ocr import scanned_pages, tesseract
 from rag_assets.documents.parsers.preflight import Inspection
+from rag_assets.media.encodings import letters_of
 from rag_assets.media.media_types import PDF
 from rag_assets_tests.documents.making import SENTENCE, pdf
 
@@ -139,7 +140,7 @@ def test_pages_that_show_something_and_have_no_text_are_found(tmp_path):
     found = Inspection.of(preflight.inspect(str(path), PDF, 100))
     assert found.scanned == [2]
     assert found.pages == 4
-    assert found.letters[0] == preflight.letters_of(SENTENCE)
+    assert found.letters[0] == letters_of(SENTENCE)
     assert found.letters[3] == 0, "a blank page is no scan"
 
 

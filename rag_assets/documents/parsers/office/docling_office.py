@@ -24,8 +24,8 @@ from rag_assets.documents.parsers.office.archives import (
 )
 from rag_assets.documents.parsers.office.picture_meta import ALT, LINK, PROBLEM
 from rag_assets.documents.parsers.pictures import image_of
-from rag_assets.documents.parsers.preflight import letters_of
 from rag_assets.documents.parsers.tables import docling_grid, table_of
+from rag_assets.media.encodings import letters_of
 from rag_assets.media.media_types import DOCX, HTML, SUFFIXES
 from rag_assets.workers import Json
 
