@@ -4,13 +4,15 @@ Each question is asked alone in a warm process: models are loaded, vectors and s
 memory. Nothing of the question is known: no result is read from the cache, and before each question
 the models forget the queries and texts that they have seen. So a time depends neither on the order
 of retrievers nor on an earlier evaluation. Retrievers take turns, so that other work on the machine
-falls on all of them alike.
+falls on all of them alike; the turns are shuffled, since a slow retriever leaves the processor's
+caches full of its own data to the next one.
 """
 
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -69,8 +71,10 @@ def latencies(
     for name in retrievers:
         for _ in range(WARM_UP):
             ask(name, questions[0])
+    turns, shuffle = sorted(retrievers), Random(0).shuffle
     for question in questions[::step][:most]:
-        for name in retrievers:
+        shuffle(turns)
+        for name in turns:
             if sum(one[""] for one in taken[name]) < seconds:
                 taken[name].append(ask(name, question))
     return {name: _summed_up(taken[name]) for name in retrievers}

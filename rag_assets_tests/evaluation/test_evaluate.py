@@ -526,6 +526,31 @@ def test_a_question_takes_as_long_whatever_was_asked_before(
         assert all(one.p50 > 0 and one.questions == 1 for one in found.values())
 
 
+def test_retrievers_take_turns_in_an_order_that_no_list_of_them_decides(
+    store: Store, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who comes after a slow one is slower: that falls on all of them alike."""
+    evaluated(store, config)
+    index = search.open_index(store, config, "default")
+    asked: list[Retriever] = []
+    find = type(index).search
+
+    def noted(self, question, /, *, retriever, **options):
+        asked.append(retriever)
+        return find(self, question, retriever=retriever, **options)
+
+    monkeypatch.setattr(type(index), "search", noted)
+    arms = {name: config.retrieval.retrievers[name] for name in RETRIEVERS}
+    turns = []
+    for order in (arms, dict(reversed(arms.items()))):
+        asked.clear()
+        latencies(index, [f"What is steel {n}?" for n in range(6)], order, top_k=5)
+        turns.append(asked[WARM_UP * len(arms) :])
+    assert turns[0] == turns[1]
+    firsts = turns[0][:: len(arms)]
+    assert any(first != firsts[0] for first in firsts)
+
+
 class LongerIsBetter:
     """A fake reranker: the longer a text, the more relevant."""
 
