@@ -13,6 +13,9 @@ from typing import NoReturn
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("RAG_ASSETS_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 
+# Commands are timed as users have them: Python keeps what it has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
