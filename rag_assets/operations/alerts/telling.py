@@ -179,14 +179,15 @@ class Teller:
                 f"tried again: {delivery.answer}"
             )
             return replace(told, failure=delivery.answer)
-        self._log(f"alerts: {channel.name} was told of {_counted(count)}")
+        lacking = f" ({delivery.lacking})" if delivery.lacking else ""
+        self._log(f"alerts: {channel.name} was told of {_counted(count)}{lacking}")
         now, known = datetime.now(UTC), dict(told.told)
         for change in told.waiting:
             if change.ended is None:
                 known[change.problem.key] = now
             else:
                 known.pop(change.problem.key, None)
-        return ChannelRecord(told=known)
+        return ChannelRecord(told=known, failure=delivery.lacking)
 
     def _pinged_for(
         self, record: AlertRecord, instance: "dg.DagsterInstance | None"

@@ -15,7 +15,7 @@ from rag_assets.config import Config
 from rag_assets.operations.alerts.record import FILE, RecordFile
 from rag_assets.operations.alerts.telling import Teller, failed_command
 from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
-from rag_assets_tests.operations.alerts.servers import Web, web_server
+from rag_assets_tests.operations.alerts.servers import Web, mail_server, web_server
 
 NIGHT = "nightly_refresh of variant default"
 OTHER = "nightly_refresh of variant other"
@@ -134,6 +134,33 @@ def test_a_channel_that_cannot_be_reached_is_told_later_and_the_others_at_once(t
 
         assert told(web) == [BEGAN, OVER]
         assert told(flaky) == [([NIGHT], [NIGHT])]
+
+
+def test_a_mail_that_one_receiver_refuses_is_sent_to_the_others_once(tmp_path):
+    with mail_server() as mail:
+        mail.unknown = "gone@example.com"
+        mailbox = {"type": "email", "host": "127.0.0.1", "port": mail.port, "security": "none"}
+        to = {"from": "index@example.com", "to": ["ann@example.com", mail.unknown]}
+        with nights(config_of(tmp_path, [mailbox | to])) as made:
+            made.fail()
+            made.tell()
+            made.tell()
+            [line] = made.log
+
+    assert len(mail.received) == 1
+    assert "email was told of 1 change (refused for gone@example.com: 550" in line
+    assert RecordFile(tmp_path).read().channels["email"].failure.startswith("refused for gone")
+
+
+def test_an_error_of_one_channel_tells_no_other_one_twice(tmp_path, web):
+    broken = {"type": "slack", "url": "https://[broken"}
+    with nights(config_of(tmp_path, [hook(web), broken])) as made:
+        made.fail()
+        made.tell()
+        made.tell()
+
+    assert told(web) == [BEGAN]
+    assert any("slack cannot be told" in line for line in made.log)
 
 
 def test_a_channel_is_told_of_its_kinds_only(tmp_path, web):
