@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
+from http import HTTPStatus
 from typing import Literal, TypeAlias
 
 from pydantic import SecretStr
@@ -88,7 +89,7 @@ def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Del
             allow_redirects=body is None,
         )
         said = MOVED if answer.is_redirect else answer.text
-        is_good = requests.codes.ok <= answer.status_code < requests.codes.multiple_choices
+        is_good = HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES
         return Delivery(is_good, f"{answer.status_code} {answer.reason} {said}")
 
     return _answered(attempt, secrets=_secrets_of(address))

@@ -86,6 +86,23 @@ def test_many_changes_are_one_message_that_is_not_endless():
     assert "http" not in message.text
 
 
+@pytest.mark.parametrize("letter", ["x", "ü", "材", "\N{ROCKET}", "y\n"])
+def test_teams_never_gets_more_than_it_takes(web, letter):
+    """It refuses more than 28 KB, and what it refuses would be tried again for ever."""
+    long = {"reason": letter * 600, "remedy": letter * 600, "assets": ("exports/plant/parts",)}
+    problems = [
+        Problem("check_failed", f"{number} {letter * 5_000}", since=BEGAN, **long)
+        for number in range(100)
+    ]
+    message = messages.message_of([Change(one) for one in problems], ui_url="https://d.example.com")
+
+    assert channels.deliver(message, webhook(web, "teams")).accepted
+    [request] = web.at("/hook")
+    assert len(request.body) < 28_000
+    assert "Problem: a check failed: 0" in request.body.decode()
+    assert "more: rag-assets alerts shows what is open" in request.body.decode()
+
+
 def test_slack_gets_text_with_its_signs_escaped(web):
     assert channels.deliver(MESSAGE, webhook(web, "slack")).accepted
 
@@ -93,6 +110,7 @@ def test_slack_gets_text_with_its_signs_escaped(web):
     text = request.json["text"]
     assert "&lt;connection&gt; refused &amp; gone" in text
     assert "<" not in text
+    assert request.json["mrkdwn"] is False, "chunk_vectors and *.csv are names"
 
 
 def test_teams_gets_an_adaptive_card_that_leads_to_the_ui(web):
