@@ -16,6 +16,7 @@ from rag_assets.operations import problems
 from rag_assets.operations.disk import disk_use
 from rag_assets.operations.left_out import LeftOut, entries_of, left_out
 from rag_assets.operations.problems import state_problems
+from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
@@ -125,6 +126,18 @@ def test_what_the_config_no_longer_names_is_no_problem(store, config):
     assert state_problems(store, config) == []
 
 
+def test_a_failed_check_of_a_source_that_the_config_no_longer_names_is_no_problem(store, config):
+    table = Table()
+    table.totals["oversized_chunks"] = 3
+    for source in ("erp", "gone"):
+        subject = replace(subject_of(table), asset=f"exports/{source}")
+        quality.result_of(subject, store=store, log=print)
+
+    [problem] = state_problems(store, config)
+    assert problem.subject.startswith("exports/erp")
+    assert [each.asset for each in check_summary(store, config).failed] == ["exports/erp"]
+
+
 def test_a_check_fails_since_it_first_failed(store, config, monkeypatch):
     table = Table()
     table.totals["oversized_chunks"] = 3
@@ -182,6 +195,14 @@ def test_an_index_that_a_killed_run_left_behind_is_stale_until_it_is_refreshed(m
     refresh(made.config)
     age(made.store, hours=2)
     assert stale(made) == []
+
+
+def test_a_clock_that_was_ahead_does_not_hide_a_stale_index(made):
+    made.store.reopen(made.config.tables_of("default").joint)
+    age(made.store, hours=-24 * 365)
+
+    [problem] = stale(made)
+    assert problem.reason.startswith("joint_index is not finished")
 
 
 def test_an_index_that_a_failed_check_holds_back_is_told_as_the_check(made):
