@@ -23,6 +23,9 @@ KINDS: Mapping[str, str] = {
     "check_failed": "failed check",
     "index_stale": "the index is not up to date",
     "units_failed": "left out of the index",
+    "run_failed": "failed run",
+    "run_overlong": "a run takes too long",
+    "asset_overdue": "overdue",
 }
 TABLE_COLUMNS = ("asset", "rows", "failed", "complete", "brought up to date")
 SOURCE_COLUMNS = ("source", "rows", "failed", "last read", "last changed", "readable")

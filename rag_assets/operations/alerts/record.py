@@ -120,16 +120,6 @@ class RecordFile:
             return False
 
 
-def problems_of_runs(root: Path) -> list[Problem]:
-    """The problems of runs that were open at the last look, read without Dagster.
-
-    Nobody looks, and none are known, while the config names no channel.
-    """
-    record = RecordFile(root).read()
-    found = {one.key: one for one in (*record.noted, *record.open) if one.kind in RUN_KINDS}
-    return list(found.values())
-
-
 def _adapter() -> "TypeAdapter[AlertRecord]":
     from pydantic import TypeAdapter
 

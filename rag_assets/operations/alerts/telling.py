@@ -28,6 +28,7 @@ from rag_assets.operations.run_problems import (
     NIGHTLY_JOB,
     RUN_REMEDY,
     healed_failures,
+    is_history,
     is_running,
     name_of_run,
     newest_run,
@@ -135,7 +136,12 @@ class Teller:
         for problem in (*seen, *noted):
             found.setdefault(problem.key, problem)
         now = datetime.now(UTC)
-        news = [*self._unseen(record, instance), *record.changes(found.values(), now=now)]
+        changes = [
+            change
+            for change in record.changes(found.values(), now=now)
+            if not (change.ended and instance and is_history(instance, change.problem))
+        ]
+        news = [*self._unseen(record, instance), *changes]
         told = {one.name: _with(news, one, self._of(one, record)) for one in self._channels}
         looked = replace(record.with_open(found.values()), noted=noted, channels=told)
         return replace(looked, looked_at=now) if looked != record else record
@@ -241,6 +247,26 @@ def try_channels(config: Config) -> dict[str, Delivery]:
     return answers | {name: answer for name, answer in calls.items() if answer}
 
 
+def problems_of_runs(
+    config: Config, instance: "dg.DagsterInstance | None", *, log: Callable[[str], None]
+) -> list[Problem]:
+    """What is wrong with runs and assets now, whether or not the config names a channel.
+
+    Args:
+        config: Describes the project.
+        instance: Dagster's records; None if there are none, or they cannot be opened: then what was
+            told last counts.
+        log: Receives why they could not be looked at.
+    """
+    record = RecordFile(config.state_dir).read() if config.alerts.channels else AlertRecord()
+    before = [one for one in record.open if one.kind in RUN_KINDS]
+    found = _of_runs(config, instance, before=before, log=log)
+    noted = [one for one in record.noted if not _has_run_since(instance, config, one)]
+    known = {one.key: one for one in before}
+    by_key = {one.key: known.get(one.key, one) for one in (*noted, *found)}
+    return list(by_key.values())
+
+
 def open_problems(
     config: Config,
     instance: "dg.DagsterInstance | None",
@@ -262,11 +288,23 @@ def open_problems(
         of_state = state_problems(Store.of(config), config)
     except Exception as error:  # a store that cannot be read is told by the run that needs it
         log(f"alerts: the state cannot be looked at: {redacted(str(error))}")
+    of_runs = _of_runs(config, instance, before=of_runs, log=log)
+    return _without_consequences([*of_state, *of_runs], before=before)
+
+
+def _of_runs(
+    config: Config,
+    instance: "dg.DagsterInstance | None",
+    *,
+    before: list[Problem],
+    log: Callable[[str], None],
+) -> list[Problem]:
+    """What Dagster's records tell; what was open `before` where they cannot be read."""
     try:
-        of_runs = run_problems(instance, config) if instance else of_runs
+        return run_problems(instance, config) if instance else before
     except Exception as error:  # on a full disk Dagster's databases cannot be read
         log(f"alerts: Dagster's records cannot be read: {redacted(str(error))}")
-    return _without_consequences([*of_state, *of_runs], before=before)
+        return before
 
 
 def _without_consequences(found: Sequence[Problem], *, before: Sequence[Problem]) -> list[Problem]:

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,6 +13,7 @@ import pytest
 from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 
 from rag_assets.config import Config
+from rag_assets.operations import lost_runs, run_problems
 from rag_assets.operations.alerts.record import FILE, RecordFile
 from rag_assets.operations.alerts.telling import Teller, failed_command
 from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
@@ -70,6 +72,38 @@ def test_a_night_that_fails_again_after_a_good_one_is_news(made, web):
         made.tell()
 
     assert told(web) == [BEGAN, OVER, BEGAN]
+
+
+def test_a_run_that_a_person_stops_heals_nothing(made, web):
+    made.fail()
+    made.tell()
+    with suppress(KeyboardInterrupt):
+        made.run(error=KeyboardInterrupt(), tags=lost_runs.ORIGIN)
+    made.tell()
+    made.run()
+    made.tell()
+
+    assert told(web) == [BEGAN, OVER]
+
+
+def test_a_failed_run_that_is_too_old_to_be_looked_at_is_not_called_resolved(
+    made, web, monkeypatch
+):
+    made.fail()
+    made.tell()
+    monkeypatch.setattr(run_problems, "DAYS_LOOKED_AT", 0)
+    made.tell()
+
+    assert told(web) == [BEGAN]
+
+
+def test_a_failed_run_whose_records_are_deleted_is_not_called_resolved(made, web):
+    run_id = made.fail()
+    made.tell()
+    made.instance.delete_run(run_id)
+    made.tell()
+
+    assert told(web) == [BEGAN]
 
 
 def test_changes_at_one_time_are_one_message(made, web):
