@@ -149,9 +149,10 @@ def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Proble
 
 def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
     """Expectations whose failure stops what comes after."""
+    by_rank = [config.serving_variant, *config.variants]
     variants = {
         store.known_as(step.table): f" of {name}"
-        for name in config.variants
+        for name in reversed(by_rank)  # of those that share a table, the first names it
         for step in variant_steps(config, name).values()
     }
     for result in named_results(store, config):

@@ -219,6 +219,20 @@ def test_an_index_that_a_failed_check_holds_back_is_told_as_the_check(made):
     assert (problem.kind, problem.subject) == ("check_failed", "chunks of default: tokens_fit")
 
 
+def test_a_failed_check_of_a_shared_table_is_told_of_the_variant_that_serves(made):
+    """A variant that is added, and shares the table, makes it no other problem."""
+    table = Table()
+    table.totals["oversized_chunks"] = 3
+    chunks = made.config.tables_of("default").chunks
+    subject = replace(subject_of(table), table=lambda _: chunks)
+    quality.result_of(subject, store=made.store, log=print)
+    more = made.config.variants | {"third": made.config.variants["default"]}
+    config = made.config.model_copy(update={"variants": more})
+
+    [problem] = state_problems(made.store, config)
+    assert problem.subject == "chunks of default: tokens_fit"
+
+
 def test_an_input_that_moved_on_makes_the_index_stale(made):
     elements = made.store.known_as(made.config.tables_of("default").elements)
     file = made.store.root / "completed" / f"{elements}.json"
