@@ -42,6 +42,8 @@ class Delivery:
     """What the channel answered, or why it could not be reached."""
     lacking: str = ""
     """Receivers of a mail who did not get it though others did, and why."""
+    is_unanswered: bool = False
+    """Whether no answer came in time: the message may have arrived all the same."""
 
 
 def deliver(message: Message, channel: Webhook | Email) -> Delivery:
@@ -67,7 +69,9 @@ def _answered(attempt: Callable[[], Delivery], *, secrets: Sequence[str]) -> Del
     try:
         delivery = attempt()
     except Exception as error:  # a password that cannot be encoded, a URL that cannot be read
-        return Delivery(False, _said(_cause(error), secrets=secrets))
+        cause = _innermost(error)
+        said = _said(f"{type(cause).__name__}: {cause}", secrets=secrets)
+        return Delivery(False, said, is_unanswered=isinstance(cause, TimeoutError))
     return replace(delivery, answer=_said(delivery.answer, secrets=secrets))
 
 
@@ -152,11 +156,11 @@ def _connected(channel: Email) -> Generator[smtplib.SMTP]:
         yield server
 
 
-def _cause(error: BaseException) -> str:
-    """The innermost error: those around it name the URL."""
+def _innermost(error: BaseException) -> BaseException:
+    """The first error: those around it name the URL."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
-    return f"{type(error).__name__}: {error}"
+    return error
 
 
 def _said(text: str, *, secrets: Sequence[str]) -> str:

@@ -44,6 +44,10 @@ class ChannelRecord:
     """Why the last attempt failed; empty if it did not."""
     told: dict[str, datetime] = field(default_factory=dict)
     """When each problem that is open was told, by its key."""
+    unanswered: int = 0
+    """Attempts in a row that got no answer in time."""
+    again_at: datetime | None = None
+    """When to try again (UTC), after an attempt without an answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,9 @@ CAUSES: frozenset[ProblemKind] = frozenset(
 """Each of them keeps the index and its assets from being brought up to date."""
 SECONDS_TO_SETTLE = 3_600
 """A run changes what is wrong while it goes on: one that is younger is waited for."""
+FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=2), timedelta(hours=1)
+"""Until a channel that gave no answer is tried again; each wait is twice the last one."""
+MOST_DOUBLED = 10
 SIGNALS: Mapping[str, Signal] = {"SUCCESS": "good", "FAILURE": "failed", "STARTED": "started"}
 """What a ping is called for, by the status of the nightly run."""
 
@@ -88,8 +91,8 @@ class Teller:
             record = self._pinged_for(record, instance)
             if record != before:
                 self._file.write(record)
-            if any(self._of(channel, record).waiting for channel in self._channels):
-                self._file.write(self._delivered(record))
+            if due := [one for one in self._channels if _is_due(self._of(one, record))]:
+                self._file.write(self._delivered(record, due))
 
     def nightly_began(self, run_id: str) -> None:
         """Call the pings that want to know when a refresh begins."""
@@ -158,9 +161,8 @@ class Teller:
                 yield Change(problem)
                 yield Change(problem, ended=ended)
 
-    def _delivered(self, record: AlertRecord) -> AlertRecord:
-        """Tell each channel what waits for it, all at the same time."""
-        waiting = [one for one in self._channels if self._of(one, record).waiting]
+    def _delivered(self, record: AlertRecord, waiting: Sequence[Webhook | Email]) -> AlertRecord:
+        """Tell each of the channels what waits for it, all at the same time."""
 
         def attempt(channel: Webhook | Email) -> Delivery:
             changes = self._of(channel, record).waiting
@@ -184,7 +186,7 @@ class Teller:
                 f"alerts: {channel.name} cannot be told of {_counted(count)} now and is "
                 f"tried again: {delivery.answer}"
             )
-            return replace(told, failure=delivery.answer)
+            return _after_failure(told, delivery)
         lacking = f" ({delivery.lacking})" if delivery.lacking else ""
         self._log(f"alerts: {channel.name} was told of {_counted(count)}{lacking}")
         now, known = datetime.now(UTC), dict(told.told)
@@ -331,6 +333,26 @@ def _with(news: Iterable[Change], channel: Webhook | Email, told: ChannelRecord)
     """What `channel` was told, with its share of `news` waiting."""
     mine = [change for change in news if change.problem.kind in channel.kinds]
     return replace(told, waiting=[*told.waiting, *mine])
+
+
+def _is_due(told: ChannelRecord) -> bool:
+    """Whether something waits, and a channel that gave no answer was left in peace for a while."""
+    now = datetime.now(UTC)
+    is_left = told.again_at is not None and now < told.again_at <= now + LONGEST_WAIT
+    return bool(told.waiting) and not is_left
+
+
+def _after_failure(told: ChannelRecord, delivery: Delivery) -> ChannelRecord:
+    """What takes long to answer may have taken the message: it is not sent again every minute."""
+    if not delivery.is_unanswered:
+        return replace(told, failure=delivery.answer, unanswered=0, again_at=None)
+    wait = min(FIRST_WAIT * 2**told.unanswered, LONGEST_WAIT)
+    return replace(
+        told,
+        failure=delivery.answer,
+        unanswered=min(told.unanswered + 1, MOST_DOUBLED),
+        again_at=datetime.now(UTC) + wait,
+    )
 
 
 def _has_run_since(instance: "dg.DagsterInstance | None", config: Config, noted: Problem) -> bool:

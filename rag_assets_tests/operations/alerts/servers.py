@@ -5,8 +5,9 @@ import json
 import socketserver
 import ssl
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
@@ -37,6 +38,8 @@ class Web:
     status: int = 200
     """What it answers."""
     text: str = "ok"
+    seconds: float = 0
+    """How long it takes to answer."""
     location: str = ""
     """Where it leads to, if anywhere else."""
     requests: list[Request] = field(default_factory=list)
@@ -55,12 +58,14 @@ def web_server() -> Iterator[Web]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             web.requests.append(Request(self.path, body))
             answer = web.text.encode()
+            time.sleep(web.seconds)
             self.send_response(web.status)
             if web.location and self.path != web.location:
                 self.send_header("Location", web.location)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
-            self.wfile.write(answer)
+            with suppress(ConnectionError):  # whoever asked may have hung up
+                self.wfile.write(answer)
 
         def do_GET(self) -> None:
             self.do_POST()

@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
@@ -14,6 +14,7 @@ from dagster._core.definitions.freshness import FreshnessState, FreshnessStateCh
 
 from rag_assets.config import Config
 from rag_assets.operations import lost_runs, run_problems
+from rag_assets.operations.alerts import channels, telling
 from rag_assets.operations.alerts.record import FILE, RecordFile
 from rag_assets.operations.alerts.telling import Teller, failed_command
 from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
@@ -184,6 +185,23 @@ def test_a_mail_that_one_receiver_refuses_is_sent_to_the_others_once(tmp_path):
     assert len(mail.received) == 1
     assert "email was told of 1 change (refused for gone@example.com: 550" in line
     assert RecordFile(tmp_path).read().channels["email"].failure.startswith("refused for gone")
+
+
+def test_a_channel_that_takes_long_to_answer_is_not_told_every_minute(made, web, monkeypatch):
+    """It may have taken the message: each attempt may be one more message to people."""
+    monkeypatch.setattr(channels, "SECONDS_TO_ANSWER", 0.2)
+    web.seconds = 1.0
+    made.fail()
+    for _ in range(3):
+        made.tell()
+    assert told(web) == [BEGAN]
+    assert "timed out" in made.log[0]
+
+    web.seconds = 0.0
+    monkeypatch.setattr(telling, "LONGEST_WAIT", timedelta())
+    for _ in range(3):
+        made.tell()
+    assert told(web) == [BEGAN, BEGAN]
 
 
 def test_an_error_of_one_channel_tells_no_other_one_twice(tmp_path, web):
