@@ -111,7 +111,10 @@ def _answer(
         check_name=CHECKS[severity],
         severity=dg.AssetCheckSeverity.ERROR if severity == "error" else dg.AssetCheckSeverity.WARN,
         metadata=metadata,
-        description="\n".join(line for item in failed for line in result.explain(item)) or None,
+        description=lineage.lines_in_markdown(
+            line for item in failed for line in result.explain(item)
+        )
+        or None,
     )
 
 

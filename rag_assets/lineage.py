@@ -346,6 +346,11 @@ def markdown_table(records: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(" | ".join(row) for row in [*head, *cells])
 
 
+def lines_in_markdown(lines: Iterable[str]) -> str:
+    """`lines` as the UI shows a description: each in a line of its own, not in one paragraph."""
+    return "  \n".join(lines)
+
+
 def svg_of(svg: str) -> dg.MetadataValue:
     """A plot, shown inside the metadata."""
     import base64

@@ -114,11 +114,25 @@ def test_the_description_says_which_file_what_is_wrong_and_what_to_do(config, ta
     table.version, table.totals["oversized_chunks"] = "2", 3
     found = evaluations(run(config, subject_of(table)))
 
-    first, example, remedy = found["must_hold"].description.splitlines()
+    first, example, remedy = found["must_hold"].description.split("  \n")
     assert first == "tokens_fit: observed 3"
     assert example == "  a.md: tokens 300"
     assert remedy.startswith("  what to do: ")
     assert found["should_hold"].description is None
+
+
+def test_a_text_of_several_lines_is_an_example_in_one(config, table, monkeypatch):
+    """Else the UI would take lines of a chunk for a table, and a terminal for other examples."""
+    text = "Table 1\n\n| Part | Share |\n| --- | --- |\n| Zinc | 4 % |"
+    table.totals["oversized_chunks"] = 3
+    shown = {"oversized_chunks": [{"text": text, "chunk_id": "a"}]}
+    measures = quality.TableMeasures(table.totals, shown, table.profile)
+    monkeypatch.setattr(table, "measure", lambda *_: measures)
+    found = evaluations(run(config, subject_of(table)))
+
+    _, example, _ = found["must_hold"].description.split("  \n")
+    assert example.startswith("  Table 1 | Part | Share |")
+    assert example.endswith("chunk_id a")
 
 
 def test_a_run_says_of_a_failed_check_what_was_found(config, table, tmp_path):
@@ -126,7 +140,7 @@ def test_a_run_says_of_a_failed_check_what_was_found(config, table, tmp_path):
     result = run(config, subject_of(table))
 
     (reason,) = job_runs.errors_of(result, state_dir=tmp_path).values()
-    assert reason.startswith("nothing after it was built: tokens_fit: observed 3")
+    assert reason.startswith("nothing after it was built: tokens_fit: observed 3\n")
     assert "a.md: tokens 300" in reason
 
 

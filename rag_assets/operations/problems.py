@@ -13,7 +13,7 @@ from rag_assets import quality
 from rag_assets.change.completing import JOINT
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
-from rag_assets.config import Config, ProblemKind
+from rag_assets.config import Config, ProblemKind, asset_path
 from rag_assets.operations import left_out
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.sources import readability
@@ -82,6 +82,23 @@ def damaged_tables(store: Store, config: Config) -> Mapping[str, str]:
     return damaged
 
 
+def named_results(store: Store, config: Config) -> list[quality.Result]:
+    """The last results of the checks, but for sources and tables that `config` no longer names.
+
+    The assets of these are gone, and with them the checks that could ever hold again.
+    """
+    exports = {
+        "/".join(asset_path(source, spec))
+        for source in config.sources.tables
+        for spec in source.tables
+    }
+    return [
+        result
+        for result in quality.results_in(store)
+        if not result.asset.startswith(left_out.EXPORTS) or result.asset in exports
+    ]
+
+
 def _unreadable_sources(
     store: Store, config: Config, entries: Iterable[QuarantineEntry]
 ) -> Iterator[Problem]:
@@ -132,12 +149,13 @@ def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Proble
 
 def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
     """Expectations whose failure stops what comes after."""
+    by_rank = [config.serving_variant, *config.variants]
     variants = {
         store.known_as(step.table): f" of {name}"
-        for name in config.variants
+        for name in reversed(by_rank)  # of those that share a table, the first names it
         for step in variant_steps(config, name).values()
     }
-    for result in quality.results_in(store):
+    for result in named_results(store, config):
         table = "" if result.table == result.asset else f" of {result.table}"
         of = variants.get(result.table, table)
         for item in result.failed:
@@ -157,7 +175,7 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     variant = config.serving_variant
     steps = variant_steps(config, variant)
     why = _why_stale(store, list(steps.values()))
-    if why is None or _is_blocked(store, [*steps.values()]) or _is_at_work(store):
+    if why is None or _is_blocked(store, config, [*steps.values()]) or _is_at_work(store):
         return
     since = store.ended_at(steps[JOINT].table)
     begun = [at for step in shared_steps().values() if (at := store.ended_at(step.table))]
@@ -171,12 +189,12 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     )
 
 
-def _is_blocked(store: Store, steps: Sequence[Step]) -> bool:
+def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:
     """Whether a failed check holds the index back: that is told as the check."""
     tables = {store.known_as(step.table) for step in (*shared_steps().values(), *steps)}
     return any(
         result.blocks and store.known_as(result.table) in tables
-        for result in quality.results_in(store)
+        for result in named_results(store, config)
     )
 
 
@@ -200,9 +218,9 @@ def _is_at_work(store: Store) -> bool:
     """Whether a run is going on, or was a moment ago."""
     if store.held_locks():
         return True
-    ended = [store.ended_at(name) for name in store.names()]
-    latest = max((at for at in ended if at), default=None)
-    return latest is not None and datetime.now(UTC) - latest < BETWEEN_STEPS
+    now, ended = datetime.now(UTC), [store.ended_at(name) for name in store.names()]
+    # a time in the future is that of a clock that was set back since
+    return any(timedelta() <= now - at < BETWEEN_STEPS for at in ended if at)
 
 
 def _failed_units(groups: Sequence[LeftOut]) -> Iterator[Problem]:

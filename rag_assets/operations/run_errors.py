@@ -47,13 +47,18 @@ def stopped_by_checks(events: Iterable["dg.DagsterEvent"]) -> dict[str, str]:
     """For each step stopped by a check: the files and rows that the check found, and why."""
     judged = [event for event in events if event.event_type_value == JUDGED]
     return {
-        str(event.step_key): f"{BLOCKED}: {found.description}"
+        str(event.step_key): f"{BLOCKED}: {_plain(found.description)}"
         for event in judged
         if (found := event.asset_check_evaluation_data)
         and found.blocking
         and not found.passed
         and found.description
     }
+
+
+def _plain(markdown: str) -> str:
+    """A description without the blanks that end its lines in the UI."""
+    return "\n".join(line.rstrip() for line in markdown.splitlines())
 
 
 def _reason_of(event: "dg.DagsterEvent") -> str:

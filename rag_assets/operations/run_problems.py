@@ -82,6 +82,23 @@ def healed_failures(
     ]
 
 
+def is_history(instance: "dg.DagsterInstance", problem: Problem) -> bool:
+    """Whether a failed run is too old to be looked at, though no later run has done its work.
+
+    Also if somebody deleted its records. It is not told any more, but it is not resolved either.
+    """
+    import dagster as dg
+
+    if problem.kind != "run_failed" or not problem.run_id:
+        return False
+    record = next(iter(instance.get_run_records(dg.RunsFilter(run_ids=[problem.run_id]))), None)
+    if record is None:
+        return True
+    done = _Work.of(record.dagster_run).last_done(instance)
+    is_old = record.create_timestamp < datetime.now(UTC) - timedelta(days=DAYS_LOOKED_AT)
+    return is_old and (done is None or done.storage_id < record.storage_id)
+
+
 def name_of_run(job: str, *, variant: str | None, assets: Sequence[str] = ()) -> str:
     """What a run is called in a message: two runs of one name do the same work."""
     what = f"materialization of {', '.join(assets)}" if assets else job
@@ -189,16 +206,15 @@ def _failed_runs(
 def _failure(
     instance: "dg.DagsterInstance", config: Config, work: _Work, records: Sequence["RunRecord"]
 ) -> Iterator[Problem]:
-    """The problem of `records`, newest first; none if a check or Ctrl-C stopped the newest.
+    """The problem of `records`, newest first; none if a check stopped the newest.
 
-    A check that stopped a run is a problem of its own, and needs no second one.
+    A check that stopped a run is a problem of its own, and needs no second one. Runs that a person
+    stopped by Ctrl-C tell nothing: those before them count.
     """
-    run = records[0].dagster_run
-    events = _events(instance, run.run_id)
+    found = ((each.dagster_run, _events(instance, each.dagster_run.run_id)) for each in records)
+    run, events = next((each for each in found if not _is_stopped_by_a_person(*each)), (None, []))
     errors = run_errors.errors_of(events, state_dir=config.state_dir)
-    if errors and errors.keys() <= run_errors.stopped_by_checks(events).keys():
-        return
-    if run.tags.items() >= ORIGIN.items() and run_errors.are_of_an_interrupt(events):
+    if run is None or (errors and errors.keys() <= run_errors.stopped_by_checks(events).keys()):
         return
     said = [f"{step}: {reason}" for step, reason in errors.items()] or [
         KILLED if event.message == MARKED_FROM_OUTSIDE else str(event.message)
@@ -213,6 +229,11 @@ def _failure(
         remedy=RUN_REMEDY,
         run_id=run.run_id,
     )
+
+
+def _is_stopped_by_a_person(run: "dg.DagsterRun", events: Sequence["DagsterEvent"]) -> bool:
+    is_of_command_line = run.tags.items() >= ORIGIN.items()
+    return is_of_command_line and run_errors.are_of_an_interrupt(events)
 
 
 def _events(instance: "dg.DagsterInstance", run_id: str) -> list["DagsterEvent"]:

@@ -43,7 +43,8 @@ def example_line(example: Example) -> str:
         for name, value in others
         if value is not None
     )
-    return f"{subject}: {description}" if description else str(subject)
+    line = f"{subject}: {description}" if description else str(subject)
+    return " ".join(line.split())  # the text of a chunk has lines of its own
 
 
 @dataclass(frozen=True, slots=True)

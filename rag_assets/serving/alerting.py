@@ -59,6 +59,18 @@ def records(config: Config) -> Generator["dg.DagsterInstance | None"]:
         yield instance
 
 
+@contextmanager
+def existing_records(config: Config) -> Generator["dg.DagsterInstance | None"]:
+    """Dagster's records; None where no run was ever recorded: nothing is written."""
+    from rag_assets.serving import dagster_instance
+
+    if not dagster_instance.is_prepared(config):
+        yield None
+        return
+    with records(config) as instance:
+        yield instance
+
+
 def _tell(config: Config, error: Exception | None, *, variant: str | None) -> None:
     from rag_assets.operations.alerts.telling import Teller, failed_command
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rag_assets import quality
 from rag_assets.config import Config
+from rag_assets.operations.problems import named_results
 from rag_assets.serving.answers import Json
 from rag_assets.sources import readability
 from rag_assets.store import Store
@@ -78,7 +79,7 @@ class CheckSummary:
 
 def check_summary(store: Store, config: Config) -> CheckSummary:
     """Read the stored results, and how each source was last read; nothing is checked now."""
-    results = quality.results_in(store)
+    results = named_results(store, config)
     failed = [
         FailedExpectation(
             asset=result.asset,

@@ -84,6 +84,11 @@ def prepare(config: Config) -> Path:
     return folder
 
 
+def is_prepared(config: Config) -> bool:
+    """Whether the instance's folder was made: if not, there are no records."""
+    return (home(config) / FILE).exists()
+
+
 def workspace() -> dict[str, Json]:
     """The content of `workspace.yaml`: where Dagster finds the graph, and what it calls that."""
     return {"load_from": [{"python_module": {"module_name": MODULE, "location_name": LOCATION}}]}

@@ -13,11 +13,12 @@ from rag_assets.change.reclaim import bytes_to_free
 from rag_assets.change.steps import Step, Steps, shared_steps, variant_steps
 from rag_assets.config import Config
 from rag_assets.documents.parsers import unavailable
-from rag_assets.operations.alerts.record import problems_of_runs
+from rag_assets.operations.alerts.telling import problems_of_runs
 from rag_assets.operations.disk import DiskUse, disk_use
 from rag_assets.operations.left_out import LeftOut, entries_of, left_out
 from rag_assets.operations.problems import Problem, state_problems
-from rag_assets.serving.answers import Json
+from rag_assets.serving import alerting
+from rag_assets.serving.answers import Json, say
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.sources.readability import Outage, Readability, readability
 from rag_assets.store import Store, exports
@@ -118,7 +119,9 @@ def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> St
 
     The tables themselves are read: a shared table may change without an event for its variant.
     """
-    problems = [*state_problems(store, config), *problems_of_runs(config.state_dir)]
+    with alerting.existing_records(config) as instance:
+        of_runs = problems_of_runs(config, instance, log=say)
+    problems = [*state_problems(store, config), *of_runs]
     is_damaged = any(each.kind == "table_damaged" for each in problems)
     entries = entries_of(store, config, variants=variants)
     failed = Counter(entry.target for entry in entries)

@@ -23,9 +23,13 @@ KINDS: Mapping[str, str] = {
     "check_failed": "failed check",
     "index_stale": "the index is not up to date",
     "units_failed": "left out of the index",
+    "run_failed": "failed run",
+    "run_overlong": "a run takes too long",
+    "asset_overdue": "overdue",
 }
 TABLE_COLUMNS = ("asset", "rows", "failed", "complete", "brought up to date")
 SOURCE_COLUMNS = ("source", "rows", "failed", "last read", "last changed", "readable")
+SEE_BELOW = "see for each reason below, under `Left out of the index`"
 RETRY = "rag-assets refresh --retry-failed"
 
 
@@ -59,7 +63,8 @@ def _problem(problem: Problem) -> Iterator[str]:
     else:
         for line in problem.reason.splitlines():
             yield from _wrapped(line, indent=4)
-    yield from _wrapped(f"what to do: {problem.remedy}", indent=4)
+    remedy = SEE_BELOW if problem.kind == "units_failed" else problem.remedy
+    yield from _wrapped(f"what to do: {remedy}", indent=4)
 
 
 def _running(locks: Sequence[HeldLock]) -> str:

@@ -83,7 +83,9 @@ def _judged(
         check_name=key.name,
         severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
         metadata=metadata,
-        description="\n".join([*sentences, readability.REMEDY]) if outages else None,
+        description=lineage.lines_in_markdown([*sentences, f"what to do: {readability.REMEDY}"])
+        if outages
+        else None,
     )
 
 

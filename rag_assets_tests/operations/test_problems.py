@@ -16,6 +16,7 @@ from rag_assets.operations import problems
 from rag_assets.operations.disk import disk_use
 from rag_assets.operations.left_out import LeftOut, entries_of, left_out
 from rag_assets.operations.problems import state_problems
+from rag_assets.serving.check_summary import check_summary
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
@@ -125,6 +126,18 @@ def test_what_the_config_no_longer_names_is_no_problem(store, config):
     assert state_problems(store, config) == []
 
 
+def test_a_failed_check_of_a_source_that_the_config_no_longer_names_is_no_problem(store, config):
+    table = Table()
+    table.totals["oversized_chunks"] = 3
+    for source in ("erp", "gone"):
+        subject = replace(subject_of(table), asset=f"exports/{source}")
+        quality.result_of(subject, store=store, log=print)
+
+    [problem] = state_problems(store, config)
+    assert problem.subject.startswith("exports/erp")
+    assert [each.asset for each in check_summary(store, config).failed] == ["exports/erp"]
+
+
 def test_a_check_fails_since_it_first_failed(store, config, monkeypatch):
     table = Table()
     table.totals["oversized_chunks"] = 3
@@ -184,6 +197,14 @@ def test_an_index_that_a_killed_run_left_behind_is_stale_until_it_is_refreshed(m
     assert stale(made) == []
 
 
+def test_a_clock_that_was_ahead_does_not_hide_a_stale_index(made):
+    made.store.reopen(made.config.tables_of("default").joint)
+    age(made.store, hours=-24 * 365)
+
+    [problem] = stale(made)
+    assert problem.reason.startswith("joint_index is not finished")
+
+
 def test_an_index_that_a_failed_check_holds_back_is_told_as_the_check(made):
     config = made.config
     made.store.reopen(config.tables_of("default").joint)
@@ -196,6 +217,20 @@ def test_an_index_that_a_failed_check_holds_back_is_told_as_the_check(made):
     [problem] = state_problems(made.store, config)
 
     assert (problem.kind, problem.subject) == ("check_failed", "chunks of default: tokens_fit")
+
+
+def test_a_failed_check_of_a_shared_table_is_told_of_the_variant_that_serves(made):
+    """A variant that is added, and shares the table, makes it no other problem."""
+    table = Table()
+    table.totals["oversized_chunks"] = 3
+    chunks = made.config.tables_of("default").chunks
+    subject = replace(subject_of(table), table=lambda _: chunks)
+    quality.result_of(subject, store=made.store, log=print)
+    more = made.config.variants | {"third": made.config.variants["default"]}
+    config = made.config.model_copy(update={"variants": more})
+
+    [problem] = state_problems(made.store, config)
+    assert problem.subject == "chunks of default: tokens_fit"
 
 
 def test_an_input_that_moved_on_makes_the_index_stale(made):

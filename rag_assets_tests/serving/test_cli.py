@@ -200,6 +200,20 @@ def test_init_takes_one_kind_of_source_alone(home, arguments):
     assert len(sources.documents) + len(sources.tables) == 1
 
 
+def test_the_alerts_that_init_writes_as_a_comment_load(home, monkeypatch):
+    assert cli.main(["init", "--documents", "reports"]) == OK
+    file = home / configuration.DEFAULT_FILE
+    before, mark, alerts = file.read_text().partition("# alerts:\n")
+    lines = [line.removeprefix("# ").removeprefix("#") for line in (mark + alerts).splitlines()]
+    file.write_text("\n".join([before, *lines]))
+    monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.example.com/T0")
+    monkeypatch.setenv("SMTP_PASSWORD", "geheim")
+
+    alerts = configuration.load(file).alerts
+    assert [channel.type for channel in alerts.channels] == ["slack", "email"]
+    assert alerts.ui_url
+
+
 def test_init_never_overwrites(home, capsys):
     (home / "rag_assets.yaml").write_text("state_dir: mine\n")
 

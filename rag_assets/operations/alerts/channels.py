@@ -3,15 +3,17 @@
 No answer and no error shows a URL or a password: these are secrets of the channel.
 """
 
+import re
 import smtplib
 import ssl
-from collections.abc import Generator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
+from http import HTTPStatus
 from typing import Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -24,6 +26,11 @@ SECONDS_TO_ANSWER = 10
 LONGEST_ANSWER = 200
 """Characters of an answer that are shown."""
 HIDDEN = "***"
+SHORTEST_SECRET = 8
+"""Characters of a part of a URL: a shorter one may be any word."""
+MOVED = "(it leads to another address: give that one)"
+LOGGED_IN = 235
+"""Answer of a mail server, RFC 4954."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +40,17 @@ class Delivery:
     accepted: bool
     answer: str
     """What the channel answered, or why it could not be reached."""
+    lacking: str = ""
+    """Receivers of a mail who did not get it though others did, and why."""
+    is_unanswered: bool = False
+    """Whether no answer came in time: the message may have arrived all the same."""
 
 
 def deliver(message: Message, channel: Webhook | Email) -> Delivery:
     """Hand `message` to `channel`, once; an error is an answer too."""
     if isinstance(channel, Email):
-        return _mailed(message, channel)
+        password = channel.password.get_secret_value() if channel.password else ""
+        return _answered(lambda: _mailed(message, channel), secrets=[password])
     return _requested(channel.url, body=payload(message, channel))
 
 
@@ -52,19 +64,47 @@ def call(channel: Ping, signal: Signal) -> Delivery | None:
     return None if url is None else _requested(url)
 
 
-def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Delivery:
-    import requests
-
-    address = url.get_secret_value()
-    secrets = [address, urlsplit(address).path.strip("/"), urlsplit(address).query]
+def _answered(attempt: Callable[[], Delivery], *, secrets: Sequence[str]) -> Delivery:
+    """What became of `attempt`: whatever error it ends with concerns this channel alone."""
     try:
+        delivery = attempt()
+    except Exception as error:  # a password that cannot be encoded, a URL that cannot be read
+        cause = _innermost(error)
+        said = _said(f"{type(cause).__name__}: {cause}", secrets=secrets)
+        return Delivery(False, said, is_unanswered=isinstance(cause, TimeoutError))
+    return replace(delivery, answer=_said(delivery.answer, secrets=secrets))
+
+
+def _requested(url: SecretStr, *, body: Mapping[str, Json] | None = None) -> Delivery:
+    """A GET request; with a `body` a POST request, of which no other address is told.
+
+    A redirected POST request would arrive as a GET request, without the message.
+    """
+    address = url.get_secret_value()
+
+    def attempt() -> Delivery:
+        import requests
+
         answer = requests.request(
-            "GET" if body is None else "POST", address, json=body, timeout=SECONDS_TO_ANSWER
+            "GET" if body is None else "POST",
+            address,
+            json=body,
+            timeout=SECONDS_TO_ANSWER,
+            allow_redirects=body is None,
         )
-    except requests.RequestException as error:
-        return Delivery(False, _said(_cause(error), secrets=secrets))
-    said = f"{answer.status_code} {answer.reason} {answer.text}"
-    return Delivery(answer.ok, _said(said, secrets=secrets))
+        said = MOVED if answer.is_redirect else answer.text
+        is_good = HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES
+        return Delivery(is_good, f"{answer.status_code} {answer.reason} {said}")
+
+    return _answered(attempt, secrets=_secrets_of(address))
+
+
+def _secrets_of(address: str) -> list[str]:
+    """What no answer may show of a URL, the longest first: it may name a part of it only."""
+    _, _, rest = address.partition("://")
+    parts = re.split(r"[/?&=:@#]", rest)
+    long = [part for part in parts[1:] if len(part) >= SHORTEST_SECRET]
+    return sorted({address, rest.partition("/")[2].strip("/"), *long}, key=len, reverse=True)
 
 
 def _mailed(message: Message, channel: Email) -> Delivery:
@@ -73,17 +113,33 @@ def _mailed(message: Message, channel: Email) -> Delivery:
         mail[name] = value
     mail["Date"], mail["Message-ID"] = formatdate(), make_msgid()
     mail.set_content(message.text)
-    password = channel.password.get_secret_value() if channel.password else ""
-    try:
-        with _connected(channel) as server:
-            if channel.user is not None:
-                server.login(channel.user, password)
-            refused = server.send_message(mail, to_addrs=channel.to)
-    except (OSError, smtplib.SMTPException) as error:
-        return Delivery(False, _said(_cause(error), secrets=[password]))
-    if refused:
-        return Delivery(False, f"refused for {', '.join(refused)}")
-    return Delivery(True, f"taken for {', '.join(channel.to)}")
+    with _connected(channel) as server:
+        if channel.user is not None and channel.password is not None:
+            _log_in(server, channel.user, channel.password.get_secret_value())
+        refused = server.send_message(mail, to_addrs=channel.to)
+    taken = [name for name in channel.to if name not in refused]
+    said = f"taken for {', '.join(taken)}"
+    if not refused:
+        return Delivery(True, said)
+    why = "; ".join(
+        f"{name}: {code} {text.decode(errors='replace')}" for name, (code, text) in refused.items()
+    )
+    return Delivery(True, said, lacking=_said(f"refused for {why}", secrets=[]))
+
+
+def _log_in(server: smtplib.SMTP, user: str, password: str) -> None:
+    """Log in; `smtplib` itself takes no password with other letters than those of ASCII.
+
+    Source: RFC 4616 (PLAIN), in which both are UTF-8.
+    """
+    if user.isascii() and password.isascii():
+        server.login(user, password)
+        return
+    server.ehlo_or_helo_if_needed()
+    secret = b64encode(f"\0{user}\0{password}".encode()).decode()
+    code, answer = server.docmd("AUTH", f"PLAIN {secret}")
+    if code != LOGGED_IN:
+        raise smtplib.SMTPAuthenticationError(code, answer)
 
 
 @contextmanager
@@ -100,11 +156,11 @@ def _connected(channel: Email) -> Generator[smtplib.SMTP]:
         yield server
 
 
-def _cause(error: BaseException) -> str:
-    """The innermost error: those around it name the URL."""
+def _innermost(error: BaseException) -> BaseException:
+    """The first error: those around it name the URL."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
-    return f"{type(error).__name__}: {error}"
+    return error
 
 
 def _said(text: str, *, secrets: Sequence[str]) -> str:

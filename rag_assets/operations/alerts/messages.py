@@ -4,8 +4,9 @@ Several changes at one time are one message. It says of each problem what, since
 do, and where to see it; of one that is over how long it lasted.
 """
 
+import json
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -29,8 +30,15 @@ WORDS: Mapping[ProblemKind, str] = {
 }
 MOST_SHOWN = 20
 """Changes that a message describes: services refuse long messages."""
+LONGEST_MESSAGE = 24_000
+"""Bytes of what a message describes: Teams refuses more than 28 KB, again and again."""
+AROUND_A_LINE = 110
+"""Bytes that the form of Teams adds to each line."""
 LONGEST_REASON = 600
 """Characters."""
+LONGEST_HEADING = 250
+MOST_LINES = 12
+"""Lines of a reason."""
 SLACK_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -62,7 +70,7 @@ class Message:
 
 def message_of(changes: Sequence[Change], *, ui_url: str | None) -> Message:
     """One message that tells all `changes`."""
-    entries = [_entry(change, ui_url=ui_url) for change in changes[:MOST_SHOWN]]
+    entries = list(_fitting(_entry(change, ui_url=ui_url) for change in changes[:MOST_SHOWN]))
     if more := len(changes) - len(entries):
         entries.append(MessagePart(f"and {more:,} more: rag-assets alerts shows what is open"))
     return Message(
@@ -75,6 +83,17 @@ def message_of(changes: Sequence[Change], *, ui_url: str | None) -> Message:
             "resolved": [_record(one, ui_url) for one in changes if one.ended is not None],
         },
     )
+
+
+def _fitting(entries: Iterable[MessagePart]) -> Iterator[MessagePart]:
+    """The first of `entries` that fit into one message; any one of them does."""
+    room = LONGEST_MESSAGE
+    for entry in entries:
+        lines = [line for text in _lines(entry) for line in text.splitlines()]
+        room -= len(json.dumps(lines)) + AROUND_A_LINE * len(lines)
+        if room < 0:
+            return
+        yield entry
 
 
 def trial_message(*, ui_url: str | None) -> Message:
@@ -95,7 +114,8 @@ def payload(message: Message, channel: Webhook) -> Mapping[str, Json]:
     """`message` in the form that the webhook of `channel` takes."""
     match channel.type:
         case "slack":
-            return {"text": message.text.translate(SLACK_ESCAPES)}
+            # names as they are: chunk_vectors and *.csv are no Markdown
+            return {"text": message.text.translate(SLACK_ESCAPES), "mrkdwn": False}
         case "teams":
             return _adaptive_card(message)
         case "json":
@@ -131,7 +151,7 @@ def _title(changes: Sequence[Change]) -> str:
 
 def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
     problem, ended = change.problem, change.ended
-    what = f"{WORDS[problem.kind]}: {problem.subject}"
+    what = _shortened(f"{WORDS[problem.kind]}: {problem.subject}", LONGEST_HEADING)
     link = link_of(problem, ui_url=ui_url)
     if ended is not None:
         lasted = in_words((ended - problem.since).total_seconds())
@@ -140,7 +160,7 @@ def _entry(change: Change, *, ui_url: str | None) -> MessagePart:
     lines = [
         f"Since {moment(problem.since)}.",
         f"Why: {_shortened(problem.reason)}",
-        f"What to do: {problem.remedy}.",
+        f"What to do: {_shortened(problem.remedy)}.",
     ]
     return MessagePart(redacted(f"Problem: {what}"), [redacted(line) for line in lines], link)
 
@@ -166,8 +186,9 @@ def _record(change: Change, ui_url: str | None) -> Mapping[str, Json]:
     }
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON].rstrip()} ..."
+def _shortened(text: str, longest: int = LONGEST_REASON) -> str:
+    short = "\n".join(text[:longest].splitlines()[:MOST_LINES]).rstrip()
+    return text if short == text.rstrip() else f"{short} ..."
 
 
 def _lines(entry: MessagePart) -> Iterator[str]:

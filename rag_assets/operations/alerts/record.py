@@ -44,6 +44,10 @@ class ChannelRecord:
     """Why the last attempt failed; empty if it did not."""
     told: dict[str, datetime] = field(default_factory=dict)
     """When each problem that is open was told, by its key."""
+    unanswered: int = 0
+    """Attempts in a row that got no answer in time."""
+    again_at: datetime | None = None
+    """When to try again (UTC), after an attempt without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +122,6 @@ class RecordFile:
             return True
         except OSError:
             return False
-
-
-def problems_of_runs(root: Path) -> list[Problem]:
-    """The problems of runs that were open at the last look, read without Dagster.
-
-    Nobody looks, and none are known, while the config names no channel.
-    """
-    record = RecordFile(root).read()
-    found = {one.key: one for one in (*record.noted, *record.open) if one.kind in RUN_KINDS}
-    return list(found.values())
 
 
 def _adapter() -> "TypeAdapter[AlertRecord]":

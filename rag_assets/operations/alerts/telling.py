@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from rag_assets.operations.run_problems import (
     NIGHTLY_JOB,
     RUN_REMEDY,
     healed_failures,
+    is_history,
     is_running,
     name_of_run,
     newest_run,
@@ -44,6 +45,9 @@ CAUSES: frozenset[ProblemKind] = frozenset(
 """Each of them keeps the index and its assets from being brought up to date."""
 SECONDS_TO_SETTLE = 3_600
 """A run changes what is wrong while it goes on: one that is younger is waited for."""
+FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=2), timedelta(hours=1)
+"""Until a channel that gave no answer is tried again; each wait is twice the last one."""
+MOST_DOUBLED = 10
 SIGNALS: Mapping[str, Signal] = {"SUCCESS": "good", "FAILURE": "failed", "STARTED": "started"}
 """What a ping is called for, by the status of the nightly run."""
 
@@ -87,8 +91,8 @@ class Teller:
             record = self._pinged_for(record, instance)
             if record != before:
                 self._file.write(record)
-            if any(self._of(channel, record).waiting for channel in self._channels):
-                self._file.write(self._delivered(record))
+            if due := [one for one in self._channels if _is_due(self._of(one, record))]:
+                self._file.write(self._delivered(record, due))
 
     def nightly_began(self, run_id: str) -> None:
         """Call the pings that want to know when a refresh begins."""
@@ -135,7 +139,12 @@ class Teller:
         for problem in (*seen, *noted):
             found.setdefault(problem.key, problem)
         now = datetime.now(UTC)
-        news = [*self._unseen(record, instance), *record.changes(found.values(), now=now)]
+        changes = [
+            change
+            for change in record.changes(found.values(), now=now)
+            if not (change.ended and instance and is_history(instance, change.problem))
+        ]
+        news = [*self._unseen(record, instance), *changes]
         told = {one.name: _with(news, one, self._of(one, record)) for one in self._channels}
         looked = replace(record.with_open(found.values()), noted=noted, channels=told)
         return replace(looked, looked_at=now) if looked != record else record
@@ -152,9 +161,8 @@ class Teller:
                 yield Change(problem)
                 yield Change(problem, ended=ended)
 
-    def _delivered(self, record: AlertRecord) -> AlertRecord:
-        """Tell each channel what waits for it, all at the same time."""
-        waiting = [one for one in self._channels if self._of(one, record).waiting]
+    def _delivered(self, record: AlertRecord, waiting: Sequence[Webhook | Email]) -> AlertRecord:
+        """Tell each of the channels what waits for it, all at the same time."""
 
         def attempt(channel: Webhook | Email) -> Delivery:
             changes = self._of(channel, record).waiting
@@ -178,15 +186,16 @@ class Teller:
                 f"alerts: {channel.name} cannot be told of {_counted(count)} now and is "
                 f"tried again: {delivery.answer}"
             )
-            return replace(told, failure=delivery.answer)
-        self._log(f"alerts: {channel.name} was told of {_counted(count)}")
+            return _after_failure(told, delivery)
+        lacking = f" ({delivery.lacking})" if delivery.lacking else ""
+        self._log(f"alerts: {channel.name} was told of {_counted(count)}{lacking}")
         now, known = datetime.now(UTC), dict(told.told)
         for change in told.waiting:
             if change.ended is None:
                 known[change.problem.key] = now
             else:
                 known.pop(change.problem.key, None)
-        return ChannelRecord(told=known)
+        return ChannelRecord(told=known, failure=delivery.lacking)
 
     def _pinged_for(
         self, record: AlertRecord, instance: "dg.DagsterInstance | None"
@@ -240,6 +249,26 @@ def try_channels(config: Config) -> dict[str, Delivery]:
     return answers | {name: answer for name, answer in calls.items() if answer}
 
 
+def problems_of_runs(
+    config: Config, instance: "dg.DagsterInstance | None", *, log: Callable[[str], None]
+) -> list[Problem]:
+    """What is wrong with runs and assets now, whether or not the config names a channel.
+
+    Args:
+        config: Describes the project.
+        instance: Dagster's records; None if there are none, or they cannot be opened: then what was
+            told last counts.
+        log: Receives why they could not be looked at.
+    """
+    record = RecordFile(config.state_dir).read() if config.alerts.channels else AlertRecord()
+    before = [one for one in record.open if one.kind in RUN_KINDS]
+    found = _of_runs(config, instance, before=before, log=log)
+    noted = [one for one in record.noted if not _has_run_since(instance, config, one)]
+    known = {one.key: one for one in before}
+    by_key = {one.key: known.get(one.key, one) for one in (*noted, *found)}
+    return list(by_key.values())
+
+
 def open_problems(
     config: Config,
     instance: "dg.DagsterInstance | None",
@@ -261,11 +290,23 @@ def open_problems(
         of_state = state_problems(Store.of(config), config)
     except Exception as error:  # a store that cannot be read is told by the run that needs it
         log(f"alerts: the state cannot be looked at: {redacted(str(error))}")
+    of_runs = _of_runs(config, instance, before=of_runs, log=log)
+    return _without_consequences([*of_state, *of_runs], before=before)
+
+
+def _of_runs(
+    config: Config,
+    instance: "dg.DagsterInstance | None",
+    *,
+    before: list[Problem],
+    log: Callable[[str], None],
+) -> list[Problem]:
+    """What Dagster's records tell; what was open `before` where they cannot be read."""
     try:
-        of_runs = run_problems(instance, config) if instance else of_runs
+        return run_problems(instance, config) if instance else before
     except Exception as error:  # on a full disk Dagster's databases cannot be read
         log(f"alerts: Dagster's records cannot be read: {redacted(str(error))}")
-    return _without_consequences([*of_state, *of_runs], before=before)
+        return before
 
 
 def _without_consequences(found: Sequence[Problem], *, before: Sequence[Problem]) -> list[Problem]:
@@ -292,6 +333,26 @@ def _with(news: Iterable[Change], channel: Webhook | Email, told: ChannelRecord)
     """What `channel` was told, with its share of `news` waiting."""
     mine = [change for change in news if change.problem.kind in channel.kinds]
     return replace(told, waiting=[*told.waiting, *mine])
+
+
+def _is_due(told: ChannelRecord) -> bool:
+    """Whether something waits, and a channel that gave no answer was left in peace for a while."""
+    now = datetime.now(UTC)
+    is_left = told.again_at is not None and now < told.again_at <= now + LONGEST_WAIT
+    return bool(told.waiting) and not is_left
+
+
+def _after_failure(told: ChannelRecord, delivery: Delivery) -> ChannelRecord:
+    """What takes long to answer may have taken the message: it is not sent again every minute."""
+    if not delivery.is_unanswered:
+        return replace(told, failure=delivery.answer, unanswered=0, again_at=None)
+    wait = min(FIRST_WAIT * 2**told.unanswered, LONGEST_WAIT)
+    return replace(
+        told,
+        failure=delivery.answer,
+        unanswered=min(told.unanswered + 1, MOST_DOUBLED),
+        again_at=datetime.now(UTC) + wait,
+    )
 
 
 def _has_run_since(instance: "dg.DagsterInstance | None", config: Config, noted: Problem) -> bool:

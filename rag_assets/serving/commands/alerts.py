@@ -6,6 +6,7 @@ from datetime import datetime
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.operations.alerts.channels import Delivery
 from rag_assets.operations.alerts.messages import WORDS, link_of, moment
 from rag_assets.operations.alerts.record import FILE, AlertRecord, RecordFile
 from rag_assets.operations.alerts.telling import open_problems, try_channels
@@ -43,15 +44,19 @@ def _tried(config: Config) -> Answer:
     if not config.alerts.channels:
         raise UsageError(NO_CHANNEL)
     answers = try_channels(config)
-    lines = [
-        f"{name}: {'accepted' if one.accepted else 'FAILED'} ({one.answer})"
-        for name, one in answers.items()
-    ]
+    lines = [f"{name}: {_in_words(one)}" for name, one in answers.items()]
     channels: dict[str, Json] = {
-        name: {"accepted": one.accepted, "answer": one.answer} for name, one in answers.items()
+        name: {"accepted": one.accepted, "answer": one.answer, "lacking": one.lacking or None}
+        for name, one in answers.items()
     }
-    is_good = all(one.accepted for one in answers.values())
+    is_good = all(one.accepted and not one.lacking for one in answers.values())
     return Answer({"channels": channels}, "\n".join(lines), OK if is_good else FAILED)
+
+
+def _in_words(delivery: Delivery) -> str:
+    if delivery.lacking:
+        return f"IN PART ({delivery.answer}; {delivery.lacking})"
+    return f"{'accepted' if delivery.accepted else 'FAILED'} ({delivery.answer})"
 
 
 def _listed(config: Config) -> Answer:

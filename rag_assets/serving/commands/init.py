@@ -61,6 +61,19 @@ retrieval:
 schedule:
   cron: "0 2 * * *"  # the nightly refresh, while `rag-assets ui` runs
   timezone: UTC
+
+# Who is told, once, of what goes wrong: slack, teams, json, email or ping (docs/alerts.md). Secrets
+# are variables of the environment. Try it with: rag-assets alerts test
+# alerts:
+#   ui_url: http://127.0.0.1:3000  # of the Dagster UI, for the links in messages
+#   channels:
+#     - {{type: slack, url: "${{SLACK_WEBHOOK}}"}}
+#     - type: email
+#       host: smtp.example.com
+#       user: index
+#       password: ${{SMTP_PASSWORD}}
+#       from: index@example.com
+#       to: [data-team@example.com]
 """
 
 

@@ -5,8 +5,9 @@ import json
 import socketserver
 import ssl
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
@@ -37,6 +38,10 @@ class Web:
     status: int = 200
     """What it answers."""
     text: str = "ok"
+    seconds: float = 0
+    """How long it takes to answer."""
+    location: str = ""
+    """Where it leads to, if anywhere else."""
     requests: list[Request] = field(default_factory=list)
 
     def at(self, path: str) -> list[Request]:
@@ -53,10 +58,14 @@ def web_server() -> Iterator[Web]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             web.requests.append(Request(self.path, body))
             answer = web.text.encode()
+            time.sleep(web.seconds)
             self.send_response(web.status)
+            if web.location and self.path != web.location:
+                self.send_header("Location", web.location)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
-            self.wfile.write(answer)
+            with suppress(ConnectionError):  # whoever asked may have hung up
+                self.wfile.write(answer)
 
         def do_GET(self) -> None:
             self.do_POST()
@@ -80,6 +89,8 @@ class Mail:
 
     port: int = 0
     accepts: bool = True
+    unknown: str = ""
+    """The one address that it does not accept."""
     login: tuple[str, str] | None = None
     """Who may send, with which password; anybody may unless given."""
     received: list[EmailMessage] = field(default_factory=list)
@@ -153,8 +164,10 @@ def _talk(connection: "ssl.SSLSocket", mail: Mail, safe: ssl.SSLContext | None) 
             case "MAIL":
                 say("250 ok" if is_known else "530 log in first")
             case "RCPT":
-                to.append(rest.partition("<")[2].partition(">")[0])
-                say("250 ok" if mail.accepts else "550 no such user")
+                address = rest.partition("<")[2].partition(">")[0]
+                is_known_here = mail.accepts and address != mail.unknown
+                to += [address] if is_known_here else []
+                say("250 ok" if is_known_here else "550 no such user")
             case "DATA":
                 say("354 go on")
                 lines = []

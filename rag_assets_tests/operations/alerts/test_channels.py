@@ -86,6 +86,23 @@ def test_many_changes_are_one_message_that_is_not_endless():
     assert "http" not in message.text
 
 
+@pytest.mark.parametrize("letter", ["x", "ü", "材", "\N{ROCKET}", "y\n"])
+def test_teams_never_gets_more_than_it_takes(web, letter):
+    """It refuses more than 28 KB, and what it refuses would be tried again for ever."""
+    long = {"reason": letter * 600, "remedy": letter * 600, "assets": ("exports/plant/parts",)}
+    problems = [
+        Problem("check_failed", f"{number} {letter * 5_000}", since=BEGAN, **long)
+        for number in range(100)
+    ]
+    message = messages.message_of([Change(one) for one in problems], ui_url="https://d.example.com")
+
+    assert channels.deliver(message, webhook(web, "teams")).accepted
+    [request] = web.at("/hook")
+    assert len(request.body) < 28_000
+    assert "Problem: a check failed: 0" in request.body.decode()
+    assert "more: rag-assets alerts shows what is open" in request.body.decode()
+
+
 def test_slack_gets_text_with_its_signs_escaped(web):
     assert channels.deliver(MESSAGE, webhook(web, "slack")).accepted
 
@@ -93,6 +110,7 @@ def test_slack_gets_text_with_its_signs_escaped(web):
     text = request.json["text"]
     assert "&lt;connection&gt; refused &amp; gone" in text
     assert "<" not in text
+    assert request.json["mrkdwn"] is False, "chunk_vectors and *.csv are names"
 
 
 def test_teams_gets_an_adaptive_card_that_leads_to_the_ui(web):
@@ -127,6 +145,38 @@ def test_what_a_server_answers_is_told_without_the_url(web):
 
     assert not answer.accepted
     assert answer.answer.startswith("404 Not Found no_service")
+    assert "secret-token" not in answer.answer
+
+
+@pytest.mark.parametrize("said", ["invalid_token secret-token", "no key=sEcReT123 here"])
+def test_no_part_of_the_url_is_shown(web, said):
+    web.status, web.text = 403, said
+    path = "/T01/secret-token?key=sEcReT123"
+    answer = channels.deliver(MESSAGE, webhook(web, "slack", path=path))
+
+    assert answer.answer.startswith("403 Forbidden")
+    assert "secret-token" not in answer.answer
+    assert "sEcReT123" not in answer.answer
+
+
+@pytest.mark.parametrize("status", [301, 302, 307])
+def test_a_message_that_is_sent_elsewhere_has_not_arrived(web, status):
+    """As after a log-in page was put before the server: it answers 200 to everything."""
+    web.status, web.location = status, "/login"
+    answer = channels.deliver(MESSAGE, webhook(web, "json"))
+
+    assert not answer.accepted
+    assert answer.answer.startswith(str(status))
+    assert "another address" in answer.answer
+    assert [one.path for one in web.requests] == ["/hook"]
+
+
+@pytest.mark.parametrize("url", ["https://[bad/secret-token", "http://127.0.0.1:port/secret-token"])
+def test_a_url_that_is_none_is_an_answer_too(url):
+    wrong = Webhook.model_validate({"name": "wrong", "type": "json", "url": url})
+    answer = channels.deliver(MESSAGE, wrong)
+
+    assert not answer.accepted
     assert "secret-token" not in answer.answer
 
 
@@ -187,6 +237,20 @@ def test_a_password_travels_encrypted(tmp_path, monkeypatch, security):
     assert "other-word" not in bad.answer
 
 
+def test_a_password_may_have_any_letters(tmp_path, monkeypatch):
+    signed = certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(signed))
+    with mail_server(certificate=signed) as mail:
+        mail.login = ("jörg", "größer")
+        good = channels.deliver(MESSAGE, mailbox(mail.port, user="jörg", password="größer"))
+        bad = channels.deliver(MESSAGE, mailbox(mail.port, user="jörg", password="kürzer"))
+
+    assert good.accepted, good.answer
+    assert len(mail.received) == 1
+    assert not bad.accepted
+    assert "kürzer" not in bad.answer
+
+
 def test_a_mail_server_with_a_certificate_that_nobody_signed_gets_no_password(tmp_path):
     with mail_server(certificate=certificate(tmp_path)) as mail:
         answer = channels.deliver(MESSAGE, mailbox(mail.port, user="index", password="pass-word"))
@@ -203,6 +267,18 @@ def test_a_mail_that_is_refused_says_so():
 
     assert not answer.accepted
     assert "no such user" in answer.answer
+
+
+def test_a_mail_that_one_of_the_receivers_gets_is_taken():
+    """Else the others would get it again with each attempt."""
+    with mail_server() as mail:
+        mail.unknown = "bo@example.com"
+        answer = channels.deliver(MESSAGE, mailbox(mail.port, security="none"))
+
+    assert answer.accepted
+    assert answer.answer == "taken for ann@example.com"
+    assert answer.lacking == "refused for bo@example.com: 550 no such user"
+    assert mail.receivers == ["ann@example.com"]
 
 
 def test_a_ping_calls_the_url_of_what_happened(web):

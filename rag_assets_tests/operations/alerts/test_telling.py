@@ -4,18 +4,21 @@ import json
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
 from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
 
 from rag_assets.config import Config
+from rag_assets.operations import lost_runs, run_problems
+from rag_assets.operations.alerts import channels, telling
 from rag_assets.operations.alerts.record import FILE, RecordFile
 from rag_assets.operations.alerts.telling import Teller, failed_command
 from rag_assets_tests.operations.alerts.nights import Nights, config_of, nights, told
-from rag_assets_tests.operations.alerts.servers import Web, web_server
+from rag_assets_tests.operations.alerts.servers import Web, mail_server, web_server
 
 NIGHT = "nightly_refresh of variant default"
 OTHER = "nightly_refresh of variant other"
@@ -70,6 +73,38 @@ def test_a_night_that_fails_again_after_a_good_one_is_news(made, web):
         made.tell()
 
     assert told(web) == [BEGAN, OVER, BEGAN]
+
+
+def test_a_run_that_a_person_stops_heals_nothing(made, web):
+    made.fail()
+    made.tell()
+    with suppress(KeyboardInterrupt):
+        made.run(error=KeyboardInterrupt(), tags=lost_runs.ORIGIN)
+    made.tell()
+    made.run()
+    made.tell()
+
+    assert told(web) == [BEGAN, OVER]
+
+
+def test_a_failed_run_that_is_too_old_to_be_looked_at_is_not_called_resolved(
+    made, web, monkeypatch
+):
+    made.fail()
+    made.tell()
+    monkeypatch.setattr(run_problems, "DAYS_LOOKED_AT", 0)
+    made.tell()
+
+    assert told(web) == [BEGAN]
+
+
+def test_a_failed_run_whose_records_are_deleted_is_not_called_resolved(made, web):
+    run_id = made.fail()
+    made.tell()
+    made.instance.delete_run(run_id)
+    made.tell()
+
+    assert told(web) == [BEGAN]
 
 
 def test_changes_at_one_time_are_one_message(made, web):
@@ -134,6 +169,50 @@ def test_a_channel_that_cannot_be_reached_is_told_later_and_the_others_at_once(t
 
         assert told(web) == [BEGAN, OVER]
         assert told(flaky) == [([NIGHT], [NIGHT])]
+
+
+def test_a_mail_that_one_receiver_refuses_is_sent_to_the_others_once(tmp_path):
+    with mail_server() as mail:
+        mail.unknown = "gone@example.com"
+        mailbox = {"type": "email", "host": "127.0.0.1", "port": mail.port, "security": "none"}
+        to = {"from": "index@example.com", "to": ["ann@example.com", mail.unknown]}
+        with nights(config_of(tmp_path, [mailbox | to])) as made:
+            made.fail()
+            made.tell()
+            made.tell()
+            [line] = made.log
+
+    assert len(mail.received) == 1
+    assert "email was told of 1 change (refused for gone@example.com: 550" in line
+    assert RecordFile(tmp_path).read().channels["email"].failure.startswith("refused for gone")
+
+
+def test_a_channel_that_takes_long_to_answer_is_not_told_every_minute(made, web, monkeypatch):
+    """It may have taken the message: each attempt may be one more message to people."""
+    monkeypatch.setattr(channels, "SECONDS_TO_ANSWER", 0.2)
+    web.seconds = 1.0
+    made.fail()
+    for _ in range(3):
+        made.tell()
+    assert told(web) == [BEGAN]
+    assert "timed out" in made.log[0]
+
+    web.seconds = 0.0
+    monkeypatch.setattr(telling, "LONGEST_WAIT", timedelta())
+    for _ in range(3):
+        made.tell()
+    assert told(web) == [BEGAN, BEGAN]
+
+
+def test_an_error_of_one_channel_tells_no_other_one_twice(tmp_path, web):
+    broken = {"type": "slack", "url": "https://[broken"}
+    with nights(config_of(tmp_path, [hook(web), broken])) as made:
+        made.fail()
+        made.tell()
+        made.tell()
+
+    assert told(web) == [BEGAN]
+    assert any("slack cannot be told" in line for line in made.log)
 
 
 def test_a_channel_is_told_of_its_kinds_only(tmp_path, web):

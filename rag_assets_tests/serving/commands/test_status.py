@@ -16,6 +16,8 @@ from rag_assets.serving.answers import OK, PARTLY
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store
+from rag_assets_tests.operations.alerts.nights import config_of, nights
+from rag_assets_tests.operations.alerts.servers import web_server
 from rag_assets_tests.quality.subject import Table, subject_of
 
 CONFIG = """\
@@ -70,6 +72,28 @@ def test_a_source_that_cannot_be_read_comes_first_and_ends_with_three(store, cap
     assert documents["readability"]["last_read"] == documents["readability"]["last_changed"]
     assert erp["readability"]["misses"] == 1
     assert erp["readability"]["last_read"] is None
+
+
+@pytest.mark.parametrize("told_once", [False, True])
+def test_a_night_that_failed_is_told_without_a_channel_until_a_good_one(store, capsys, told_once):
+    config = configuration.load()
+    with nights(config) as made, web_server() as web:
+        failed = made.fail("the share is gone")
+        if told_once:  # by a channel that the config names no more
+            channel = {"type": "json", "url": web.url}
+            made.tell(config=config_of(store.root, [channel]))
+        said_first = said(capsys, code=PARTLY)
+        [problem] = recorded(capsys, code=PARTLY)["problems"]
+        made.run()
+        said(capsys, code=OK)
+
+    assert "  failed run: nightly_refresh of variant default, since 20" in said_first
+    assert (problem["kind"], problem["run_id"]) == ("run_failed", failed)
+
+
+def test_to_look_writes_nothing(store, capsys):
+    said(capsys, code=OK)
+    assert not store.root.exists()
 
 
 def test_what_failed_of_a_source_that_the_config_no_longer_names_is_not_counted(store, capsys):
