@@ -108,14 +108,16 @@ class Server:
             RefusedRequestError: It refuses what it was sent.
             ServerError: It refuses whoever asks, or fails to answer at each attempt.
         """
-        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_any
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
-        def is_too_long(state: "RetryCallState") -> bool:
-            return min(LONGEST_PAUSE, _asked_of(state)) > patience.pause
+        def may_pass(error: BaseException) -> bool:
+            if not isinstance(error, _PassingError):
+                return False
+            return min(LONGEST_PAUSE, error.pause) <= patience.pause
 
         attempts = Retrying(
-            retry=retry_if_exception_type(_PassingError),
-            stop=stop_any(stop_after_attempt(patience.attempts), is_too_long),
+            retry=retry_if_exception(may_pass),
+            stop=stop_after_attempt(patience.attempts),
             wait=_pause,
             sleep=_sleep,
             before_sleep=_told,
@@ -217,14 +219,10 @@ def _pause(state: "RetryCallState") -> float:
     """Seconds before the next attempt: as the server asks, else at random and growing."""
     from tenacity import wait_random_exponential
 
-    growing = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
-    return min(LONGEST_PAUSE, max(_asked_of(state), growing))
-
-
-def _asked_of(state: "RetryCallState") -> float:
-    """Seconds that the server asks to wait after the last attempt."""
     error = state.outcome.exception() if state.outcome else None
-    return error.pause if isinstance(error, _PassingError) else 0.0
+    asked = error.pause if isinstance(error, _PassingError) else 0.0
+    growing = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
+    return min(LONGEST_PAUSE, max(asked, growing))
 
 
 def _sleep(seconds: float) -> None:
