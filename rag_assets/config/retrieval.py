@@ -162,9 +162,19 @@ class Retriever(ExtendedSection):
 
     @property
     def needs_one_model(self) -> bool:
-        """Whether it compares vectors of documents with those of table rows, or cosines to them."""
+        """Whether it compares vectors of documents with those of table rows, or cosines to them.
+
+        Scores that were fused over the signals of a domain are no cosines any more, unless fusion
+        left them as they were.
+        """
         fusion = self.domain_fusion
-        is_joint = fusion is None or fusion.mode == "simple"
+        is_fused_before = (
+            fusion is not None
+            and fusion.order == "signals_first"
+            and len(self.signals) > 1
+            and self.signal_fusion.mode != "simple"
+        )
+        is_joint = fusion is None or (fusion.mode == "simple" and not is_fused_before)
         has_near = self.collapse is not None and self.collapse.near is not None
         return ("dense" in self.signals and is_joint) or has_near
 

@@ -129,12 +129,12 @@ def _made_from(
     questions: str,
     retrievers: Sequence[str],
 ) -> str:
-    from rag_assets.models.rerankers import local_weights
+    from rag_assets.models.rerankers import replaceable
     from rag_assets.retrieval.glossary import glossary_of
 
     used = [one for name in retrievers for one in config.retrieval.retrievers[name].rerankers]
     rerankers = {name: config.retrieval.rerankers[name] for name in used}
-    local = local_weights(rerankers, home=store.encoders)
+    models = replaceable(rerankers, home=store.encoders)
     is_asked = any(config.retrieval.retrievers[name].glossary for name in retrievers)
     glossary = glossary_of(config) if is_asked else None
     return identity.fingerprint(
@@ -150,7 +150,7 @@ def _made_from(
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
-        *([local] if local else []),
+        *([models] if models else []),
         *([glossary.content] if glossary else []),
     )
 

@@ -5,6 +5,7 @@ after the one that it asks for (`Retry-After`). What it refuses for another reas
 once. Its key is read from the environment with each request, and stands in no message.
 """
 
+import json
 import logging
 import os
 import re
@@ -33,6 +34,12 @@ OF_INPUT = frozenset({400, TOO_LARGE, 422, 424})
 """HTTP statuses by which a server refuses what it was sent, rather than whoever sent it."""
 TOO_LONG = re.compile(r"token|length|too (long|large|big)|context|exceed", re.IGNORECASE)
 """How servers say that a text exceeds their model's window."""
+TOO_LARGE_TO_COMPUTE = re.compile(
+    r"\b(input|text|prompt)\b.{0,40}\btoo (long|large)", re.IGNORECASE
+)
+"""How servers say so that call it a failure of their own, with status 500 (llama.cpp)."""
+UNSIGNED = "CERTIFICATE_VERIFY_FAILED"
+"""How OpenSSL says that nobody whom it trusts has signed a certificate."""
 FIRST_PAUSE = 0.5
 """Seconds, at most; each further pause may be twice as long."""
 LONGEST_PAUSE = 60.0
@@ -73,6 +80,9 @@ class Patience:
     seconds: float
     """Time limit of one attempt."""
     attempts: int
+    pause: float = LONGEST_PAUSE
+    """Seconds that the server may ask to wait; whoever has less patience than `LONGEST_PAUSE` gives
+    up if it asks for more."""
 
 
 class Server:
@@ -98,10 +108,15 @@ class Server:
             RefusedRequestError: It refuses what it was sent.
             ServerError: It refuses whoever asks, or fails to answer at each attempt.
         """
-        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+        def may_pass(error: BaseException) -> bool:
+            if not isinstance(error, _PassingError):
+                return False
+            return min(LONGEST_PAUSE, error.pause) <= patience.pause
 
         attempts = Retrying(
-            retry=retry_if_exception_type(_PassingError),
+            retry=retry_if_exception(may_pass),
             stop=stop_after_attempt(patience.attempts),
             wait=_pause,
             sleep=_sleep,
@@ -122,13 +137,19 @@ class Server:
                 timeout=seconds,
                 allow_redirects=False,
             )
-            self._check_status(answer)
-            return answer.json()
-        except requests.JSONDecodeError:
-            raise _PassingError(f"{self.name} answers with what is no JSON") from None
         except requests.RequestException as error:
             reason = f"{self.name} does not answer ({type(error).__name__})"
+            if UNSIGNED in str(error):
+                raise ServerError(
+                    f"{reason}: nobody whom this machine trusts has signed its certificate. Name "
+                    "the file of those who did in the environment variable REQUESTS_CA_BUNDLE"
+                ) from None
             raise _PassingError(reason) from None
+        self._check_status(answer)
+        try:
+            return json.loads(answer.content)  # takes NaN, whatever requests is installed with
+        except ValueError:
+            raise _PassingError(f"{self.name} answers with what is no JSON") from None
 
     def _headers(self) -> dict[str, str]:
         key = os.environ.get(self._endpoint.key_variable)
@@ -139,6 +160,11 @@ class Server:
         if status < 300:
             return
         reason = f"{self.name} answers with status {status}: {self._shown(text)}"
+        if answer.is_redirect:
+            place = self._shown(answer.headers["Location"])
+            raise ServerError(f"{reason} It sends on to {place}: give endpoint.url as it is there")
+        if status == 500 and TOO_LARGE_TO_COMPUTE.search(text):
+            raise RefusedRequestError(reason, is_too_long=True)
         if status >= 500 or status in TRANSIENT:
             raise _PassingError(reason, pause=_asked_pause(answer.headers.get("Retry-After")))
         if status in OF_INPUT:

@@ -51,7 +51,7 @@ BYTES_PER_TOKEN = 3
 """An estimate on the safe side: the server's tokenizer is not known."""
 LEAST_CHARACTERS = 64
 """A text that is refused as too long is halved down to this length."""
-QUERY_PATIENCE = Patience(seconds=10, attempts=2)
+QUERY_PATIENCE = Patience(seconds=10, attempts=2, pause=5)
 """Somebody waits."""
 PARTS_BATCHES = 2
 """Rounds of requests that a part of the texts takes."""
@@ -85,8 +85,8 @@ class HostedIdentity:
 
 class _Item(BaseModel):
     index: int | None = None
-    embedding: list[float] | str
-    """Numbers, or the base64 of little-endian float32."""
+    embedding: list[float | None] | str
+    """Numbers, or the base64 of little-endian float32; None is how many servers write NaN."""
 
 
 class _EmbeddingsAnswer(BaseModel):
@@ -258,7 +258,7 @@ class HostedEncoder:
         for piece, result in self._results(pieces, prefix=prefix, patience=patience):
             if isinstance(result, str):
                 failed[piece.text] = result
-            elif np.isfinite(result).all() and result.any():
+            elif _has_direction(result):
                 done.append(piece)
                 vectors.append(result)
             else:
@@ -361,7 +361,7 @@ def _batches(
 def _ask(
     server: Server, model: EmbeddingModel, contents: Sequence[str], *, patience: Patience
 ) -> tuple[str, np.ndarray]:
-    """What the server calls the model, and the vectors of `contents`, in their order.
+    """What the server calls the model, and the vectors of `contents`, the probe first.
 
     Raises:
         ServerError: It does not answer, or its answer cannot be used.
@@ -384,6 +384,8 @@ def _ask(
             raise ValueError(f"it holds {len(places)} vectors for {len(contents)} texts")
         vectors = [_numbers(item.embedding) for item in answer.data]
         ordered = [vectors[places.index(place)] for place in range(len(places))]
+        if not _has_direction(ordered[0]):
+            raise ValueError("that of the probe has no direction")
         return answer.model or model.path, np.stack(ordered)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]["msg"]
@@ -396,10 +398,14 @@ def _ask(
         raise ServerError(f"{server.name} gives vectors that cannot be used: {error}") from error
 
 
-def _numbers(embedding: list[float] | str) -> np.ndarray:
+def _numbers(embedding: list[float | None] | str) -> np.ndarray:
     if isinstance(embedding, str):
         return np.frombuffer(b64decode(embedding, validate=True), dtype="<f4")
     return np.array(embedding, dtype=np.float32)
+
+
+def _has_direction(vector: np.ndarray) -> bool:
+    return bool(np.isfinite(vector).all() and vector.any())
 
 
 def _cut(text: str, count: int) -> Iterator[str]:

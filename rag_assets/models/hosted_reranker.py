@@ -22,6 +22,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rag_assets.config import Endpoint, RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.models.hosted import (
+    Patience,
     RefusedRequestError,
     Server,
     ServerError,
@@ -47,6 +48,8 @@ MOST_MOVED = 0.01
 """Between two scores of one pair by the same model: machines and precisions differ less."""
 LEAST_CHARACTERS = 64
 NAME_LENGTH = 12
+PROBE_PATIENCE = Patience(seconds=10, attempts=2, pause=5)
+"""There is a recorded identity to fall back on."""
 
 
 class _Score(BaseModel):
@@ -81,17 +84,47 @@ class _Seen:
             return None
 
 
+def identity_now(settings: RerankerSettings, *, endpoint: Endpoint, home: Path) -> str | None:
+    """The identity of the model that the server computes now.
+
+    Where it does not answer, that which it had last; None if it was never known.
+    """
+    try:
+        reranker = HostedReranker(settings, endpoint=endpoint, home=home, patience=PROBE_PATIENCE)
+    except ServerError:
+        seen = _Seen.read(_record(settings, home))
+        return seen.reranker_id if seen else None
+    return reranker.reranker_id
+
+
+def _asked(settings: RerankerSettings) -> tuple[str | None, ...]:
+    """The settings that name a model; where its server stands is not one."""
+    return settings.backend, settings.path, settings.revision
+
+
+def _record(settings: RerankerSettings, home: Path) -> Path:
+    return home / f"hosted_reranker_{fingerprint(*_asked(settings))[:NAME_LENGTH]}.json"
+
+
 class HostedReranker:
     """A reranker behind a server: see `rerankers.Reranker`."""
 
-    def __init__(self, settings: RerankerSettings, *, endpoint: Endpoint, home: Path) -> None:
-        """Score the probe.
+    def __init__(
+        self,
+        settings: RerankerSettings,
+        *,
+        endpoint: Endpoint,
+        home: Path,
+        patience: Patience | None = None,
+    ) -> None:
+        """Score the probe; with the `patience` of the endpoint unless another is given.
 
         Raises:
             ServerError: The server does not answer, or not with scores from 0 to 1.
         """
         self._settings, self._endpoint = settings, endpoint
         self._server = Server(endpoint, model=settings.path)
+        self._patience = patience or self._server.patience
         self._texts: Texts = "documents"
         probe = self._probe()
         self.reranker_id = self._identified(probe, home=home)
@@ -151,7 +184,7 @@ class HostedReranker:
             body |= {"top_n": len(texts), "return_documents": False}
         try:
             answer = _ANSWER.validate_python(
-                self._server.post("rerank", body, patience=self._server.patience)
+                self._server.post("rerank", body, patience=self._patience)
             )
         except ValidationError as error:
             [problem, *_] = error.errors(include_url=False, include_input=False)
@@ -183,9 +216,7 @@ class HostedReranker:
 
     def _identified(self, probe: np.ndarray, *, home: Path) -> str:
         """The identity of the model that gave `probe`: the recorded one, if it gave the same."""
-        settings = self._settings
-        asked = (settings.backend, settings.path, settings.revision)
-        file = home / f"hosted_reranker_{fingerprint(*asked)[:NAME_LENGTH]}.json"
+        asked, file = _asked(self._settings), _record(self._settings, home)
         seen = _Seen.read(file)
         if seen and np.abs(probe - np.array(seen.probe)).max() <= MOST_MOVED:
             return seen.reranker_id

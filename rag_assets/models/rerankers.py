@@ -18,7 +18,7 @@ import numpy as np
 from rag_assets.config import EmbeddingModel, Endpoint, RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.models.hosted import ServerError
-from rag_assets.models.hosted_reranker import HostedReranker
+from rag_assets.models.hosted_reranker import HostedReranker, identity_now
 from rag_assets.models.late_interaction import load_late_interaction
 from rag_assets.models.paths import has_bf16
 from rag_assets.models.replicas import EncoderError
@@ -54,6 +54,8 @@ class Reranker(Protocol):
 def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reranker:
     """Load the reranker called `name` in the config, unless this process has loaded it already.
 
+    One behind a server is asked each time who it is, as it may have been replaced.
+
     Args:
         settings: Its section of the config.
         name: Its key there.
@@ -63,6 +65,8 @@ def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reran
         RerankerError: Weights or a package are missing, or it cannot compute here.
     """
     try:
+        if settings.endpoint:
+            return ServerReranker(settings, endpoint=settings.endpoint, name=name, home=home)
         has_weights = settings.backend not in WITHOUT_WEIGHTS
         weights = _weights(settings, home=home) if has_weights else None
         return _loaded(settings, weights, name, home)
@@ -70,14 +74,18 @@ def load_reranker(settings: RerankerSettings, *, name: str, home: Path) -> Reran
         raise RerankerError(f"retrieval.rerankers.{name}: {error}") from error
 
 
-def local_weights(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dict[str, str]:
-    """By name, the identity of the weights of those `rerankers` that lie in a local folder.
+def replaceable(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> dict[str, str]:
+    """By name, the identity of those `rerankers` that can be another model under equal settings.
 
-    Such weights can be replaced while the settings stay the same. Nothing is loaded.
+    These are weights in a local folder, which are not loaded, and models behind a server, which is
+    asked; while it does not answer, its model counts as the one that it was.
     """
     found = {}
     for name, settings in rerankers.items():
-        if settings.backend not in WITHOUT_WEIGHTS and Path(settings.path).expanduser().is_dir():
+        if settings.endpoint:
+            if known := identity_now(settings, endpoint=settings.endpoint, home=home):
+                found[name] = known
+        elif settings.backend not in WITHOUT_WEIGHTS and Path(settings.path).expanduser().is_dir():
             with suppress(WeightsError):  # reported when they are loaded
                 found[name] = _weights(settings, home=home).model_id
     return found
@@ -85,8 +93,6 @@ def local_weights(rerankers: Mapping[str, RerankerSettings], *, home: Path) -> d
 
 @lru_cache(maxsize=2)
 def _loaded(settings: RerankerSettings, weights: Weights | None, name: str, home: Path) -> Reranker:
-    if settings.endpoint:
-        return ServerReranker(settings, endpoint=settings.endpoint, name=name, home=home)
     if weights is None:
         return FlashRank(settings, name=name, home=home)
     if settings.backend == "late_interaction":

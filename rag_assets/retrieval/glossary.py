@@ -29,10 +29,13 @@ from rag_assets.identity import fingerprint
 COLUMNS = ("term", "synonyms", "abbreviations", "language")
 BETWEEN = "|"
 """Between several expressions in a cell of a CSV file."""
+OPEN = "a cell goes over several lines: is a quotation mark left open?"
 WORD = re.compile(r"\w+")
 UNIT = re.compile(r"\s*\[[^\[\]]*\]\s*$")
 SHORT = 3
 """Abbreviations of so many characters may be words of a language as well: their case counts."""
+PROBLEMS_SHOWN = 5
+"""Problems that are logged one by one whenever an index is opened."""
 AS_IT_STANDS = "="
 """First part of a form whose case counts."""
 LEAST_INFLECTED = 4
@@ -153,27 +156,45 @@ class Glossary:
 
     def _terms(self, owners: Sequence[int]) -> list[str]:
         """The different terms of some entries."""
-        return list({(term := self._all[one].term).casefold(): term for one in owners}.values())
+        terms = {_term_of(self._all[one]): self._all[one].term for one in owners}
+        return [*terms.values()]
 
     @cached_property
     def _entry_of(self) -> Mapping[Form, int]:
-        """The entry that an expression stands for: one of people, if any; none if ambiguous."""
+        """The entry that an expression stands for: one of people, if any; none if ambiguous.
+
+        Of several entries of one term it is the first.
+        """
         people = len(self.entries)
         found: dict[Form, int] = {}
         for form, (_, owners) in self._owners.items():
             first = [one for one in owners if one < people] or owners
             if len(self._terms(first)) == 1:
-                found[form] = first[0]
+                found[form] = self._same_term[_term_of(self._all[first[0]])][0]
         return found
 
     def _usable(self, entry: int) -> list[_Expression]:
-        return [one for one in self._expressions[entry] if one.form in self._entry_of]
+        """What means the same as the term of an entry, other entries of that term included."""
+        found: dict[Form, _Expression] = {}
+        for same in self._same_term[_term_of(self._all[entry])]:
+            for one in self._expressions[same]:
+                if one.form in self._entry_of:
+                    found.setdefault(one.form, one)
+        return [*found.values()]
+
+    @cached_property
+    def _same_term(self) -> Mapping[str, Sequence[int]]:
+        """The entries of each term: it may have several lines, or be a heading as well."""
+        found: dict[str, list[int]] = {}
+        for place, entry in enumerate(self._all):
+            found.setdefault(_term_of(entry), []).append(place)
+        return found
 
     @cached_property
     def _forms(self) -> Mapping[Form, tuple[int, Form]]:
         """What stands in a query: the entry it stands for, and the expression without an ending."""
         found = {form: (entry, form) for form, entry in self._entry_of.items()}
-        for entry in self._entry_of.values():
+        for entry in dict.fromkeys(self._entry_of.values()):
             for one in self._usable(entry):
                 *before, last = one.form
                 for ending in one.endings:
@@ -228,6 +249,11 @@ def _expressions_of(entry: GlossaryEntry) -> Iterator[_Expression]:
             yield _Expression(text, form, ())
 
 
+def _term_of(entry: GlossaryEntry) -> str:
+    """The term of an entry, by which entries belong together."""
+    return entry.term.casefold()
+
+
 def _words(text: str) -> Form:
     return tuple(word.casefold() for word in WORD.findall(text))
 
@@ -244,15 +270,20 @@ def glossary_of(config: Config) -> Glossary | None:
     sources = config.sources.tables if settings.headings else []
     headings = [entry for source in sources for entry in _of_headings(source, unread=unread)]
     glossary = Glossary(settings.weight, entries, headings, unread)
-    for problem in glossary.problems:
+    for problem in glossary.problems[:PROBLEMS_SHOWN]:
         logger.warning("glossary: %s", problem)
+    if (more := len(glossary.problems) - PROBLEMS_SHOWN) > 0:
+        logger.warning("glossary: %d more like these", more)
     return glossary
 
 
 def _of_file(file: Path, *, unread: list[str]) -> list[GlossaryEntry]:
     try:
         text = file.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        unread.append(f"{file} cannot be read ({error}) and is left out: save it as UTF-8")
+        return []
+    except OSError as error:
         unread.append(f"{file} cannot be read ({error}) and is left out")
         return []
     first = text.partition("\n")[0]
@@ -262,31 +293,45 @@ def _of_file(file: Path, *, unread: list[str]) -> list[GlossaryEntry]:
             f"{file} has no column term and is left out: its first line must be {','.join(COLUMNS)}"
         )
         return []
-    entries = []
-    for row in rows:
-        try:
-            entries.append(_of_row(row))
-        except ValidationError as error:
-            [problem, *_] = error.errors(include_url=False, include_input=False)
-            place = ".".join(map(str, problem["loc"]))
-            unread.append(
-                f"{file}, line {rows.line_num} is left out: {place}: {problem['msg'].lower()}"
-            )
+    entries, read = [], rows.line_num
+    try:
+        for row in rows:
+            if _is_broken(row):
+                unread.append(f"{file}, lines {read + 1} to {rows.line_num} are left out: {OPEN}")
+            else:
+                entries += _of_row(row, place=f"{file}, line {rows.line_num}", unread=unread)
+            read = rows.line_num
+    except csv.Error:
+        unread.append(f"{file} is left out from line {read + 1} on: {OPEN}")
     return entries
 
 
-def _of_row(row: Mapping[str, str | None]) -> GlossaryEntry:
+def _is_broken(row: Mapping[str, str | None]) -> bool:
+    """Whether a cell holds a line break, as all do that follow a quotation mark left open."""
+    return any("\n" in value for value in row.values() if isinstance(value, str))
+
+
+def _of_row(row: Mapping[str, str | None], *, place: str, unread: list[str]) -> list[GlossaryEntry]:
+    """The entry of a line, if it is one."""
+
     def several(name: str) -> list[str]:
         return [one for one in (row.get(name) or "").split(BETWEEN) if one.strip()]
 
-    return GlossaryEntry.model_validate(
-        {
-            "term": row.get("term") or "",
-            "synonyms": several("synonyms"),
-            "abbreviations": several("abbreviations"),
-            "language": (row.get("language") or "").strip() or None,
-        }
-    )
+    try:
+        entry = GlossaryEntry.model_validate(
+            {
+                "term": row.get("term") or "",
+                "synonyms": several("synonyms"),
+                "abbreviations": several("abbreviations"),
+                "language": (row.get("language") or "").strip() or None,
+            }
+        )
+    except ValidationError as error:
+        [problem, *_] = error.errors(include_url=False, include_input=False)
+        key = ".".join(map(str, problem["loc"]))
+        unread.append(f"{place} is left out: {key}: {problem['msg'].lower()}")
+        return []
+    return [entry]
 
 
 def _of_headings(source: TableSource, *, unread: list[str]) -> list[GlossaryEntry]:

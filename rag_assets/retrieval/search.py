@@ -10,6 +10,7 @@ It keeps answering from that set while other versions are written, for as long a
 `clean_up.keep_days` keeps the set. Models are loaded at the first query that needs them.
 """
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
@@ -62,6 +63,8 @@ SHOWN_COLUMNS = ("domain", "source", "uri", "title", "section", "table", "row_ke
 LATER_COLUMNS = ("type", "language", "image", "fields")
 """Columns that tables of earlier releases lack."""
 RERANKERS_KEPT = 2
+
+logger = logging.getLogger(__name__)
 
 
 class EmptyQueryError(ValueError):
@@ -306,6 +309,7 @@ class VariantIndex:
         self._cache = cache
         self._open_tables = open_tables
         self._encoders: dict[str, QueryEncoder] = {}
+        self._limits_told: set[str] = set()
         self._lock = Lock()
 
     def search(
@@ -336,6 +340,7 @@ class VariantIndex:
         around: Mapping[str, str] = {}
         with self._open_tables():
             [ranking] = self._rank(call, [query], chosen, top_k=top_k)
+            self._tell_of_limit(name, chosen, found=len(ranking), top_k=top_k)
             with call.timed("read"):
                 units = self._units(ranking)
             if chosen.expand:
@@ -495,6 +500,20 @@ class VariantIndex:
                 raise EmptyQueryError(position)
         texts = [encodable(query) for query in queries]
         return retrieve(call, texts, retriever=retriever, top_k=wanted, length=length)
+
+    def _tell_of_limit(
+        self, name: str, retriever: Retriever, *, found: int, top_k: int | None
+    ) -> None:
+        """Log once for each retriever that it ranks no more units than its reranker reads."""
+        wanted = self.settings.top_k if top_k is None else top_k
+        is_cut = retriever.reranker and found == retriever.candidates < wanted
+        if is_cut and name not in self._limits_told:
+            self._limits_told.add(name)
+            logger.warning(
+                "%d hits instead of %d: the retriever %s reranks so many and gives no more. Raise "
+                "its candidates, or use one that does not rerank",
+                *(found, wanted, name),
+            )
 
     def _table(self, name: str) -> UnitTable | None:
         if name not in self._tables and name in self._domains:

@@ -1,5 +1,8 @@
 """What a config would get from a newer edition of the defaults, and how to try it."""
 
+from collections.abc import Iterator
+from itertools import count
+
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
@@ -7,7 +10,7 @@ from rag_assets.config.editions import CHUNKINGS, FIRST, NEWEST
 from rag_assets.config.recipes import Variant
 
 NAME = "sentences"
-"""Of the variant that is proposed."""
+"""Of the variant that is proposed, unless one is called so."""
 
 
 def proposal(config: Config) -> str:
@@ -19,16 +22,17 @@ def proposal(config: Config) -> str:
     if not _is_open(config):
         return ""
     file = configuration.find().name
+    name = next(one for one in _names() if one not in config.variants)
     served = config.variant(config.serving_variant)
     recipe = _as_yaml(served.model_copy(update={"chunking": CHUNKINGS[NEWEST]}))
     return "\n".join(
         [
             _in_short(file),
             "To try that as a variant beside the index, which stays as it is:",
-            f"  1. in {file}, below variants:  {NAME}: {recipe}",
-            f"  2. rag-assets refresh --variant {NAME}",
-            f"  3. rag-assets evaluate --questions FILE --variant {NAME}  (and without --variant)",
-            f"  4. if it is better, in {file}:  serving: {{variant: {NAME}}}",
+            f"  1. in {file}, below variants:  {name}: {recipe}",
+            f"  2. rag-assets refresh --variant {name}",
+            f"  3. rag-assets evaluate --questions FILE --variant {name}  (and without --variant)",
+            f"  4. if it is better, in {file}:  serving: {{variant: {name}}}",
             f"  `defaults: {FIRST}` in {file} keeps what there is and ends this proposal.",
         ]
     )
@@ -39,6 +43,11 @@ def hint(config: Config) -> str:
     if not _is_open(config):
         return ""
     return f"{_in_short(configuration.find().name)} `rag-assets status` says how to try that."
+
+
+def _names() -> Iterator[str]:
+    yield NAME
+    yield from (f"{NAME}_{number}" for number in count(2))
 
 
 def _is_open(config: Config) -> bool:

@@ -39,11 +39,12 @@ from rag_assets.evaluation.questions import (
     read_questions,
     refresh_questions,
 )
-from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.results import EvaluationResult, rankings_in
 from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
 from rag_assets.retrieval import search
 from rag_assets.store import MissingTableError, Store
+from rag_assets_tests.models.model_server import serving
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
 
@@ -585,6 +586,47 @@ def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
     first, again, replaced = seen("old"), seen("old"), seen("trained")
     assert (first[0], again[0], replaced[0]) == (True, False, True)
     assert first[1] == again[1] != replaced[1]
+
+
+def test_a_reranker_that_was_replaced_behind_its_server_is_asked_anew(
+    store: Store, config: Config
+) -> None:
+    with serving() as server:
+        endpoint = {"url": server.url, "attempts": 1}
+        retrieval = Retrieval.model_validate(
+            {
+                "retriever": "own",
+                "retrievers": {"own": {"signals": ["bm25"], "reranker": "hosted"}},
+                "rerankers": {
+                    "hosted": {"backend": "rerank_api", "path": "a", "endpoint": endpoint}
+                },
+            }
+        )
+        own = config.model_copy(
+            update={
+                "retrieval": retrieval,
+                "evaluation": config.evaluation.model_copy(update={"retrievers": ["own"]}),
+            }
+        )
+        arm = Arm(name="own", variant="default", retriever=retrieval.retrievers["own"], factors={})
+
+        def seen() -> tuple[bool, str]:
+            runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
+            return evaluated(store, own).is_new, runner.key_of(arm)
+
+        first, again = seen(), seen()
+        server.scale = 0.5
+        replaced = seen()
+        rankings = rankings_in(evaluated(store, own).folder)
+        server.always = 500
+        away = seen()
+
+    assert (first[0], again[0], replaced[0], away[0]) == (True, False, True, False)
+    assert first[1] == again[1] != replaced[1] == away[1]
+    assert rankings is not None
+    assert max(rankings["score"].to_pylist()) <= 0.5, (
+        "the scores are those of the model that runs now"
+    )
 
 
 def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -> None:

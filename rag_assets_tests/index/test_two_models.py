@@ -68,13 +68,14 @@ def test_each_domain_has_vectors_of_its_own_model_and_the_joint_table_none(confi
     assert (found.model, found.row_model) == ("minilm", "tiny")
 
 
-@pytest.mark.parametrize("retriever", ["late_fusion", "hybrid_late_fusion"])
+@pytest.mark.parametrize("retriever", ["best", "late_fusion", "hybrid_late_fusion"])
 def test_each_domain_is_searched_as_with_its_model_alone(config, tiny, tmp_path, retriever):
     ranking = index_of(config).search(QUERY, retriever=retriever).ranking
     for domain, model in BOTH.items():
         alone = index_of(filled(config_of(tmp_path / model, tiny, model)))
         whole = alone.search(QUERY, retriever=retriever).ranking
-        assert ranking.stages()[domain].entries == whole.stages()[domain].entries
+        [stage] = {domain, f"candidates/{domain}"} & {*ranking.stages()}
+        assert ranking.stages()[stage].entries == whole.stages()[stage].entries
     assert {unit for arm in ranking.arms.values() for unit in arm.unit_ids} >= {*ranking.unit_ids}
 
 
@@ -87,17 +88,29 @@ def test_words_are_searched_in_the_joint_list(config, tiny, tmp_path):
     assert many.num_rows == 5
 
 
-@pytest.mark.parametrize("retriever", ["baseline", "hybrid", "simple_fusion", "near"])
+@pytest.mark.parametrize(
+    "retriever", ["baseline", "hybrid", "simple_fusion", "fast", "near", "unscaled"]
+)
 def test_what_compares_vectors_of_both_is_refused_and_what_works_is_named(config, retriever):
     near = {"signals": ["bm25"], "collapse": {"near": 0.9}}
+    simple = {"mode": "simple"}
+    unscaled = {"signals": ["dense", "bm25"], "signal_fusion": simple, "domain_fusion": simple}
     config = Config.model_validate(
-        config.model_dump() | {"retrieval": {"retrievers": {"near": near}}}
+        config.model_dump() | {"retrieval": {"retrievers": {"near": near, "unscaled": unscaled}}}
     )
     with pytest.raises(TwoModelsError, match="minilm and tiny") as refused:
         index_of(config).search(QUERY, retriever=retriever)
     named = str(refused.value).partition("fuses the domains: ")[2].split(", ")
-    assert {"bm25", "late_fusion", "hybrid_late_fusion", "weighted_fusion"} <= {*named}
-    assert not {"baseline", "hybrid", "simple_fusion", "hybrid_reranked", "near"} & {*named}
+    assert {"best", "bm25", "late_fusion", "hybrid_late_fusion", "weighted_fusion"} <= {*named}
+    assert not {
+        "fast",
+        "unscaled",
+        "baseline",
+        "hybrid",
+        "simple_fusion",
+        "hybrid_reranked",
+        "near",
+    } & {*named}
 
 
 def test_one_model_named_twice_is_one_model():
@@ -153,13 +166,15 @@ def test_a_project_with_two_models_is_built_judged_measured_and_searched(
     assert refresh["checks"]["failed"] == []
     assert main(["search", "salt", "--retriever", "late_fusion", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["hits"]
-    assert main(["search", "salt"]) == 1
-    assert "Use a retriever that fuses the domains: bm25" in capsys.readouterr().err
+    assert main(["search", "salt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["retriever"] == "best"
+    assert main(["search", "salt", "--retriever", "fast"]) == 1
+    assert "Use a retriever that fuses the domains: bm25, " in capsys.readouterr().err
     questions = ["evaluate", "--questions", "questions.jsonl", "--json"]
     assert main(questions) == 0
     said = capsys.readouterr()
     assert "not measured with baseline" in said.err
-    assert json.loads(said.out)["retrievers"] == ["bm25", "late_fusion"]
+    assert json.loads(said.out)["retrievers"] == ["best", "bm25", "late_fusion"]
     assert main([*questions, "--retriever", "baseline"]) == 1
     assert "tiny and tiny_40" in capsys.readouterr().err
     assert main(["status"]) == 0

@@ -1,12 +1,14 @@
 """A server of models on this machine: real HTTP, real vectors of MiniLM, and faults on request."""
 
 import json
+import ssl
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Barrier, Lock, Thread
 
 import numpy as np
@@ -38,8 +40,8 @@ class ModelServer:
     """What it calls the model; None: it does not say."""
     faults: list = field(default_factory=list)
     """Of the next requests: a status, a status with headers, `CUT` or `NO_JSON`."""
-    always: int | None = None
-    """A status that answers every request."""
+    always: int | tuple[int, dict[str, str]] | None = None
+    """A status, with headers or without, that answers every request."""
     is_base64: bool = False
     is_shuffled: bool = False
     names_places: bool = True
@@ -107,7 +109,8 @@ class ModelServer:
 
 
 @contextmanager
-def serving() -> Iterator[ModelServer]:
+def serving(*, certificate: Path | None = None) -> Iterator[ModelServer]:
+    """The server; with the PEM file of a key and its certificate, it speaks TLS."""
     model = ModelServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -140,7 +143,13 @@ def serving() -> Iterator[ModelServer]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    model.url = f"http://127.0.0.1:{server.server_port}/v1"
+    scheme = "http"
+    if certificate:
+        safe = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        safe.load_cert_chain(certificate)
+        server.socket = safe.wrap_socket(server.socket, server_side=True)
+        scheme = "https"
+    model.url = f"{scheme}://127.0.0.1:{server.server_port}/v1"
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -11,6 +11,7 @@ from rag_assets.models.hosted_embedding import HostedEncoder, load_hosted
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.replicas import EncoderError
 from rag_assets_tests.models.model_server import CUT, NO_JSON, minilm, serving, vectors
+from rag_assets_tests.operations.alerts.servers import certificate
 
 TEXTS = [
     "The yield strength of 316L is 205 MPa.",
@@ -261,3 +262,77 @@ def test_an_answer_without_embeddings_is_an_error(server, tmp_path, monkeypatch,
     monkeypatch.setattr(type(server), "answer", lambda *_: (200, answer))
     with pytest.raises(EncoderError, match="not known yet, and the server of all-minilm"):
         load_hosted(settings(server.url), home=tmp_path)
+
+
+@pytest.mark.parametrize("broken", [None, float("nan"), 0.0], ids=str)
+def test_a_text_without_a_direction_fails_alone(encoder, server, monkeypatch, broken):
+    """NaN of half precision: JSON has no word for it, so that most servers write null."""
+    answered = type(server).answer
+
+    def with_broken(self, path, body):
+        status, answer = answered(self, path, body)
+        for text, item in zip(body["input"], answer["data"], strict=True):
+            if "paint" in text:
+                item["embedding"] = [broken] * 384
+        return status, answer
+
+    monkeypatch.setattr(type(server), "answer", with_broken)
+    embedded = encoder.embed_passages(TEXTS)
+
+    assert list(embedded.failed) == [1]
+    assert alike(embedded.vectors[[0, 2]], vectors([TEXTS[0], TEXTS[2]]))
+
+
+@pytest.mark.parametrize("vector", [[float("nan")] * 384, [0.0] * 384, []], ids=["NaN", "0", "-"])
+def test_a_model_whose_probe_has_no_direction_is_not_recorded(server, tmp_path, vector):
+    server.embed = lambda texts: np.array([vector for _ in texts])
+    with pytest.raises(EncoderError, match="no direction"):
+        load_hosted(settings(server.url), home=tmp_path)
+
+    server.embed = vectors
+    assert load_hosted(settings(server.url), home=tmp_path).dimension == 384
+
+
+def test_a_query_does_not_wait_as_long_as_a_server_asks(encoder, server, monkeypatch):
+    pauses = []
+    monkeypatch.setattr(hosted, "_sleep", pauses.append)
+    server.faults = [(429, {"Retry-After": "3"}), None, (429, {"Retry-After": "60"})]
+    encoder.embed_queries(["density"])
+    with pytest.raises(EncoderError, match=r"status 429.*--retriever bm25"):
+        encoder.embed_queries(["hardness"])
+
+    assert pauses == [3]
+
+
+def test_a_text_that_a_server_cannot_compute_at_once_is_cut(encoder, server, monkeypatch):
+    """So answers llama.cpp; other failures of status 500 may pass, and are tried again."""
+    refused = "input (812 tokens) is too large to process. increase the physical batch size"
+    limits = type(server)._limits
+
+    def too_large(self, texts):
+        return (500, {"error": {"message": refused}}) if limits(self, texts) else None
+
+    monkeypatch.setattr(type(server), "_limits", too_large)
+    server.most_characters = 500
+    embedded = encoder.embed_passages([TEXTS[0], LONG])
+
+    assert not embedded.failed
+    assert embedded.windows[1] > 1
+    assert len(server.asked) < 20, "nothing is asked twice"
+
+
+def test_a_server_that_has_moved_says_where_to(encoder, server):
+    server.always = (308, {"Location": "https://models.test/v2/embeddings"})
+    with pytest.raises(EncoderError, match=r"status 308.*models\.test/v2.*endpoint\.url"):
+        encoder.embed_passages(TEXTS)
+    assert len(server.asked) == 1
+
+
+def test_a_certificate_that_nobody_signed_is_named_at_once(tmp_path, monkeypatch):
+    signed = certificate(tmp_path)
+    with serving(certificate=signed) as server:
+        model = settings(server.url)
+        with pytest.raises(EncoderError, match=r"certificate.*REQUESTS_CA_BUNDLE"):
+            load_hosted(model, home=tmp_path)
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(signed))
+        assert load_hosted(model, home=tmp_path).dimension == 384

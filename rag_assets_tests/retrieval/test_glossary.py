@@ -86,6 +86,20 @@ def test_an_entry_that_is_there_twice_is_no_conflict():
     assert not glossary(YIELD, YIELD).problems
 
 
+def test_lines_of_one_term_and_a_heading_of_that_name_are_one_entry():
+    column = GlossaryEntry(term="Polypropylene", abbreviations=["pp_pct"])
+    words = glossary(
+        {"term": "polypropylene", "abbreviations": ["PP"]},
+        {"term": "polypropylene", "synonyms": ["polypropen"]},
+        headings=[column],
+    )
+    assert others(words, "polypropylene") == ["PP", "polypropen", "pp_pct"]
+    assert others(words, "PP and polypropen") == ["polypropylene", "pp_pct"]
+    assert others(words, "pp_pct") == ["polypropylene", "PP", "polypropen"]
+    assert words.rephrased("polypropen") == "polypropylene"
+    assert not words.problems
+
+
 def test_a_person_s_entry_has_the_last_word_over_headings():
     column = GlossaryEntry(term="supply rate", abbreviations=["ppm"])
     words = glossary({"term": "parts per million", "abbreviations": ["ppm"]}, headings=[column])
@@ -152,10 +166,36 @@ def test_what_cannot_be_used_is_left_out_and_named(tmp_path, caplog):
         "good.csv, line 4 is left out: language",
         "absent.csv cannot be read",
         "latin.csv cannot be read",
+        "save it as UTF-8",
         "wrong.csv has no column term",
     ):
         assert any(part in problem for problem in words.problems), part
         assert part in caplog.text
+
+
+@pytest.mark.parametrize("lines", [2, 20_000])
+def test_a_quotation_mark_that_is_left_open_is_named(tmp_path, lines):
+    """Python's reader stops at a cell of 131,072 characters; below that it takes all lines."""
+    more = [f"term {number},synonym {number},," for number in range(lines)]
+    file = write_csv(tmp_path / "terms.csv", "paint,lack,,", '"fatigue,utmattning,,', *more)
+    words = glossary_of(Config.model_validate({"glossary": str(file)}))
+
+    assert words is not None
+    assert others(words, "paint") == ["lack"]
+    [problem] = words.problems
+    assert "line" in problem
+    assert " 3 " in problem
+    assert "quotation mark" in problem
+
+
+def test_many_problems_are_logged_in_short(tmp_path, caplog):
+    file = write_csv(tmp_path / "terms.csv", *(f",{number},," for number in range(1_000)))
+    words = glossary_of(Config.model_validate({"glossary": str(file)}))
+
+    assert words is not None
+    assert len(words.problems) == 1_000
+    assert len(caplog.messages) <= 10
+    assert "995 more" in caplog.text
 
 
 @given(

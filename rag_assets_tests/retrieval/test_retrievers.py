@@ -242,6 +242,19 @@ def test_a_reranker_orders_the_candidates_and_nothing_else(index):
     assert {"rerank", "bm25", "read"} <= set(results.seconds)
 
 
+def test_who_asks_for_more_than_the_candidates_is_told_once(index, caplog):
+    spec = retriever(signals=["bm25"], reranker="late_interaction", candidates=5)
+    query = "fatigue strength density"
+
+    assert len(index.search(query, retriever=spec, top_k=5)) == 5
+    assert not caplog.messages
+    for _ in range(2):
+        assert len(index.search(query, retriever=spec, top_k=12)) == 5
+    [said] = caplog.messages
+    assert "5 hits instead of 12" in said
+    assert "candidates" in said
+
+
 def test_a_reranker_may_be_one_opinion_and_the_candidates_another(index):
     plain = {"signals": ["bm25"], "reranker": "late_interaction", "candidates": 12}
     weights = {"candidates": 1, "reranked": 3}

@@ -59,6 +59,17 @@ def test_what_a_file_without_an_edition_has_built_stays(here, capsys):
     assert refreshed["proposal"].endswith("`rag-assets status` says how to try that.")
 
 
+def test_the_variant_that_is_proposed_takes_no_name_that_is_taken(here, capsys):
+    config = yaml.safe_load(here.read_text())
+    config["variants"]["sentences"] = {"parser": "pdfium", "serializer": "yaml"}
+    here.write_text(yaml.safe_dump(config, sort_keys=False))
+
+    assert cli.main(["status"]) in (OK, 3)
+    plan = capsys.readouterr().out
+    assert "variants:  sentences_2: {parser: pdfium, chunking: sentences_256}" in plan
+    assert "refresh --variant sentences_2\n" in plan
+
+
 def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, capsys):
     plan = said(capsys, "status")["proposal"]
     assert plan.startswith("rag_assets.yaml keeps the defaults of edition 1; with `defaults: 2` ")

@@ -27,7 +27,7 @@ from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, scored, units_of
 from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
-from rag_assets.models.rerankers import local_weights
+from rag_assets.models.rerankers import replaceable
 from rag_assets.retrieval import rewriters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.glossary import glossary_of
@@ -145,7 +145,7 @@ class ArmRunner:
         fusion = arm.retriever.query_fusion
         rewrites = fusion.path if fusion else None
         rerankers = {name: config.retrieval.rerankers[name] for name in arm.retriever.rerankers}
-        local = local_weights(rerankers, home=self.store.encoders)
+        models = replaceable(rerankers, home=self.store.encoders)
         glossary = glossary_of(config) if arm.retriever.glossary else None
         return fingerprint(
             REVISION,
@@ -163,7 +163,7 @@ class ArmRunner:
             self._questions_key,
             self._documents_key,
             {source.name: source.url for source in config.sources.documents},
-            *([local] if local else []),
+            *([models] if models else []),
             *([glossary.content] if glossary else []),
         )[:32]
 
