@@ -23,6 +23,7 @@ from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
+from rag_assets.evaluation.doctor import evidence_of, examine, generated_sets
 from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
@@ -35,7 +36,7 @@ from rag_assets.store.pins import Pin
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 4
+REVISION = 5
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 DEPTH_PER_RANK = 5
@@ -162,6 +163,7 @@ def fingerprint_of(
         {source.name: source.url for source in config.sources.documents},
         *([models] if models else []),
         *([glossary.content] if glossary else []),
+        *sorted(generated_sets(config)),
     )
 
 
@@ -245,6 +247,7 @@ def _measure(
     log: Callable[[str], None],
 ) -> EvaluationResult:
     from rag_assets.evaluation.latency import latencies
+    from rag_assets.evaluation.question_words import question_words
     from rag_assets.evaluation.report import render
     from rag_assets.retrieval.search import open_index
 
@@ -270,6 +273,13 @@ def _measure(
         depth=depth,
         samples=config.evaluation.bootstrap_samples,
     )
+    evidence = evidence_of(
+        scores,
+        retrievers=retrievers,
+        cutoffs=cutoffs,
+        words=question_words(index, questions, indexed=indexed),
+        config=config,
+    )
     record = EvaluationRecord(
         made_from=made_from,
         variant=variant,
@@ -286,6 +296,7 @@ def _measure(
         ),
         settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
         margin=config.evaluation.margin,
+        flaws=examine(evidence),
     )
     result = EvaluationResult(
         folder,
