@@ -27,6 +27,7 @@ from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.store import Store
+from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ class Side:
 
     @property
     def content(self) -> str:
-        """Fingerprint of what its tables hold."""
+        """Fingerprint of what its tables hold, wherever they lie."""
         pins = self.complete_set.pins
-        return identity.fingerprint([[pin.table, pin.data_version, pin.files] for pin in pins])
+        return identity.fingerprint([[name_of(pin.table), pin.data_version] for pin in pins])
 
     @cached_property
     def query_side(self) -> str:
@@ -179,7 +180,8 @@ class Side:
 
     @property
     def _file(self) -> Path:
-        key = identity.fingerprint(self.content, self.query_side, self.depth)
+        files = [pin.files for pin in self.complete_set.pins]
+        key = identity.fingerprint(self.content, files, self.query_side, self.depth)
         return self.store.root / FOLDER / f"{key[:32]}.parquet"
 
 

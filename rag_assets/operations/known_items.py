@@ -85,7 +85,9 @@ def ask_known_items(
     return KnownItems(
         queries=len(known),
         serving=_share(each.serving & {*ids} for each, (ids, _) in zip(known, before, strict=True)),
-        candidate=_share(each.candidate & {*ids} for each, (ids, _) in zip(known, now, strict=True)),
+        candidate=_share(
+            each.candidate & {*ids} for each, (ids, _) in zip(known, now, strict=True)
+        ),
         unchanged=len(unchanged),
         moved=sum(before[place][1] != now[place][1] for place in unchanged),
     )

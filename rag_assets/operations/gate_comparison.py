@@ -1,7 +1,7 @@
 """What the configured questions say of a candidate: the paired comparison behind a verdict."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -16,6 +16,7 @@ from rag_assets.evaluation.gold_changes import (
     superseded_gold,
 )
 from rag_assets.evaluation.non_inferiority import (
+    Outcome,
     Paired,
     PairedDifference,
     SliceDifference,
@@ -26,6 +27,7 @@ from rag_assets.evaluation.non_inferiority import (
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
+from rag_assets.operations.gate_flaws import Examined, blocking_flaws
 from rag_assets.operations.gate_sides import Side
 from rag_assets.operations.verdicts import NamedQuestion, shortened
 
@@ -34,11 +36,11 @@ LOST_NAMED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The comparison of two sides on the same questions."""
+class Comparison:
+    """Two sides on the same questions."""
 
     margin: float
-    difference: PairedDifference | None
+    difference: PairedDifference | None = None
     """None if every question was left out."""
     slices: tuple[SliceDifference, ...] = ()
     lost: tuple[NamedQuestion, ...] = ()
@@ -46,22 +48,13 @@ class Evidence:
     superseded: tuple[NamedQuestion, ...] = ()
     is_identical: bool = False
     """Whether both sides returned the same units in the same order, for every question."""
+    flaws: tuple[str, ...] = ()
+    """Sentences on why no verdict may rest on it, each with its code and remedy."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """What one side made of the questions."""
-
-    ranked: pa.Table
-    scores: pa.Table
-
-    def units(self, *, questions: int) -> list[list[str]]:
-        """Ids of the ranked units of each question."""
-        found: list[list[str]] = [[] for _ in range(questions)]
-        columns = (self.ranked[name].to_pylist() for name in ("query_index", "unit_id"))
-        for query, unit in zip(*columns, strict=True):
-            found[query].append(unit)
-        return found
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict of all questions together; HOLD where there are none."""
+        return self.difference.outcome(self.margin) if self.difference else "HOLD"
 
 
 def compare(
@@ -69,19 +62,21 @@ def compare(
     candidate: Side,
     questions: Sequence[Question],
     *,
+    is_same_recipe: bool,
     superseded: Collection[str],
     log: Callable[[str], None],
-) -> Evidence:
+) -> Comparison:
     """Hold the rankings of both sides against the gold of `questions`.
 
     Args:
         serving: What answers queries.
         candidate: What is to answer them; its config has the settings of the gate.
         questions: At least one.
+        is_same_recipe: Whether only the contents differ.
         superseded: Ids of documents that a newer version has replaced.
         log: Told about progress.
     """
-    config = candidate.config
+    gate = candidate.config.gate
     gold = [piece for question in questions for piece in question.gold]
     sides = GoldSides(
         serving=serving.gold(gold),
@@ -90,29 +85,48 @@ def compare(
         is_changed=_changes_since(serving, candidate),
     )
     changes = gold_changes(candidate.store, questions, sides=sides)
-    gone = {change.question.question_id for change in changes}
-    left = [question for question in questions if question.question_id not in gone]
+    left = _without(questions, changes)
     replaced = superseded_gold(left, gold=sides.candidate, superseded=superseded)
-    apart = gone | {change.question.question_id for change in replaced}
-    judged = [question for question in left if question.question_id not in apart]
-    margin = config.gate.margin or default_margin(len(judged))
-    found = Evidence(
-        margin, None, left_out=_named(changes), superseded=_named(replaced)
+    judged = _without(left, replaced)
+    apart = Comparison(
+        margin=gate.margin or default_margin(len(judged)),
+        left_out=_named(changes),
+        superseded=_named(replaced),
     )
     if not judged:
-        return found
-    before = _scored(serving, judged, sides.serving, candidate=candidate, log=log)
-    now = _scored(candidate, judged, sides.candidate, candidate=candidate, log=log)
-    paired = _paired(before.scores, now.scores, metric=config.gate.metric)
-    return Evidence(
-        margin=margin,
-        difference=paired_difference(paired),
-        slices=tuple(slices_of(paired, _groups(judged, sides), margin=margin)),
-        lost=_lost(before.scores, now.scores, paired.differences),
-        left_out=found.left_out,
-        superseded=found.superseded,
-        is_identical=before.units(questions=len(judged)) == now.units(questions=len(judged)),
+        return apart
+    texts = [question.text for question in judged]
+    rankings = [side.rankings(texts, log=log) for side in (serving, candidate)]
+    before, now = (
+        Examined(side, _scores(side, judged, ranked, indexed, cutoff=gate.cutoff), indexed)
+        for side, ranked, indexed in zip(
+            (serving, candidate), rankings, (sides.serving, sides.candidate), strict=True
+        )
     )
+    paired = _paired(before.scores, now.scores, metric=gate.metric)
+    is_identical = _units(rankings[0]) == _units(rankings[1])
+    is_alike = is_identical and is_same_recipe
+    return replace(
+        apart,
+        difference=paired_difference(paired),
+        slices=tuple(slices_of(paired, _groups(judged, sides), margin=apart.margin)),
+        lost=_lost(before.scores, now.scores, paired.differences),
+        is_identical=is_identical,
+        flaws=()
+        if is_alike
+        else tuple(blocking_flaws(before, now, judged, is_same_recipe=is_same_recipe)),
+    )
+
+
+def _without(questions: Sequence[Question], changes: Sequence[GoldChange]) -> list[Question]:
+    gone = {change.question.question_id for change in changes}
+    return [question for question in questions if question.question_id not in gone]
+
+
+def _units(rankings: pa.Table) -> list[tuple[int, str]]:
+    """What was ranked, in order: query and unit."""
+    columns = (rankings[name].to_pylist() for name in ("query_index", "unit_id"))
+    return list(zip(*columns, strict=True))
 
 
 def _changes_since(serving: Side, candidate: Side) -> Callable[[File], bool]:
@@ -126,25 +140,23 @@ def _changes_since(serving: Side, candidate: Side) -> Callable[[File], bool]:
     return lambda file: is_same or (built is not None and file.modified > built)
 
 
-def _scored(
+def _scores(
     side: Side,
     questions: Sequence[Question],
+    ranked: pa.Table,
     indexed: IndexedGold,
     *,
-    candidate: Side,
-    log: Callable[[str], None],
-) -> _Ranked:
-    """The scores of one side, at the level of the gold."""
-    ranked = side.rankings([question.text for question in questions], log=log)
-    scores = scored(
+    cutoff: int,
+) -> pa.Table:
+    """One row for each question, at the level of its gold: see `evaluation.scores`."""
+    return scored(
         units_of(ranked, count=len(questions)),
         questions,
         gold_items_by_level(questions, indexed=indexed, levels=("gold",)),
         retriever=side.retriever,
-        cutoffs=[candidate.config.gate.cutoff],
+        cutoffs=[cutoff],
         depth=side.depth,
     )
-    return _Ranked(ranked, scores)
 
 
 def _paired(before: pa.Table, now: pa.Table, *, metric: str) -> Paired:
@@ -177,9 +189,7 @@ def _source_of(gold: Gold, sides: GoldSides) -> str:
     return "none"
 
 
-def _lost(
-    before: pa.Table, now: pa.Table, differences: np.ndarray
-) -> tuple[NamedQuestion, ...]:
+def _lost(before: pa.Table, now: pa.Table, differences: np.ndarray) -> tuple[NamedQuestion, ...]:
     """The questions on which the candidate is worse, the greatest loss first."""
     places = [place for place in np.argsort(differences, kind="stable") if differences[place] < 0]
     columns = ["question_id", "question", "first_rank", "missing"]
