@@ -48,7 +48,8 @@ class PairedDifference:
 
     estimate: float
     low: float
-    """Lower end; chance alone puts the truth below it in 5 % of cases, and above `high` in 5 %."""
+    """Lower end; chance alone puts the truth below it in 5 % of cases, and above `high` in 5 %. Of
+    a few questions it may lie beyond what a metric can lose."""
     high: float
     questions: int
     clusters: int
@@ -121,8 +122,8 @@ def paired_difference(paired: Paired) -> PairedDifference:
     estimate, spread = float(differences.mean()), _reach(differences, clusters)
     return PairedDifference(
         estimate=estimate,
-        low=max(estimate - spread, -1.0),
-        high=min(estimate + spread, 1.0),
+        low=estimate - spread,
+        high=estimate + spread,
         questions=len(differences),
         clusters=clusters.count,
         wins=int((differences > 0).sum()),

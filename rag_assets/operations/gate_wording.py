@@ -19,7 +19,8 @@ def difference_text(difference: PairedDifference, *, metric: str) -> str:
 
 def interval_text(difference: PairedDifference) -> str:
     """The estimate with its interval."""
-    return f"{difference.estimate:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+    low, high = max(difference.low, -1.0), min(difference.high, 1.0)
+    return f"{difference.estimate:+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
 def slice_text(found: SliceDifference, *, margin: float) -> str:
