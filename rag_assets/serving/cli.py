@@ -21,9 +21,12 @@ from rag_assets.serving.commands import (
     evaluate,
     experiment,
     export,
+    history,
     init,
+    promote,
     purge,
     refresh,
+    rollback,
     search,
     show,
     status,
@@ -32,9 +35,11 @@ from rag_assets.serving.commands import (
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
+from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
     *(init, refresh, backfill, search, show, evaluate, experiment),
+    *(promote, rollback, history),
     *(status, alerts, export, clean_up, purge, ui),
 )
 
@@ -61,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         CommandError,
         DamagedTablesError,
         MissingTableError,
+        ServingPointerError,
         UnreachableTablesError,
     ) as error:
         return _complain(error, code=FAILED)

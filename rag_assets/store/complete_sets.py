@@ -74,28 +74,13 @@ class CompleteSet:
         """Whether it was made by the recipe that has these `tables`."""
         return name_of(self.joint.table) == store.known_as(tables.joint)
 
-    @property
-    def record(self) -> dict[str, object]:
-        """The set as JSON has it."""
-        record = asdict(self)
-        unused = {name for name in OF_ROWS if record[name] is None}
-        return {name: record[name] for name in record if name not in unused}
-
-    @classmethod
-    def of_record(cls, record: Mapping) -> Self:
-        """The set that a `record` says.
-
-        Raises:
-            KeyError, TypeError: It is no such record.
-        """
-        pins = {name: record[name] and Pin(**record[name]) for name in PINNED}
-        return cls(**{**record, **pins})
-
     @classmethod
     def read(cls, file: Path) -> Self | None:
         """The set that `file` records; None if it cannot be read."""
         try:
-            return cls.of_record(json.loads(file.read_text("utf-8")))
+            record = json.loads(file.read_text("utf-8"))
+            pins = {name: record[name] and Pin(**record[name]) for name in PINNED}
+            return cls(**(record | pins))
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -180,7 +165,9 @@ def file_of(store: Store, variant: str) -> Path:
 
 def as_json(complete_set: CompleteSet) -> str:
     """A set as its file records it."""
-    return json.dumps(complete_set.record, indent=1)
+    record = asdict(complete_set)
+    unused = {name for name in OF_ROWS if record[name] is None}
+    return json.dumps({name: record[name] for name in record if name not in unused}, indent=1)
 
 
 class ModelFields(TypedDict):

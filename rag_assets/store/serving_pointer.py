@@ -1,10 +1,10 @@
 """The serving pointer: which tables, with which recipe and query side, answer queries.
 
-It is one record, `serving/current.json` in the state folder, replaced in one act. Every record that
-it ever had is kept beside it under its number (`serving/000007.json`), for `history` and `rollback`.
-A move writes the numbered record first and `current.json` last: a process that is killed between
-the two has not moved the pointer, and the next move takes the number again. Of two moves at once
-one wins, since each says which record it means to follow.
+It is one record, `serving/current.json` in the state folder, replaced in one act. Every record
+that it ever had is kept beside it under its number (`serving/000007.json`), for `history` and
+`rollback`. A move writes the numbered record first and `current.json` last: a process that is
+killed between the two has not moved the pointer, and the next move takes the number again. Of two
+moves at once one wins, since each says which record it means to follow.
 
 Readers open exactly what the pointer pins, with the model settings and the retriever that it
 records, so that no edit of the config is an outage. A state without a pointer (no refresh of this
@@ -15,8 +15,11 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
+
+from pydantic import TypeAdapter
 
 from rag_assets.config import Config, Retrieval, Retriever
 from rag_assets.config.retrieval import RerankerSettings
@@ -32,6 +35,7 @@ from rag_assets.store.store import LOCKS, Store
 FOLDER = "serving"
 CURRENT = "current.json"
 LOCK = "serving_pointer"
+ERASED = "(erased)"
 
 MovedBy: TypeAlias = Literal["first build", "refresh", "promote", "override", "rollback"]
 
@@ -118,20 +122,6 @@ class QuerySide:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedBy:
-    """What a gate said of a move."""
-
-    outcome: str
-    """PASS, HOLD or FAIL; a move that is no PASS was an override."""
-    why: str
-    """In a sentence or a few lines."""
-    judged_at: str
-    """ISO 8601, UTC."""
-    made_from: str
-    """Fingerprint of what the verdict rests on; empty where nothing had to be compared."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingPointer:
     """What answers queries, from when on, and why."""
@@ -156,8 +146,9 @@ class ServingPointer:
     encoder_ids: Sequence[str]
     """What computed the vectors."""
     query_side: QuerySide
-    verdict: AllowedBy | None
-    """None for a rollback."""
+    verdict: Mapping[str, object] | None
+    """What allowed it, or was overridden, as `operations.verdicts` writes it; None for a rollback,
+    and for what was erased."""
 
     @property
     def variant(self) -> str:
@@ -189,29 +180,9 @@ class ServingPointer:
             return self.variant if self.variant in config.variants else None
         return same[0]
 
-    @classmethod
-    def of_json(cls, text: str) -> Self:
-        """The pointer that a file records.
-
-        Raises:
-            KeyError, TypeError, ValueError: It records none.
-        """
-        record = json.loads(text)
-        pins = {
-            name: Pin(**record[name]) if record[name] else None for name in ("elements", "chunks")
-        }
-        verdict = record["verdict"]
-        parts = {
-            "complete_set": CompleteSet.of_record(record["complete_set"]),
-            "query_side": QuerySide(**record["query_side"]),
-            "verdict": AllowedBy(**verdict) if verdict else None,
-        }
-        return cls(**{**record, **pins, **parts})
-
     def as_json(self) -> str:
         """The pointer as its file records it."""
-        record = asdict(self) | {"complete_set": self.complete_set.record}
-        return json.dumps(record, indent=1, ensure_ascii=False)
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False)
 
 
 def content_of(complete_set: CompleteSet, query_side: QuerySide) -> str:
@@ -349,17 +320,19 @@ def forget_purged(store: Store, moved: Mapping[Pin, Pin]) -> None:
     records say in words may name what was erased, so that goes.
     """
     for pointer in history(store):
-        complete_set = pointer.complete_set
-        pins = {"joint": complete_set.joint, "documents": complete_set.documents}
-        followed = {name: moved.get(pin, pin) if pin else None for name, pin in pins.items()}
-        verdict = pointer.verdict
+        held = pointer.complete_set
         purged = replace(
             pointer,
-            complete_set=replace(complete_set, **followed, seen=""),
+            complete_set=replace(
+                held,
+                joint=moved.get(held.joint, held.joint),
+                documents=moved.get(held.documents) or held.documents if held.documents else None,
+                seen="",
+            ),
             elements=None,
             chunks=None,
-            reason=pointer.reason and "(erased)",
-            verdict=replace(verdict, why="(erased)") if verdict else None,
+            reason=pointer.reason and ERASED,
+            verdict=None,
         )
         if pointer.number == number_now(store):
             renew(store, purged)
@@ -388,11 +361,16 @@ def _written(store: Store, pointer: ServingPointer, *, after: int) -> ServingPoi
 
 def _read(file: Path) -> ServingPointer:
     try:
-        return ServingPointer.of_json(file.read_text("utf-8"))
+        return _adapter().validate_json(file.read_bytes())
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DamagedPointerError(file, why=f"{type(error).__name__}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise DamagedPointerError(file, why=str(error).partition("\n")[0]) from error
+
+
+@cache
+def _adapter() -> TypeAdapter[ServingPointer]:
+    return TypeAdapter(ServingPointer)
 
 
 def _file(store: Store, number: int) -> Path:

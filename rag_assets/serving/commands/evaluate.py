@@ -10,6 +10,7 @@ from rag_assets import config as configuration
 from rag_assets.serving.answers import Answer, CommandError, say, search_errors, table
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.results import EvaluationResult
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> Answer:
     """Measure, or show the stored result for the same index and questions."""
     config = configuration.load()
     _check_readable(options.questions)
-    variant = options.variant or config.serving_variant
+    variant = options.variant or serving_variant(Store.of(config), config)
     config.variant(variant)
     try:
         if options.retriever:
