@@ -57,7 +57,7 @@ def _serving_index(project: Config) -> dg.AssetsDefinition:
         pool=lineage.GPU_POOL,
     )
     @stoppable()
-    def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+    def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """What answers queries: the serving pointer. It moves only if its gate lets it."""
         store = lineage.store_of(project)
         of_run = context.partition_key if context.has_partition_key else None

@@ -157,9 +157,8 @@ def roll_back(store: Store, *, to: int | None = None) -> ServingPointer:
         )
     if not serving_pointer.is_held(store, wanted):
         raise GonePinsError(wanted.number, variant=wanted.variant)
-    back = replace(
-        wanted, moved_at=_now(), by="rollback", restores=wanted.restores or wanted.number
-    )
+    restored = wanted.restores or wanted.number
+    back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
     moved = serving_pointer.move(store, back, after=after)
     held.clear(store)
     return moved

@@ -147,8 +147,8 @@ class ServingPointer:
     """What computed the vectors."""
     query_side: QuerySide
     verdict: Mapping[str, object] | None
-    """What allowed it, or was overridden, as `operations.verdicts` writes it; None for a rollback,
-    and for what was erased."""
+    """What allowed it, or was overridden, as `operations.verdicts` writes it; a rollback has that
+    of the record that it restored. None once a document was erased."""
 
     @property
     def variant(self) -> str:
