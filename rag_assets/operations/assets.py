@@ -14,6 +14,8 @@ from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
 
 GATE = "gate"
+REVISION = 1
+"""Raised when the same index and verdict should move the pointer otherwise."""
 PROMOTE_JOB = "promote"
 ROLLBACK_JOB = "rollback"
 LOST_SHOWN = 20
@@ -43,14 +45,15 @@ def _serving_index(project: Config) -> dg.AssetsDefinition:
         group_name="index",
         deps=["joint_index", "retrieval_evaluation"],
         kinds={"lancedb"},
+        code_version=str(REVISION),
         owners=[project.owner],
         automation_condition=ON_NEW_INDEX,
         check_specs=[
             dg.AssetCheckSpec(
                 GATE,
                 asset=SERVING_INDEX,
-                description="The newest index of the variant that serves may take its place: it "
-                "is complete, its tables agree, and it answers the questions no worse.",
+                description="- gate: The newest index of the variant that serves may take its "
+                "place: it is complete, its tables agree, and it answers questions no worse.",
                 blocking=True,
             )
         ],

@@ -9,12 +9,11 @@ stale verdict allows nothing.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Self, TypeAlias
+from typing import Self
 
 from pydantic import TypeAdapter
 
-Outcome: TypeAlias = Literal["PASS", "FAIL", "HOLD"]
-"""PASS moves the pointer. FAIL: harm beyond the margin is shown. HOLD: it cannot be told."""
+from rag_assets.evaluation.non_inferiority import Outcome, PairedDifference, SliceDifference
 
 SHORTENED_TO = 100
 """Characters of a question that a verdict keeps."""
@@ -33,35 +32,6 @@ class Compared:
     """That of the candidate."""
     metric: str
     """Such as `hit_rate@10`."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairedDifference:
-    """Candidate minus serving: the mean of a metric over the same questions."""
-
-    estimate: float
-    low: float
-    """Lower end; with `high` each of the two ends is exceeded by chance in 5 % of cases."""
-    high: float
-    questions: int
-    clusters: int
-    """Documents and tables (or pages and rows) that the questions are about."""
-    wins: int
-    """Questions on which the candidate is better."""
-    losses: int
-
-
-@dataclass(frozen=True, slots=True)
-class SliceDifference:
-    """The difference on the questions of one language, source or domain."""
-
-    by: str
-    """`language`, `source` or `domain`."""
-    name: str
-    difference: PairedDifference
-    status: Literal["fine", "looks worse", "is worse", "too small"]
-    """`looks worse`: the estimate lies below the margin; `is worse`: that is shown, corrected for
-    the number of slices."""
 
 
 @dataclass(frozen=True, slots=True)
