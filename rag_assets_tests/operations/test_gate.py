@@ -9,7 +9,7 @@ import pytest
 from rag_assets import identity
 from rag_assets.config import Gate
 from rag_assets.operations.gate import basis_of
-from rag_assets.operations.gate_wording import verdict_markdown, verdict_text
+from rag_assets.operations.gate_wording import verdict_markdown, verdict_plot, verdict_text
 from rag_assets.operations.verdicts import Verdict
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import pin_of
@@ -141,6 +141,7 @@ def test_a_worse_retriever_fails_with_the_questions_that_it_lost(project):
     for text in (verdict_text(verdict), verdict_markdown(verdict)):
         assert "FAIL" in text
         assert verdict.lost[0].text in text
+    assert "domain document" in verdict_plot(verdict)
 
 
 def test_a_night_that_spoils_rows_is_stopped(project):
