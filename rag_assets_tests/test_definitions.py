@@ -108,6 +108,7 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "backfill_variant",
         "clean_up",
         "experiments",
+        "explain",
     }
 
 

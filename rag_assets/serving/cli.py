@@ -20,6 +20,7 @@ from rag_assets.serving.commands import (
     clean_up,
     evaluate,
     experiment,
+    explain,
     export,
     init,
     purge,
@@ -34,7 +35,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, evaluate, experiment),
+    *(init, refresh, backfill, search, show, explain, evaluate, experiment),
     *(status, alerts, export, clean_up, purge, ui),
 )
 
