@@ -20,6 +20,7 @@ from rag_assets.serving.commands import (
     clean_up,
     evaluate,
     experiment,
+    explain,
     export,
     history,
     init,
@@ -38,7 +39,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, evaluate, experiment),
+    *(init, refresh, backfill, search, show, explain, evaluate, experiment),
     *(promote, rollback, history),
     *(status, alerts, export, clean_up, purge, ui),
 )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.answers import Answer, CommandError, positive, search_errors, table
+from rag_assets.serving.answers import Answer, CommandError, Json, positive, search_errors, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag_assets.retrieval.search import Hit, Results, VariantIndex
 
@@ -81,11 +81,12 @@ def run(options: argparse.Namespace) -> Answer:
                 )
                 for query in queries
             ]
+            origins = _origins(index, found) if options.json else {}
     except ValueError as error:
         raise CommandError(str(error)) from error
     if many:
-        return _several(found, variant=index.variant, explain=options.explain)
-    return _one(found[0], variant=index.variant, explain=options.explain)
+        return _several(found, variant=index.variant, explain=options.explain, origins=origins)
+    return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
 
 
 def _opened(config: Config, variant: str | None) -> "VariantIndex":
@@ -95,6 +96,15 @@ def _opened(config: Config, variant: str | None) -> "VariantIndex":
 
     store = Store.of(config)
     return open_index(store, config, variant) if variant else open_serving(store, config)
+
+
+def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
+    """Where each hit comes from, in short, by its id; `rag-assets explain` says all of it."""
+    from rag_assets.operations.explain import COMPACT_COLUMNS, compact
+
+    units = sorted({hit.unit_id for results in found for hit in results})
+    rows = index.read(units, COMPACT_COLUMNS).to_pylist() if units else []
+    return {row["unit_id"]: compact(index.complete_set, row) for row in rows}
 
 
 def _lines() -> list[str]:
@@ -114,13 +124,15 @@ def _readable(query: str) -> str:
     return query
 
 
-def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
+def _one(
+    results: "Results", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
+) -> Answer:
     record = {
         "query": results.query,
         "variant": variant,
         "retriever": results.retriever,
         "seconds": dict(results.seconds),
-        "hits": [_record(hit) for hit in results],
+        "hits": [_record(hit) | _lineage(hit, origins) for hit in results],
     }
     text = "\n\n".join(map(_shown, results)) or "Nothing was found."
     if not explain:
@@ -129,14 +141,22 @@ def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
     return Answer(record | {"explanation": explanation}, f"{text}\n\n{_explained(results)}")
 
 
+def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
+    return {"lineage": origins[hit.unit_id]} if hit.unit_id in origins else {}
+
+
 def _record(hit: "Hit") -> dict:
     """The hit as JSON; without its context if that equals its text."""
     record = asdict(hit)
     return {name: value for name, value in record.items() if (name, value) != ("context", hit.text)}
 
 
-def _several(found: "Sequence[Results]", *, variant: str, explain: bool) -> Answer:
-    answers = [_one(results, variant=variant, explain=explain) for results in found]
+def _several(
+    found: "Sequence[Results]", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
+) -> Answer:
+    answers = [
+        _one(results, variant=variant, explain=explain, origins=origins) for results in found
+    ]
     sections = (
         f"> {results.query}\n\n{answer.text}"
         for results, answer in zip(found, answers, strict=True)
