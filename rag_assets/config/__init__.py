@@ -63,6 +63,7 @@ from rag_assets.config.retrieval import (
     Retriever,
     RetrieverName,
     Signal,
+    Versions,
 )
 from rag_assets.config.root import Config
 from rag_assets.config.running import (
@@ -151,6 +152,7 @@ __all__ = [
     "TableSpec",
     "Tables",
     "Variant",
+    "Versions",
     "VisionModel",
     "Webhook",
     "WeightedRetrieverExperiment",

@@ -18,6 +18,7 @@ from rag_assets.serving.commands import (
     alerts,
     backfill,
     clean_up,
+    documents,
     evaluate,
     experiment,
     export,
@@ -34,7 +35,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, evaluate, experiment),
+    *(init, refresh, backfill, search, show, documents, evaluate, experiment),
     *(status, alerts, export, clean_up, purge, ui),
 )
 
