@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 from rag_assets.change.sync import Failure
 from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
+from rag_assets.evaluation.superseded_gold import SupersededGold
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
@@ -53,6 +54,10 @@ class EvaluationRecord:
     """Variant, index, protocol and versions, under the names that the report shows."""
     margin: float
     """Smaller differences count as equivalent."""
+    versions: str = "all"
+    """Versions of documents that were searched: `current` or `all`."""
+    superseded: Sequence[SupersededGold] = ()
+    """Questions that were not measured, since their gold lies in a superseded document."""
 
 
 @dataclass(frozen=True, slots=True)
