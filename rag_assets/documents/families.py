@@ -7,134 +7,30 @@ language) keeps them apart, and so does a date that means a period (the report o
 titles and texts alone make a proposal, which waits for a person. Decisions of people go before all.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from functools import cached_property
-from itertools import combinations, pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
+from rag_assets.documents.family_candidates import Candidate, have_like_titles, words_of
 from rag_assets.documents.family_decisions import Decisions
-from rag_assets.documents.stated_facts import PUBLIC, Stated, likeness, number_of, year_of
+from rag_assets.documents.family_links import LinkedBy, Links, Reason
+from rag_assets.documents.family_proposals import like_pairs
+from rag_assets.documents.family_statements import link_statements
 from rag_assets.documents.version_marks import (
     SCALES,
     DocumentVersion,
-    NamedVersion,
     Scale,
     compared,
-    named_versions,
-    stated_versions,
 )
-from rag_assets.documents.version_words import (
-    LANGUAGES,
-    LASTING,
-    NUMBERED,
-    OF_ONE_VERSION,
-    PERIODIC,
-    PERIODICALS,
-    SHELVES,
-)
+from rag_assets.documents.version_words import SHELVES
 from rag_assets.identity import fingerprint
 
-LinkedBy: TypeAlias = Literal["name", "number", "statement", "decision", "likeness"]
 Status: TypeAlias = Literal["current", "superseded", "proposed"]
-
-LIKE_TITLES = 0.5
-"""Least share of words that the titles of two versions have in common."""
-LIKE_TEXTS = 0.5
-"""Least likeness of two first pages for a proposal."""
-MOST_LIKE = 12
-"""Documents of one title: more of them are a series of forms, of which nothing is proposed."""
-
-_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*")
-_ISO_DATE = re.compile(r"\b(?:19|20)\d\d-[01]\d(?:-[0-3]\d)?\b")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A document that may have versions, with all that is known of it."""
-
-    document_id: str
-    source: str
-    uri: str
-    content: str
-    """Equal for copies of one file."""
-    stated: Stated
-
-    @cached_property
-    def named(self) -> Sequence[NamedVersion]:
-        """The versions that its path spells and that are surely none of something else."""
-        return [each for each in named_versions(self.uri) if self._is_sure(each)]
-
-    @cached_property
-    def version(self) -> DocumentVersion:
-        """What its name or else its first page says."""
-        stated = self.stated.version
-        named = self.named[0].version if self.named else DocumentVersion()
-        return stated.joined(named) if self.stated.number else named.joined(stated)
-
-    @cached_property
-    def number(self) -> tuple[str, bool, date | None]:
-        """Its number, whether that is a public one, and the year that the name gives with it."""
-        name = self.uri.rpartition("/")[2].replace("_", " ")
-        if found := PUBLIC.match(
-            name.replace(" ", "-", 1) if " " in name else name
-        ) or PUBLIC.match(name):
-            return self.stated.number or number_of(found["number"]), True, year_of(found)
-        return self.stated.number, self.stated.is_public, None
-
-    @cached_property
-    def place(self) -> str:
-        """Source and folders without those that only sort versions, such as `archive`."""
-        folders = self.uri.split("/")[:-1]
-        kept = [
-            folder.lower()
-            for folder in folders
-            if not SHELVES & {*_words(folder)} and not re.fullmatch(r"(?:19|20)\d\d", folder)
-        ]
-        return "/".join([self.source, *kept])
-
-    @cached_property
-    def languages(self) -> frozenset[str]:
-        """Languages that its name gives."""
-        return LANGUAGES & {*_words(self.uri.rpartition("/")[2])}
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Of its name and its title."""
-        return frozenset(_words(self.uri.rpartition("/")[2])) | {*_words(self.stated.title)}
-
-    @cached_property
-    def title_words(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Words of its title, and tokens that tell it from others (numbers, single letters)."""
-        own = {each.version.label for each in self.named} | {self.version.label}
-        tokens = [token.lower() for token in _WORD.findall(_ISO_DATE.sub(" ", self.stated.title))]
-        while tokens and (tokens[-1].removeprefix("v") in own or tokens[-1] == "version"):
-            tokens.pop()
-        while tokens and "." in tokens[0] and tokens[0].removeprefix("v") in own:
-            tokens.pop(0)
-        telling = {token for token in tokens if len(token) == 1 or re.search(r"\d", token)}
-        return frozenset(tokens) - telling, frozenset(telling)
-
-    def _is_sure(self, named: NamedVersion) -> bool:
-        """Whether what looks like a version in the path is the version of this document."""
-        in_file = "*" in named.base.rpartition("/")[2]
-        around = {*_words(named.base)}
-        if named.before in NUMBERED or (in_file and around & OF_ONE_VERSION):
-            return False
-        if named.base.rpartition("/")[2] == "*" and in_file:
-            return False  # a file that is called by its version alone is about that version
-        if named.mark == "worded":
-            return not around & PERIODICALS
-        if named.mark == "day":
-            return bool(self.words & LASTING) and not self.words & PERIODIC
-        if named.mark == "dotted":
-            stated = self.stated.version
-            is_stated = compared(stated, named.version) == 0
-            return len(named.version.number or ()) > 2 or is_stated
-        return True
+Versioned: TypeAlias = tuple[Candidate, DocumentVersion]
+Groups: TypeAlias = Mapping[str, Sequence[Versioned]]
+"""Documents that may be versions of one, by what they have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,91 +50,40 @@ class Membership:
 ALONE = Membership(None, None, "current", None, "")
 
 
-class _Reason(NamedTuple):
-    by: LinkedBy
-    key: str
-    evidence: str
-
-
-class _Links:
-    """Who is a version of whom, and who takes whose place."""
-
-    def __init__(self, documents: Iterable[Candidate]) -> None:
-        self._above = {each.document_id: each.document_id for each in documents}
-        self.newer: defaultdict[str, set[str]] = defaultdict(set)
-        self.reasons: dict[str, _Reason] = {}
-
-    def join(self, one: str, other: str, *reasons: tuple[str, _Reason]) -> None:
-        """The two are versions of one document."""
-        self._above[self.root(one)] = self.root(other)
-        for document, reason in reasons:
-            self.reasons.setdefault(document, reason)
-
-    def supersede(self, older: str, by: str) -> None:
-        """Unless that would make a circle, which a wrong statement could."""
-        if older != by and older not in self._descendants(by):
-            self.newer[older].add(by)
-
-    def root(self, document: str) -> str:
-        """What stands for the family."""
-        while self._above[document] != document:
-            self._above[document] = self._above[self._above[document]]
-            document = self._above[document]
-        return document
-
-    def families(self) -> list[list[str]]:
-        """Families of two or more."""
-        found: defaultdict[str, list[str]] = defaultdict(list)
-        for document in self._above:
-            found[self.root(document)].append(document)
-        return [members for members in found.values() if len(members) > 1]
-
-    def _descendants(self, document: str) -> set[str]:
-        found: set[str] = set()
-        left = [document]
-        while left:
-            for each in self.newer.get(left.pop(), ()):
-                if each not in found:
-                    found.add(each)
-                    left.append(each)
-        return found
-
-
 def memberships(
     documents: Sequence[Candidate], decisions: Decisions | None = None
 ) -> dict[str, Membership]:
     """The membership of each document, by its id."""
     decided = decisions or Decisions()
-    links = _Links(documents)
+    links = Links(documents)
     for by, groups in (("name", _by_name(documents)), ("number", _by_number(documents))):
         for key, group in groups.items():
             for versions in _apart(group, decided, by=by):
                 _link(links, versions, by=by, key=key)
-    _link_statements(links, documents, decided)
+    link_statements(links, documents, decided)
     _link_decisions(links, documents, decided)
     found = _placed(links, documents)
     return found | _proposed(documents, found, decided)
 
 
-def _by_name(
-    documents: Sequence[Candidate],
-) -> Mapping[str, list[tuple[Candidate, DocumentVersion]]]:
-    """Documents whose paths differ in nothing but the version."""
-    groups: defaultdict[str, list[tuple[Candidate, DocumentVersion]]] = defaultdict(list)
+def _by_name(documents: Sequence[Candidate]) -> Groups:
+    """Documents whose paths differ in nothing but the version, one of which surely is a version."""
+    groups: defaultdict[str, list[Versioned]] = defaultdict(list)
+    sure: set[str] = set()
     for document in documents:
-        for named in document.named:
+        for named, is_sure in document.spelled:
             *folders, name = named.base.split("/")
-            kept = [folder for folder in folders if not SHELVES & {*_words(folder)}]
+            kept = [folder for folder in folders if not SHELVES & {*words_of(folder)}]
             key = "/".join([document.source, *kept, name])
             groups[key].append((document, named.version.joined(document.version)))
-    return groups
+            if is_sure:
+                sure.add(key)
+    return {key: group for key, group in groups.items() if key in sure}
 
 
-def _by_number(
-    documents: Sequence[Candidate],
-) -> Mapping[str, list[tuple[Candidate, DocumentVersion]]]:
+def _by_number(documents: Sequence[Candidate]) -> Groups:
     """Documents that give one number; in one place, unless the number is a public one."""
-    groups: defaultdict[str, list[tuple[Candidate, DocumentVersion]]] = defaultdict(list)
+    groups: defaultdict[str, list[Versioned]] = defaultdict(list)
     for document in documents:
         number, is_public, year = document.number
         version = document.version.joined(DocumentVersion(day=year))
@@ -249,10 +94,10 @@ def _by_number(
 
 
 def _apart(
-    group: Sequence[tuple[Candidate, DocumentVersion]], decided: Decisions, *, by: LinkedBy
-) -> Iterator[list[tuple[Candidate, DocumentVersion]]]:
+    group: Sequence[Versioned], decided: Decisions, *, by: LinkedBy
+) -> Iterator[list[Versioned]]:
     """The group in parts whose members nothing tells apart but their versions."""
-    parts: list[list[tuple[Candidate, DocumentVersion]]] = []
+    parts: list[list[Versioned]] = []
     for document, version in sorted(group, key=lambda pair: (pair[0].source, pair[0].uri)):
         for part in parts:
             first, its_version = part[0]
@@ -277,20 +122,12 @@ def _may_be_versions(one: Candidate, other: Candidate, decided: Decisions, *, by
         return False
     if by == "number" and one.number[1] and other.number[1]:
         return True
-    return _have_like_titles(one, other)
-
-
-def _have_like_titles(one: Candidate, other: Candidate) -> bool:
-    (words, telling), (others, telling_others) = one.title_words, other.title_words
-    if telling != telling_others:
-        return False
-    shared, all_words = len(words & others), len(words | others)
-    return not words or not others or shared >= LIKE_TITLES * all_words
+    return have_like_titles(one, other)
 
 
 def _link(
-    links: _Links,
-    versions: Sequence[tuple[Candidate, DocumentVersion]],
+    links: Links,
+    versions: Sequence[Versioned],
     *,
     by: LinkedBy,
     key: str,
@@ -312,7 +149,7 @@ def _link(
         return
     ordered = [(step, steps[step]) for step in sorted(steps)]
     reasons = {
-        document.document_id: _Reason(by, key, _evidence(document, version, by=by))
+        document.document_id: Reason(by, key, _evidence(document, version, by=by))
         for document, version in versions
     }
     for (_, older), (_, newer) in pairwise(ordered):
@@ -344,63 +181,15 @@ def _evidence(document: Candidate, version: DocumentVersion, *, by: LinkedBy) ->
     return f"it gives the number {document.number[0]} and version {version.label}"
 
 
-def _link_statements(links: _Links, documents: Sequence[Candidate], decided: Decisions) -> None:
-    """Let documents take the place of those that they say they replace."""
-    by_number: defaultdict[str, list[Candidate]] = defaultdict(list)
-    by_name: defaultdict[str, list[Candidate]] = defaultdict(list)
-    if not any(document.stated.replaces for document in documents):
-        return
-    for document in documents:
-        if document.number[0]:
-            by_number[document.number[0]].append(document)
-        by_name[_stem(document.uri)].append(document)
-    for document in documents:
-        for value in document.stated.replaces:
-            for older in _named_in(value, by_number, by_name):
-                if older.content == document.content or decided.are_unlike(document, older):
-                    continue
-                key = f"{older.source}/{older.uri}"
-                said = _Reason("statement", key, f"it says that it replaces {value}")
-                told = _Reason("statement", key, "another document says that it replaces this one")
-                links.join(
-                    older.document_id,
-                    document.document_id,
-                    (document.document_id, said),
-                    (older.document_id, told),
-                )
-                if not document.version.is_unfinished:
-                    links.supersede(older.document_id, by=document.document_id)
-
-
-def _named_in(
-    value: str,
-    by_number: Mapping[str, Sequence[Candidate]],
-    by_name: Mapping[str, Sequence[Candidate]],
-) -> Iterator[Candidate]:
-    """The documents that `value` names, by their number and version or by their file."""
-    wanted = number_of(value)
-    year = next((year_of(match) for match in PUBLIC.finditer(value)), None)
-    version = next(stated_versions(value), DocumentVersion()).joined(DocumentVersion(day=year))
-    for number, found in by_number.items():
-        if re.search(rf"(?:^|[^A-Z0-9]){re.escape(number)}(?![A-Z0-9]|-\d)", wanted):
-            for each in found:
-                its_version = each.version.joined(DocumentVersion(day=each.number[2]))
-                if not version or compared(version, its_version) == 0:
-                    yield each
-    for token in re.findall(r"[^\s,;()]+", value):
-        if len(found := by_name.get(_stem(token.strip(".")), ())) == 1:
-            yield found[0]
-
-
-def _link_decisions(links: _Links, documents: Sequence[Candidate], decided: Decisions) -> None:
+def _link_decisions(links: Links, documents: Sequence[Candidate], decided: Decisions) -> None:
     for newer, older in decided.versions(documents):
-        reason = _Reason("decision", f"{older.source}/{older.uri}", "somebody decided so")
+        reason = Reason("decision", f"{older.source}/{older.uri}", "somebody decided so")
         pair = [(each.document_id, reason) for each in (newer, older)]
         links.join(older.document_id, newer.document_id, *pair)
         links.supersede(older.document_id, by=newer.document_id)
 
 
-def _placed(links: _Links, documents: Sequence[Candidate]) -> dict[str, Membership]:
+def _placed(links: Links, documents: Sequence[Candidate]) -> dict[str, Membership]:
     """What the links make of each document."""
     found = {each.document_id: ALONE for each in documents}
     for members in links.families():
@@ -431,46 +220,23 @@ def _steps_ahead(document: str, newer: Mapping[str, set[str]]) -> int:
 def _proposed(
     documents: Sequence[Candidate], found: Mapping[str, Membership], decided: Decisions
 ) -> dict[str, Membership]:
-    """Documents that are like others in title and text, and for which nobody has decided."""
-    titles: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
-    for document in documents:
-        words, _ = document.title_words
-        if words and not document.words & PERIODIC:
-            titles[tuple(sorted(words))].append(document)
+    """Documents that are like others, and for which nobody has decided; the rest stays."""
+
+    def may_be(one: Candidate, other: Candidate) -> bool:
+        return (
+            not decided.know(one, other)
+            and compared(one.version, other.version) != 0
+            and _may_be_versions(one, other, decided, by="likeness")
+        )
+
     proposed: dict[str, Membership] = {}
-    for title, like in titles.items():
-        for one, other in combinations(like if len(like) <= MOST_LIKE else [], 2):
-            alone = [each for each in (one, other) if found[each.document_id].family is None]
-            if not alone or not _is_proposal(one, other, decided):
-                continue
-            known = {found[each.document_id].family for each in (one, other)} - {None}
-            family = (
-                next(iter(known), None) or fingerprint("proposal", one.source, list(title))[:16]
-            )
-            evidence = "its title and first page are like those of another document"
-            for each in alone:
-                proposed[each.document_id] = Membership(
-                    family, None, "proposed", "likeness", evidence
-                )
+    evidence = "its title and first page are like those of another document"
+    for one, other in like_pairs(documents, may_be=may_be):
+        both = (one.document_id, other.document_id)
+        title = sorted(one.title_words[0])
+        known = next((family for each in both if (family := found[each].family)), None)
+        family = known or fingerprint("proposal", one.source, title)[:16]
+        for each in both:
+            if found[each].family is None:
+                proposed[each] = Membership(family, None, "proposed", "likeness", evidence)
     return proposed
-
-
-def _is_proposal(one: Candidate, other: Candidate, decided: Decisions) -> bool:
-    return (
-        one.content != other.content
-        and one.stated.language == other.stated.language
-        and not decided.know(one, other)
-        and compared(one.version, other.version) != 0
-        and _may_be_versions(one, other, decided, by="likeness")
-        and likeness(one.stated.sketch, other.stated.sketch) >= LIKE_TEXTS
-    )
-
-
-def _stem(path: str) -> str:
-    name = path.rpartition("/")[2]
-    stem, dot, extension = name.rpartition(".")
-    return (stem if dot and extension.isalpha() else name).lower()
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+", text.lower())

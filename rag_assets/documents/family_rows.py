@@ -14,7 +14,8 @@ from rag_assets.change import steps, sync
 from rag_assets.change.steps import REVISIONS
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
-from rag_assets.documents.families import Candidate, Membership, memberships
+from rag_assets.documents.families import Membership, memberships
+from rag_assets.documents.family_candidates import Candidate
 from rag_assets.documents.family_decisions import Decisions, read_decisions
 from rag_assets.documents.passages import Block
 from rag_assets.documents.stated_facts import Stated, stated_by, stated_of

@@ -20,6 +20,8 @@ from rag_assets.schemas import HEADINGS
 
 LONGEST_LINE = 120
 """Characters: longer lines are prose, which tells of other documents too."""
+TITLE_WITHIN = 10
+"""Elements among which the title is looked for."""
 SKETCH = 64
 """Hashes that stand for a text: the error of a likeness is about 0.06."""
 WORDS_A_SHINGLE = 3
@@ -193,13 +195,14 @@ def _lines(blocks: Sequence[Block]) -> list[str]:
 
 
 def _title(blocks: Sequence[Block]) -> str:
-    headings = [block.text for block in blocks if block.type in HEADINGS and block.text.strip()]
-    plain = [
-        block.text
+    """The first heading, if it stands near the top; else the first line."""
+    shown = [
+        block
         for block in blocks
         if block.type not in ("page_header", "page_footer") and block.text.strip()
-    ]
-    found = next(iter([*headings, *plain]), "")
+    ][:TITLE_WITHIN]
+    headings = [block for block in shown if block.type in HEADINGS]
+    found = next((block.text for block in (*headings, *shown)), "")
     first = next(iter(found.strip().splitlines()), "")
     return " ".join(first.strip("#*|= ").split())[:LONGEST_LINE]
 

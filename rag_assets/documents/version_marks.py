@@ -29,7 +29,7 @@ _NUMBER = r"\d{1,4}(?:\.\d{1,5}){0,4}(?:[a-z]\d?|(?:\.?(?:rc|beta|alpha|dev|post
 _DAY = r"(?:19|20)\d\d[-._]?(?:0[1-9]|1[0-2])(?:[-._]?(?:0[1-9]|[12]\d|3[01]))?"
 _STATED = re.compile(
     rf"(?<![\w-])(?:{WORDS})(?:\s*/\s*(?:{WORDS}))?\s*(?:no\.?|nr\.?)?\s*[:=|#]?\s*\**\s*"
-    rf"(?P<value>{_DAY}(?!\d)|v?{_NUMBER}(?![\w])|[A-Z]{{1,2}}(?![\w.]))",
+    rf"(?P<value>{_DAY}(?!\d)|v?{_NUMBER}(?![\w])|(?-i:[A-Z]{{1,2}})(?![\w.]))",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(
