@@ -69,7 +69,7 @@ _REPLACES = re.compile(
     r"(?:^|[|*>])\s*(?:supersedes|replaces|ersätter|ersetzt)(?P<part>\s+(?:in\s+part|partly|"
     r"delvis|teilweise))?\**\s*[:|]\**\s*(?P<labelled>[^|\n]{2,120})"
     r"|\b(?:cancels\s+and\s+replaces|this\s+\w+\s+(?:supersedes|replaces))\b(?P<told>[^.\n]{2,160})",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _IN_PART = re.compile(
     r"\b(?:in part|partly|partially|delvis|teilweise|clause|amend)", re.IGNORECASE

@@ -25,7 +25,8 @@ UNFINISHED = re.compile(
 )
 """A version that is not released yet replaces none."""
 
-_NUMBER = r"\d{1,4}(?:\.\d{1,5}){0,4}(?:[a-z]\d?|(?:\.?(?:rc|beta|alpha|dev|post)\.?\d*))?"
+_PLAIN = r"\d{1,4}(?:\.\d{1,5}){0,4}(?:\.?(?:rc|beta|alpha|dev|post|(?<=\.\d)[ab](?=\d))\.?\d*)?"
+_NUMBER = rf"(?:{_PLAIN}|\d{{1,4}}[a-z])"
 _DAY = r"(?:19|20)\d\d[-._]?(?:0[1-9]|1[0-2])(?:[-._]?(?:0[1-9]|[12]\d|3[01]))?"
 _STATED = re.compile(
     rf"(?<![\w-])(?:{WORDS})(?:\s*/\s*(?:{WORDS}))?\s*(?:no\.?|nr\.?)?\s*[:=|#]?\s*\**\s*"
@@ -40,9 +41,9 @@ _ORDINAL = re.compile(
 _IN_NAME = re.compile(
     rf"(?P<lead>^|[\s_.(,-])(?:"
     rf"(?:{WORDS})[\s_.-]*(?P<worded>{_DAY}(?!\d)|{_NUMBER}|[A-Z]{{1,2}})"
-    rf"|v[\s_.-]?(?P<marked>{_NUMBER})"
+    rf"|v[\s_.-]?(?P<marked>{_PLAIN})"
     rf"|(?P<day>{_DAY})"
-    rf"|(?P<dotted>\d{{1,4}}(?:\.\d{{1,5}}){{1,4}}(?:\.?(?:rc|beta|alpha|dev|post|[ab])\.?\d*)?)"
+    rf"|(?P<dotted>(?=\d+\.\d){_PLAIN})"
     rf")(?=$|[\s_.),-])",
     re.IGNORECASE,
 )
