@@ -18,6 +18,7 @@ from rag_assets.serving.commands import (
     alerts,
     backfill,
     clean_up,
+    documents,
     evaluate,
     experiment,
     explain,
@@ -39,7 +40,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, explain, evaluate, experiment),
+    *(init, refresh, backfill, search, show, explain, documents, evaluate, experiment),
     *(promote, rollback, history),
     *(status, alerts, export, clean_up, purge, ui),
 )
