@@ -61,7 +61,12 @@ class CompleteSet:
     @property
     def pins(self) -> tuple[Pin, ...]:
         """All that it pins, the joint table first."""
-        pinned = (self.joint, self.documents, self.rows, self.families)
+        return (*self.unit_pins, *([self.families] if self.families else []))
+
+    @property
+    def unit_pins(self) -> tuple[Pin, ...]:
+        """The tables of units that it pins, the joint table first."""
+        pinned = (self.joint, self.documents, self.rows)
         return tuple(pin for pin in pinned if pin is not None)
 
     @property
@@ -145,8 +150,13 @@ def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
     for file in (store.root / FOLDER).glob("*.json"):
         complete_set = CompleteSet.read(file)
         if complete_set and moved.keys() & set(complete_set.pins):
-            pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
-            write_atomically(file, as_json(replace(complete_set, **pins, seen="")))
+            write_atomically(file, as_json(with_moved(complete_set, moved)))
+
+
+def with_moved(complete_set: CompleteSet, moved: Mapping[Pin, Pin]) -> CompleteSet:
+    """A set that names what took the place of its pins, and that the next refresh records anew."""
+    pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
+    return replace(complete_set, **pins, seen="")
 
 
 def forget_gone(store: Store) -> None:
