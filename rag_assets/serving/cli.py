@@ -18,6 +18,7 @@ from rag_assets.serving.commands import (
     alerts,
     backfill,
     clean_up,
+    doctor,
     evaluate,
     experiment,
     export,
@@ -35,7 +36,7 @@ from rag_assets.store.places import UnreachableTablesError
 
 COMMANDS = (
     *(init, refresh, backfill, search, show, evaluate, experiment),
-    *(status, alerts, export, clean_up, purge, ui),
+    *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
