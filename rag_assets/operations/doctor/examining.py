@@ -66,6 +66,7 @@ def examine(practice: Practice) -> Examination:
     done.tables, done.rows = len(looker.censuses), sum(map(len, looker.censuses.values()))
     for look in (
         records.stray_records,
+        records.export_faults,
         sets.faults_of,
         side_tables.quarantine_faults,
         leftovers.faults_of,
@@ -135,30 +136,36 @@ class _Looker:
             return [fault]
         self.censuses[step.table] = census = census_of(practice.store, step)
         found = list(rows.faults_of(practice, table, census))
-        if waiting := records.standing(practice, table):
-            return [*found, waiting]
-        found += self._against_inputs(table, census)
-        if step.asset in UNITS:
+        if waits := records.unfinished(practice, table):
+            return [*found, waits]
+        is_comparable = not self._unsound.intersection(each.table for each in step.inputs)
+        planned = differences.plan_of(practice, table) if is_comparable else None
+        if planned and (waits := differences.waiting(practice, table, planned)):
+            return [*found, waits]
+        if planned and step.asset != JOINT:
+            found += differences.faults_of(practice, table, planned)
+        if is_comparable and step.asset == JOINT:
+            found += self._union(table, census)
+        elif is_comparable and not found:
+            found += self._of_source(table, census)
+        if not found and step.asset in UNITS:
             found += indexes.faults_of(practice, table)
         if not found and (fault := records.false_record(practice, table)):
             found.append(fault)
         return found
 
-    def _against_inputs(self, table: StepTable, census: Census) -> Iterator[Fault]:
-        """What a table that was brought up to its inputs does not have as they say."""
-        practice, step = self._practice, table.step
-        if self._unsound.intersection(each.table for each in step.inputs):
-            return
-        yield from side_tables.faults_of(practice, table)
-        if step.asset == JOINT:
-            parts = [self.censuses[each.table] for each in step.inputs]
-            yield from unions.joint_faults(practice, table, census, parts=parts)
-            yield from unions.mixed_parts(practice, table, census, parts=parts)
-            return
-        yield from differences.faults_of(practice, table)
+    def _union(self, table: StepTable, census: Census) -> Iterator[Fault]:
+        """How the joint table differs from its parts."""
+        parts = [self.censuses[each.table] for each in table.step.inputs]
+        yield from unions.joint_faults(self._practice, table, census, parts=parts)
+        yield from unions.mixed_parts(self._practice, table, census, parts=parts)
+
+    def _of_source(self, table: StepTable, census: Census) -> Iterator[Fault]:
+        """What a table that has the right rows does not have as its inputs say."""
+        yield from side_tables.faults_of(self._practice, table)
+        yield from texts.faults_of(self._practice, table, census)
         if source := unions.texts_of(table, self.censuses):
-            yield from unions.other_texts(practice, table, census, texts=source)
-        yield from texts.faults_of(practice, table, census)
+            yield from unions.other_texts(self._practice, table, census, texts=source)
 
     def _is_written(self, table: StepTable) -> bool:
         """Whether somebody writes the table, or did since it was read."""

@@ -1,17 +1,14 @@
-"""Whether the records of finished passes are of the tables as they are.
-
-A table whose record says that it was made from older inputs, or that has none, waits for a refresh:
-that it differs from its inputs is no fault, and is not looked for.
-"""
+"""Whether the records of finished passes are of the tables as they are."""
 
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from rag_assets.change.data_versions import Identities, content_of
-from rag_assets.change.steps import Step, made_from
 from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.differences import command_of
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
+from rag_assets.operations.doctor.files import damaged
 from rag_assets.operations.doctor.subjects import Practice, StepTable, step_tables
 from rag_assets.store import Store, exports
 from rag_assets.store.catalog import is_of_recipe
@@ -20,36 +17,19 @@ RECORDS = ("completed", "indexes")
 """Folders of the state with a record for each table."""
 
 
-def standing(practice: Practice, table: StepTable) -> Fault | None:
-    """Whether a pass over the table is unfinished, or it was made from older inputs."""
+def unfinished(practice: Practice, table: StepTable) -> Fault | None:
+    """Whether the last pass over the table was begun and not finished."""
     store, step = practice.store, table.step
-    ended = store.ended(step.table)
-    waiting = partial(Fault, subject=table.subject(store), variants=table.variants, is_redone=True)
-    command = f"{rules.REFRESH} --variant {table.variants[0]}" if table.variants else rules.REFRESH
-    if ended is None:
-        return waiting(
-            rule=rules.UNFINISHED,
-            command=command,
-            mends=[reopened(step.table)],
-            is_of_source=not step.has_variants and step.asset != "table_rows",
-        )
-    differs = _moved_inputs(store, step)
-    if differs:
-        return waiting(
-            rule=rules.BEHIND, detail=f"{', '.join(differs)} changed since", command=command
-        )
-    return None
-
-
-def _moved_inputs(store: Store, step: Step) -> list[str]:
-    """The assets of the inputs that are others than those the table was made from."""
-    ended = store.ended(step.table)
-    if ended is None or not step.inputs:
-        return []
-    if ended.parts is None:
-        return ["what an earlier release does not tell"]
-    now = made_from(store, step, recipe=ended.parts.get("recipe", ""))()
-    return [name for name, value in now.items() if ended.parts.get(name) != value]
+    if store.ended(step.table) is not None:
+        return None
+    return Fault(
+        rule=rules.UNFINISHED,
+        subject=table.subject(store),
+        variants=table.variants,
+        command=command_of(table),
+        is_redone=True,
+        is_of_source=not step.inputs and step.asset != "table_rows",
+    )
 
 
 def false_record(practice: Practice, table: StepTable) -> Fault | None:
@@ -91,3 +71,26 @@ def stray_records(practice: Practice) -> Iterator[Fault]:
 def _removed(store: Store, log: Log, *, file: Path) -> None:
     with store.lock(file.stem, log=log):
         file.unlink(missing_ok=True)
+
+
+def export_faults(practice: Practice) -> Iterator[Fault]:
+    """Tables that were exported from sources: damaged, or of other rows than recorded."""
+    store = practice.store
+    for name in exports.names(store):
+        if not store.exists(name):
+            continue
+        if fault := damaged(practice, name):
+            yield fault
+        elif exported := exports.exported(store, name):
+            found = content_of(Identities.of(store, name, key=exports.KEY))
+            left = exported.completion
+            if (found.rows, found.data_version) != (left.rows, left.data_version):
+                yield Fault(
+                    rule=rules.FALSE_RECORD,
+                    subject=f"exports/{exported.about.name}",
+                    detail=f"{left.rows:,} rows are recorded, {found.rows:,} are there",
+                    variants=tuple(practice.variants),
+                    mends=[reopened(name)],
+                    is_redone=True,
+                    is_of_source=True,
+                )

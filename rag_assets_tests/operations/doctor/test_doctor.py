@@ -12,6 +12,13 @@ from rag_assets_tests.operations.doctor.harming import HARMS, Built
 from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
 
 VARIANTS = ("default", "other")
+EMBEDDED_AGAIN = {
+    "unit gone",
+    "zero vector",
+    "vector that is no number",
+    "vector of another model",
+}
+"""What takes a vector away: the one text is embedded once more."""
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +48,15 @@ def differing(made: Project, whole: Project) -> list[str]:
 
 @pytest.mark.parametrize("harm", HARMS)
 def test_a_fault_is_found_and_mended(made, whole, harm):
-    code, deed = HARMS[harm]
+    expected, deed = HARMS[harm]
     deed(Built(made.store, made.config))
 
-    assert codes(examined(made, variants=VARIANTS)) == [code]
     with hashing(made.home / "ledger"):
+        assert codes(examined(made, variants=VARIANTS)) == expected.split()
         done = repaired(made, variants=VARIANTS)
 
-    assert code in {fault.rule.code for fault in done.mended}
+    assert {*expected.split()} <= {fault.rule.code for fault in done.mended}
     assert [fault.record for fault in done.left.found] == []
-    assert codes(examined(made, variants=VARIANTS)) == []
     assert differing(made, whole) == []
+    embedded = comparing.written_down(made.home / "ledger")
+    assert len(embedded) <= (harm in EMBEDDED_AGAIN), "no text is embedded that need not be"
