@@ -1,4 +1,4 @@
-"""The doctor over a large index: what an examination costs, and each kind of fault found and mended.
+"""The doctor over a large index: what it costs, and each kind of fault found and mended.
 
 usage: doctor.py [--documents 9600] [--rows 20000]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from rag_assets.change.completing import JOINT
 from rag_assets.operations.doctor import (
+    deep,
     differences,
     files,
     indexes,
@@ -150,6 +151,8 @@ class _Looker:
             found += self._of_source(table, census)
         if not found and step.asset in UNITS:
             found += indexes.faults_of(practice, table)
+            if practice.is_deep and not found:
+                found += deep.faults_of(practice, table, census)
         if not found and (fault := records.false_record(practice, table)):
             found.append(fault)
         return found

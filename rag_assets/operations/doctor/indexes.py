@@ -5,7 +5,7 @@ from functools import partial
 
 from rag_assets.index.indexes import ANN_INDEX, FTS_INDEX
 from rag_assets.operations.doctor import rules
-from rag_assets.operations.doctor.faults import Fault, Log
+from rag_assets.operations.doctor.faults import Fault, Log, Mend
 from rag_assets.operations.doctor.subjects import Practice, StepTable
 from rag_assets.store import Store
 from rag_assets.store.ann import is_searched_exactly
@@ -20,7 +20,7 @@ def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
         Fault,
         subject=table.subject(practice.store),
         variants=table.variants,
-        mends=[partial(_made_anew, table=table.step.table)],
+        mends=[made_anew(table.step.table)],
         is_redone=True,
     )
     if gone := missing_index_files(practice.store, table.step.table):
@@ -62,8 +62,12 @@ def _vectors(practice: Practice, table: StepTable) -> str | None:
     return None
 
 
-def _made_anew(store: Store, log: Log, *, table: str) -> None:
+def made_anew(table: str) -> Mend:
     """Drop the indexes, and forget how they stand: the step makes them again."""
-    with store.lock(table, log=log):
-        drop_indexes(store, table)
-        store.index_file(table).unlink(missing_ok=True)
+
+    def mend(store: Store, log: Log) -> None:
+        with store.lock(table, log=log):
+            drop_indexes(store, table)
+            store.index_file(table).unlink(missing_ok=True)
+
+    return mend
