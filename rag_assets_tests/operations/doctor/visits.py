@@ -29,6 +29,8 @@ def codes(found: Examination) -> list[str]:
     return sorted({fault.rule.code for fault in found.found})
 
 
-def repaired(made: Project, *, variants: Sequence[str] = ("default",)) -> Repair:
+def repaired(
+    made: Project, *, variants: Sequence[str] = ("default",), deep: bool = False
+) -> Repair:
     """What a repair does."""
-    return repair(practice(made, variants=variants))
+    return repair(practice(made, variants=variants, deep=deep))
