@@ -96,21 +96,25 @@ def census_of(store: Store, step: Step) -> Census:
         for name, values in _kept_of(step, batch).items():
             parts[name].append(values)
     held = {name: np.concatenate(found) for name, found in parts.items()}
-    nothing = np.empty(0, np.uint64)
+
+    def kept(name: str) -> np.ndarray:
+        return held.get(name, np.empty(0, np.uint64))
+
+    has_groups, has_texts = step.group != step.key, there.issuperset(TEXT_COLUMNS)
     return Census(
         step,
         table,
         version,
-        row_ids=held.get("row_ids", nothing),
-        high=held.get("high", nothing),
-        low=held.get("low", nothing),
-        content=held.get("content", nothing),
-        group=held.get("group"),
-        place=held.get("place"),
-        hashed=held.get("hashed"),
-        altered=held.get("altered"),
-        vector=held.get("vector"),
-        length=held.get("length"),
+        row_ids=kept("row_ids"),
+        high=kept("high"),
+        low=kept("low"),
+        content=kept("content"),
+        group=kept("group") if has_groups else None,
+        place=kept("place") if has_groups else None,
+        hashed=kept("hashed") if has_texts else None,
+        altered=kept("altered").astype(bool) if has_texts else None,
+        vector=kept("vector") if "vector" in there else None,
+        length=kept("length") if "vector" in there else None,
         encoders=encoders,
     )
 

@@ -69,6 +69,7 @@ def examine(practice: Practice) -> Examination:
         records.stray_records,
         records.export_faults,
         sets.faults_of,
+        sets.tags,
         side_tables.quarantine_faults,
         leftovers.faults_of,
         source_files.faults_of,

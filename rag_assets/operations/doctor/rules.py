@@ -81,6 +81,13 @@ UNREADABLE_SET = Rule(
 UNRECORDED_SET = Rule(
     "D603", "unrecorded-set", "warning", "The tables are complete, but an older set answers."
 )
+TAGGED = Rule(
+    "D604",
+    "tagged",
+    "note",
+    "A tag, which nothing here sets, keeps a version that nothing answers with.",
+    "lance.dataset(PATH).tags.delete(NAME)",
+)
 
 STRAY_QUARANTINE = Rule(
     "D701", "stray-quarantine", "warning", "The quarantine names an input that is gone."

@@ -1,6 +1,7 @@
 """Whether what answers queries can be read as it was when it was recorded."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store, complete_sets
-from rag_assets.store.complete_sets import CompleteSet, file_of
+from rag_assets.store.catalog import folder_of
+from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.pins import Pin, holds
+from rag_assets.store.rows import MissingTableError
 
 
 def faults_of(practice: Practice) -> Iterator[Fault]:
@@ -45,6 +48,30 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
             )
         else:
             yield from _unrecorded(practice, variant, found)
+
+
+def tags(practice: Practice) -> Iterator[Fault]:
+    """Versions that a tag keeps although no complete set has them."""
+    store = practice.store
+    pinned = {(pin.table, pin.version) for each in all_sets(store) for pin in each.pins}
+    for table in store.generations():
+        with suppress(DamagedTablesError, MissingTableError):
+            kept = {
+                name: int(tag["version"]) for name, tag in store.dataset(table).tags.list().items()
+            }
+            newest = store.version(table)
+            strange = [
+                f"{name} (version {version})"
+                for name, version in sorted(kept.items())
+                if version != newest and (table, version) not in pinned
+            ]
+            if strange:
+                yield Fault(
+                    rule=rules.TAGGED,
+                    subject=folder_of(table),
+                    count=len(strange),
+                    examples=strange,
+                )
 
 
 def _is_kept(store: Store, pin: Pin) -> bool:

@@ -111,6 +111,7 @@ def test_a_refresh_that_was_killed_on_its_way_is_unfinished_and_no_false_alarm(
         patch.setattr(embed, "refresh_documents", killed)
         with pytest.raises(KeyboardInterrupt):
             refresh(made.config)
+    with hashing():
         assert codes(examined(made)) == ["D106"]
         done = repaired(made)
     assert {fault.rule.code for fault in done.mended} == {"D106"}
