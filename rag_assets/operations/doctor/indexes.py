@@ -11,7 +11,7 @@ from rag_assets.store import Store
 from rag_assets.store.ann import is_searched_exactly
 from rag_assets.store.damage import DAMAGE
 from rag_assets.store.mending import drop_indexes, missing_index_files
-from rag_assets.store.text_parts import text_index
+from rag_assets.store.text_parts import TEXT, text_index
 
 
 def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
@@ -28,12 +28,21 @@ def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
         yield wrong(rule=rule, detail=f"files of {', '.join(gone)} are gone or cut short")
         return
     try:
-        if detail := _text(practice, table):
+        if _has_other_settings(practice, table):
+            yield wrong(rule=rules.BEHIND, detail="its full-text index is of another release")
+        elif detail := _text(practice, table):
             yield wrong(rule=rules.TEXT_INDEX, detail=detail)
         if detail := _vectors(practice, table):
             yield wrong(rule=rules.VECTOR_INDEX, detail=detail)
     except DAMAGE as error:
         yield wrong(rule=rules.TEXT_INDEX, detail=str(error).partition("\n")[0])
+
+
+def _has_other_settings(practice: Practice, table: StepTable) -> bool:
+    """Whether there is a full-text index, and not the one that this release makes."""
+    described = practice.store.dataset(table.step.table).describe_indices()
+    names = {index.name for index in described if index.field_names == [TEXT]}
+    return bool(names) and FTS_INDEX not in names
 
 
 def _text(practice: Practice, table: StepTable) -> str | None:

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from rag_assets.index import embed
+from rag_assets.index.indexes import maintain
 from rag_assets.operations.doctor import rules
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import previous_release, project
@@ -156,6 +157,8 @@ def test_deep_finds_a_vector_of_another_text_and_an_index_of_other_words(tmp_pat
     assert unit != other
     dataset = made.store.dataset(tables.documents)
     dataset.update({"vector": f"[{values}]"}, where=f"unit_id = '{unit}'")
+    made.store.index_file(tables.documents).unlink()
+    maintain(made.store, tables.documents, settings=made.config.index, data_version="", log=print)
     assert "D403" in found(made, deep=True)
     with hashing():
         repaired(made, deep=True)
