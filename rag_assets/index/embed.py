@@ -19,7 +19,7 @@ from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.row_inputs import RowInputs
 from rag_assets.change.steps import REVISIONS, variant_steps
-from rag_assets.change.sync import Batch, Failure, Report, Target, Work, refresh
+from rag_assets.change.sync import Batch, Derivation, Failure, Report, Target, Work, refresh
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
@@ -131,20 +131,42 @@ def refresh_units(
     work = _EmbeddingPass(
         store, source=source, target=target, encoder=encoder, execution=execution, log=log
     )
+    of_texts = derivation(store, source=source, target=target, encoder=encoder)
     embedding_work = Work(
+        store=store,
+        target=of_texts.target,
+        made_from=of_texts.made_from,
+        inputs=work.inputs,
+        transform=work.transform,
+    )
+    report = refresh(embedding_work, log=log, retry=retry)
+    return work.report(report)
+
+
+def derivation(
+    store: Store, *, source: TextSource, target: str, encoder: IndexEncoder
+) -> Derivation:
+    """The table `target` of units with vectors of `encoder`, made from the texts of `source`."""
+    recipe = _recipe(encoder)
+    return Derivation(
         store=store,
         target=Target(
             name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
         ),
         made_from=lambda: {
             source.asset: current_version(store, source.name, key=source.key),
-            "recipe": work.recipe,
+            "recipe": recipe,
         },
-        inputs=work.inputs,
-        transform=work.transform,
+        inputs=lambda: _inputs(store, source, recipe=recipe),
     )
-    report = refresh(embedding_work, log=log, retry=retry)
-    return work.report(report)
+
+
+def _recipe(encoder: IndexEncoder) -> str:
+    return f"{RECIPE}/{encoder.encoder_id}"
+
+
+def _inputs(store: Store, source: TextSource, *, recipe: str) -> RowInputs:
+    return RowInputs.of(store, source.name, key=source.key, recipe=recipe)
 
 
 class _EmbeddingPass:
@@ -160,7 +182,6 @@ class _EmbeddingPass:
         execution: Execution,
         log: Log,
     ) -> None:
-        self.recipe = f"{RECIPE}/{encoder.encoder_id}"
         self._store = store
         self._source = source
         self._target = target
@@ -174,8 +195,7 @@ class _EmbeddingPass:
 
     def inputs(self) -> RowInputs:
         """The rows of the source, which is read at this version from now on."""
-        name, key = self._source.name, self._source.key
-        rows = RowInputs.of(self._store, name, key=key, recipe=self.recipe)
+        rows = _inputs(self._store, self._source, recipe=_recipe(self._encoder))
         [self._texts_at] = rows.tables.items()
         return rows
 

@@ -18,6 +18,7 @@ from rag_assets.serving.commands import (
     alerts,
     backfill,
     clean_up,
+    doctor,
     documents,
     evaluate,
     experiment,
@@ -42,7 +43,7 @@ from rag_assets.store.serving_pointer import ServingPointerError
 COMMANDS = (
     *(init, refresh, backfill, search, show, explain, documents, evaluate, experiment),
     *(promote, rollback, history),
-    *(status, alerts, export, clean_up, purge, ui),
+    *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
