@@ -402,6 +402,15 @@ class VariantIndex:
             found = self._rank(call, queries, chosen, top_k=top_k, length=length)
         return Ranked(found, call.seconds, call.work, read=self._read)
 
+    def read(self, unit_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """`columns` of those of `unit_ids` that are in the index, in no particular order.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            return self._read(unit_ids, ["unit_id", *columns])
+
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`."""
         names = DOMAINS if retriever.domain_fusion else (JOINT,)
