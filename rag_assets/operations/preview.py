@@ -19,8 +19,12 @@ import numpy as np
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config, Retriever, Signal
 from rag_assets.evaluation.gold import RowGold
-from rag_assets.evaluation.indexed_gold import read_indexed_gold
-from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.non_inferiority import (
+    Paired,
+    PairedDifference,
+    default_margin,
+    paired_difference,
+)
 from rag_assets.evaluation.projection import RankedUnit
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.evaluation.scores import units_of
@@ -28,6 +32,7 @@ from rag_assets.index.embed import EmbeddedAhead, embed_ahead
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.units import chunk_source, matrix_of, row_source
 from rag_assets.models.paths import load_for_queries
+from rag_assets.operations.gate_sides import Side
 from rag_assets.operations.preview_bounds import ReciprocalRanks, dense_hits, fused_hits
 from rag_assets.operations.preview_pool import (
     GoldUnits,
@@ -36,8 +41,7 @@ from rag_assets.operations.preview_pool import (
     pool_questions,
     word_ranking,
 )
-from rag_assets.retrieval.search import VariantIndex, open_index
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.pins import opened
@@ -47,8 +51,6 @@ Basis: TypeAlias = Literal["dense", "fused", "dense alone"]
 reciprocal ranks; else dense search alone, which decides nothing."""
 Log: TypeAlias = Callable[[str], None]
 
-CUTOFF = 10
-"""The k of hit@k that the gate judges by."""
 DEPTH = 100
 """Units of each ranking."""
 NAMED = 10
@@ -66,19 +68,19 @@ class Preview:
     variant: str
     serving: str
     retriever: str
-    """That answers queries now."""
+    """That is to search the candidate."""
     basis: Basis
-    questions: int
-    """Those whose gold both hold."""
-    left_out: int
+    metric: str
+    """Such as `hit_rate@10`."""
     serving_hits: float
-    """Share of the questions that find their gold among the first ten items now."""
+    """Share of the questions that find their gold now."""
     bound: float
     """Largest share that the candidate can reach."""
-    low: float
-    """Of the difference bound - serving, a 95 % interval by clusters; NaN with fewer than two."""
-    high: float
+    difference: PairedDifference
+    """The bound minus what serves."""
     margin: float
+    left_out: int
+    """Questions whose gold is not in both."""
     lost: Sequence[str]
     """Questions that are answered now and that the candidate cannot answer; the first few."""
     units: int
@@ -90,14 +92,9 @@ class Preview:
     tokens: int
 
     @property
-    def difference(self) -> float:
-        """Bound minus serving."""
-        return self.bound - self.serving_hits
-
-    @property
     def is_worse(self) -> bool:
-        """Whether even the bound is worse by more than the margin, beyond chance."""
-        return self.high < -self.margin
+        """Whether even the bound is shown to be worse by more than the margin."""
+        return self.difference.outcome(self.margin) == "FAIL"
 
     @property
     def is_refused(self) -> bool:
@@ -125,6 +122,7 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
         ConfigError: The config has no such variant.
         NoPreviewError: Its units are not known yet, or there is no question to ask.
         MissingIndexError: Nothing serves yet.
+        ServingPointerError: What serves cannot be told.
         WeightsError, EncoderError: Its model cannot be used.
     """
     models = config.variant(variant).models
@@ -137,41 +135,36 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
         raise NoPreviewError(
             "there are no questions to ask: name some under evaluation.questions, then refresh"
         )
-    serving = set_of(store, config, config.serving_variant)
-    basis = _basis(config, serving, variant=variant)
-    index = open_index(store, config, config.serving_variant, complete_set=serving)
-    log(f"{config.serving_variant}: searching {len(questions):,} questions")
-    measured = _measured(store, config, index, questions, basis=basis)
-    units = opened(store, serving.joint).count_rows()
+    serving = _serving(store, config)
+    basis = _basis(config, serving.complete_set, variant=variant)
+    measured = _measured(serving, config, questions, basis=basis, log=log)
+    units = opened(store, serving.complete_set.joint).count_rows()
     pool = pool_of(measured.gold, measured.near, units=units)
-    vectors, done = _embedded(store, config, variant=variant, pool=pool, serving=serving, log=log)
+    vectors, done = _embedded(
+        store, config, variant=variant, pool=pool, serving=serving.complete_set, log=log
+    )
     if lacking := [one.reason for one in done.failures if one.kind == "environment"]:
         raise NoPreviewError(f"{len(lacking)} texts could not be embedded now: {lacking[0]}")
     measured, pool = _known_to_both(measured, pool, vectors)
     if not measured.gold:
-        raise NoPreviewError(_why_none(config, variant))
+        raise NoPreviewError(_why_none(variant, serving=serving.complete_set.variant))
     asked = [one.question for one in measured.gold]
-    queries = load_for_queries(
-        config.models[models[0]], name=models[0], home=store.encoders
-    ).embed_queries([question.text for question in asked])
+    encoder = load_for_queries(config.models[models[0]], name=models[0], home=store.encoders)
+    queries = encoder.embed_queries([question.text for question in asked])
     matrix = np.array([vectors[unit] for unit in pool], dtype=np.float32)
-    bound = _bound(queries, matrix, measured, pool, fusion=_fusion(config))
-    low, high = bounded_difference(
-        bound, measured.hits, asked, samples=config.evaluation.bootstrap_samples
-    )
+    bound = _bound(queries, matrix, measured, pool, config=config)
     lost = [one.text for one, is_lost in zip(asked, measured.hits & ~bound, strict=True) if is_lost]
     return Preview(
         variant=variant,
-        serving=config.serving_variant,
+        serving=serving.complete_set.variant,
         retriever=config.retrieval.retriever,
         basis=basis,
-        questions=len(asked),
-        left_out=len(questions) - len(asked),
+        metric=f"hit_rate@{config.gate.cutoff}",
         serving_hits=float(measured.hits.mean()),
         bound=float(bound.mean()),
-        low=low,
-        high=high,
-        margin=config.evaluation.margin,
+        difference=_difference(bound, measured.hits, asked),
+        margin=config.gate.margin or default_margin(len(asked)),
+        left_out=len(questions) - len(asked),
         lost=lost[:NAMED],
         units=units,
         pool=len(pool),
@@ -180,11 +173,25 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
     )
 
 
+def _serving(store: Store, config: Config) -> Side:
+    """What answers queries, as the gate would search it."""
+    pointer = serving_pointer.current(store)
+    if pointer is None:
+        return Side.of(store, config, set_of(store, config, config.serving_variant))
+    return Side.of(
+        store,
+        config,
+        pointer.complete_set,
+        retrieval=pointer.query_side.within(config.retrieval),
+        retriever=pointer.query_side.retriever,
+    )
+
+
 def _basis(config: Config, serving: CompleteSet, *, variant: str) -> Basis:
-    """What can be bounded of the retriever that answers queries."""
+    """What can be bounded of the retriever that is to search the candidate."""
     retriever = config.retrieval.retrievers[config.retrieval.retriever]
     stages = (retriever.query_fusion, retriever.reranker, retriever.collapse)
-    if any(stages) or retriever.domain_fusion:
+    if any(stages) or retriever.domain_fusion or config.gate.measure != "hit_rate":
         return "dense alone"
     if retriever.signals == ["dense"]:
         return "dense"
@@ -196,67 +203,59 @@ def _basis(config: Config, serving: CompleteSet, *, variant: str) -> Basis:
 
 
 def _has_same_texts(config: Config, serving: CompleteSet, *, variant: str) -> bool:
-    """Whether words are ranked alike in both: chunks and rows are written alike."""
-    is_written_alike = (
-        config.variant(variant).serializer == config.variant(config.serving_variant).serializer
-    )
-    return config.tables_of(variant).chunks == serving.chunks and is_written_alike
+    """Whether words are ranked alike in both: chunks are cut and rows are written alike."""
+    serves = config.variants.get(serving.variant)
+    is_written_alike = serves and serves.serializer == config.variant(variant).serializer
+    return bool(is_written_alike) and config.tables_of(variant).chunks == serving.chunks
 
 
 def _measured(
-    store: Store,
-    config: Config,
-    index: VariantIndex,
-    questions: Sequence[Question],
-    *,
-    basis: Basis,
+    serving: Side, config: Config, questions: Sequence[Question], *, basis: Basis, log: Log
 ) -> _Measured:
     texts = [question.text for question in questions]
 
-    def ranked(retriever: Retriever, *, length: int = DEPTH) -> list[list[RankedUnit]]:
-        table = index.search_many(texts, retriever=retriever, length=length)
+    def ranked(retriever: Retriever, *, length: int) -> list[list[RankedUnit]]:
+        table = serving.index.search_many(texts, retriever=retriever, length=length)
         return units_of(table, count=len(texts))
 
-    near = ranked(Retriever())
-    serving = config.retrieval.retrievers[config.retrieval.retriever]
-    answers = near if basis == "dense alone" else ranked(serving)
-    deep = _depth(config, "bm25")
-    by_words = Retriever(signals=["bm25"], depth=deep, glossary=serving.glossary)
-    words = ranked(by_words, length=deep) if basis == "fused" else []
-    pieces = [piece for question in questions for piece in question.gold]
-    indexed = read_indexed_gold(
-        store,
-        config,
-        variant=config.serving_variant,
-        joint=index.complete_set.joint,
-        gold=pieces,
-    )
+    near = ranked(Retriever(), length=DEPTH)
+    answers = near
+    if basis != "dense alone":
+        answers = units_of(serving.rankings(texts, log=log), count=len(texts))
+    words: list[list[RankedUnit]] = []
+    if basis == "fused":
+        chosen, deep = config.retrieval.retrievers[config.retrieval.retriever], _depth(config)
+        by_words = Retriever(signals=["bm25"], depth=deep["bm25"], glossary=chosen.glossary)
+        words = ranked(by_words, length=deep["bm25"])
+    indexed = serving.gold(piece for question in questions for piece in question.gold)
     found = gold_units_of(questions, indexed)
+    cutoff = config.gate.cutoff
     return _Measured(
         gold=[gold for _, gold in found],
-        hits=np.array([gold.is_hit(answers[place], cutoff=CUTOFF) for place, gold in found], bool),
+        hits=np.array([gold.is_hit(answers[place], cutoff=cutoff) for place, gold in found], bool),
         near=[near[place] for place, _ in found],
         words=[words[place] for place, _ in found] if words else [],
     )
 
 
-def _depth(config: Config, signal: Signal) -> int:
-    """Units that a signal contributes to the fusion of the retriever that serves."""
+def _depth(config: Config) -> dict[Signal, int]:
+    """Units that each signal contributes to the fusion of the retriever."""
     retrieval = config.retrieval
     given = retrieval.retrievers[retrieval.retriever].depth
     default = max(retrieval.depth, retrieval.top_k)
-    return given.get(signal, default) if isinstance(given, dict) else given or default
+    one = default if given is None or isinstance(given, dict) else given
+    return {"dense": one, "bm25": one, **(given if isinstance(given, dict) else {})}
 
 
 def _fusion(config: Config) -> ReciprocalRanks:
-    """How the retriever that serves fuses."""
+    """How the retriever fuses."""
     fusion = config.retrieval.retrievers[config.retrieval.retriever].signal_fusion
     return ReciprocalRanks(
         k=config.retrieval.rrf_k if fusion.k is None else fusion.k,
         first_rank=fusion.first_rank,
         dense=fusion.weights.get("dense", 1.0),
         words=fusion.weights.get("bm25", 1.0),
-        depth=_depth(config, "dense"),
+        depth=_depth(config)["dense"],
     )
 
 
@@ -326,33 +325,29 @@ def _bound(
     measured: _Measured,
     pool: Mapping[str, RankedUnit],
     *,
-    fusion: ReciprocalRanks,
+    config: Config,
 ) -> np.ndarray:
     """Which questions may find their gold, as (questions,) bool."""
-    questions = pool_questions(measured.gold, pool)
+    questions, cutoff = pool_questions(measured.gold, pool), config.gate.cutoff
     if not measured.words:
-        return dense_hits(queries, matrix, questions, cutoff=CUTOFF)
+        return dense_hits(queries, matrix, questions, cutoff=cutoff)
     words = [word_ranking(*one) for one in zip(measured.words, measured.gold, strict=True)]
-    return fused_hits(queries, matrix, questions, words, cutoff=CUTOFF, fusion=fusion)
+    return fused_hits(queries, matrix, questions, words, cutoff=cutoff, fusion=_fusion(config))
 
 
-def bounded_difference(
-    bound: np.ndarray, hits: np.ndarray, questions: Sequence[Question], *, samples: int
-) -> tuple[float, float]:
-    """The 95 % interval of the mean of `bound` - `hits`, both (questions,) bool, by clusters."""
-    sources = [
-        f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri
-        for gold in (question.gold[0] for question in questions)
-    ]
-    clusters = clusters_of(sources, [question.gold[0].label for question in questions])
-    differences = (bound.astype(float) - hits.astype(float))[:, None]
-    found = cluster_bootstrap(differences, clusters, samples=samples)
-    return float(found.low[0]), float(found.high[0])
+def _difference(
+    bound: np.ndarray, hits: np.ndarray, questions: Sequence[Question]
+) -> PairedDifference:
+    """The bound minus what serves, tested as the gate tests."""
+    first = [question.gold[0] for question in questions]
+    sources = [f"table {gold.table}" if isinstance(gold, RowGold) else gold.uri for gold in first]
+    differences = bound.astype(float) - hits.astype(float)
+    return paired_difference(Paired(differences, sources, [gold.label for gold in first]))
 
 
-def _why_none(config: Config, variant: str) -> str:
+def _why_none(variant: str, *, serving: str) -> str:
     return (
-        f"{variant} has none of the units with gold that {config.serving_variant} has: it reads or "
-        f"cuts the documents, or writes the rows, in another way, and that is not built yet. Run "
+        f"{variant} has none of the units with gold that {serving} has: it reads or cuts the "
+        f"documents, or writes the rows, in another way, and that is not built yet. Run "
         f"`rag-assets backfill {variant}`; the gate judges it then"
     )

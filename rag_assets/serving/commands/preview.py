@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Iterator
 from dataclasses import asdict
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
@@ -54,22 +53,18 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _record(found: "Preview") -> dict[str, Json]:
-    numbers = {
-        name: None if isinstance(value, float) and not isfinite(value) else value
-        for name, value in asdict(found).items()
-    }
     outcome = "refused" if found.is_refused else "worse" if found.is_worse else "open"
-    return {"outcome": outcome, "difference": found.difference, **numbers}
+    return {"outcome": outcome, **asdict(found)}
 
 
 def _lines(found: "Preview") -> Iterator[str]:
     yield _verdict(found)
+    shown = found.difference
     alone = " by dense search alone" if found.basis == "dense alone" else ""
-    at_random = f", 95 % interval {found.low:+.3f} to {found.high:+.3f}" if found.low else ""
     yield (
-        f"Of {found.questions:,} questions {found.serving_hits:.1%} find their gold among the "
-        f"first ten now{alone}; with {found.variant} at most {found.bound:.1%} "
-        f"(difference {found.difference:+.3f}{at_random}; margin {found.margin:.3f})."
+        f"{found.metric} of {shown.questions:,} questions{alone}: {found.serving_hits:.3f} now, at "
+        f"most {found.bound:.3f} with {found.variant} (difference {shown.estimate:+.3f}, "
+        f"{shown.low:+.3f} to {shown.high:+.3f}; margin {found.margin:.3f})."
     )
     if found.left_out:
         yield f"Left out: {found.left_out:,} questions whose gold is not in both."
