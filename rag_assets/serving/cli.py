@@ -26,6 +26,7 @@ from rag_assets.serving.commands import (
     export,
     history,
     init,
+    preview,
     promote,
     purge,
     refresh,
@@ -41,8 +42,8 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, explain, documents, evaluate, experiment),
-    *(promote, rollback, history),
+    *(init, refresh, search, show, explain, documents, evaluate, experiment),
+    *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
