@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from rag_assets.evaluation.non_inferiority import PairedDifference, SliceDifference
-from rag_assets.operations.verdicts import KnownItems, NamedQuestion, Verdict
+from rag_assets.operations.verdicts import Compared, KnownItems, NamedQuestion, Verdict
 from rag_assets.reports.plots import Bar, bars
 
 NAMED = 10
@@ -58,9 +58,18 @@ def counted(questions: int) -> str:
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
-    compared = verdict.compared
-    against = f" against {compared.serving}" if compared.serving else ""
-    return f"{verdict.outcome}: {compared.candidate}{against}"
+    candidate, serving = sides(verdict.compared)
+    return f"{verdict.outcome}: {candidate}{f' against {serving}' if serving else ''}"
+
+
+def sides(compared: Compared) -> tuple[str, str]:
+    """What was held against what; with the retrievers, where these differ too."""
+    if compared.serving is None or compared.serving_retriever == compared.retriever:
+        return compared.candidate, compared.serving or ""
+    return (
+        f"{compared.candidate} with {compared.retriever}",
+        f"{compared.serving} with {compared.serving_retriever}",
+    )
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -99,13 +108,13 @@ def verdict_plot(verdict: Verdict) -> str:
     for each in verdict.slices:
         remark = "" if each.status == "fine" else f" ({each.status})"
         shown[f"{each.by} {each.name}{remark}"] = each.difference
-    compared = verdict.compared
+    candidate, serving = sides(verdict.compared)
+    metric = verdict.compared.metric
     return bars(
-        {compared.metric: [Bar(one.estimate, one.low, one.high) for one in shown.values()]},
+        {metric: [Bar(one.estimate, one.low, one.high) for one in shown.values()]},
         groups=[f"{name}: {counted(one.questions)}" for name, one in shown.items()],
-        title=f"{compared.candidate} minus {compared.serving}: a loss of {verdict.margin:.3f} is "
-        "accepted",
-        y_label=f"difference of {compared.metric}",
+        title=f"{candidate} minus {serving}: a loss of {verdict.margin:.3f} is accepted",
+        y_label=f"difference of {metric}",
     )
 
 

@@ -142,7 +142,7 @@ def test_a_worse_retriever_fails_with_the_questions_that_it_lost(project):
     assert verdict.lost[0].reason.startswith("rank ")
     assert {each.name for each in verdict.slices if each.status == "is worse"} >= {"document"}
     for text in (verdict_text(verdict), verdict_markdown(verdict)):
-        assert "FAIL" in text
+        assert "FAIL: default with baseline against default with bm25" in text
         assert verdict.lost[0].text in text
     assert "domain document" in verdict_plot(verdict)
 
