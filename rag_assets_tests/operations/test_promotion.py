@@ -195,17 +195,18 @@ def test_another_retriever_serves_once_the_gate_let_it(made):
 
 
 def test_what_is_held_back_is_a_problem_until_something_moves(made):
-    with hashing():
-        reconfigure(made, "small: {size: 48", "small: {size: 16")
-        refresh(made.config)
-    back = held.read(made.store)
-    if back is None:
-        pytest.skip("the gate let it pass")
+    before = served(made)
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    done = promote_refreshed(made.store, made.config, log=print)
+    assert done.status == "held"
+    assert served(made) == before
     found = [each for each in state_problems(made.store, made.config) if "held" in each.kind]
     assert [each.subject for each in found] == ["variant default"]
     assert "override" in found[0].remedy
 
     promote(made.store, made.config, "default", override=WHY, log=print)
+    assert opened(made).search(QUERY).retriever == "baseline"
+    assert held.read(made.store) is None
     assert not [each for each in state_problems(made.store, made.config) if "held" in each.kind]
 
 
