@@ -87,6 +87,7 @@ class Project:
         self.path = write_config(self.data, state=state)
         self.settings = yaml.safe_load(self.path.read_text())
         self.settings["sources"]["documents"] = str(self.documents)
+        self.settings["evaluation"] = {}  # each case brings its own questions
         self.settings["variants"] = {"default": {}, OTHER: {"parser": "pdfium"}}
         self.path.write_text(yaml.safe_dump(self.settings))
 
