@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from rag_assets.change.sync import Failure
+from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
 from rag_assets.evaluation.superseded_gold import SupersededGold
@@ -58,6 +59,9 @@ class EvaluationRecord:
     """Versions of documents that were searched: `current` or `all`."""
     superseded: Sequence[SupersededGold] = ()
     """Questions that were not measured, since their gold lies in a superseded document."""
+    flaws: Sequence[Flaw] = ()
+    """What makes its numbers say less than they seem to, as it showed when it was made: see
+    `doctor.flaws_of`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,12 @@ def rankings_in(folder: Path) -> pa.Table | None:
     import pyarrow.parquet as pq
 
     return None if made_from(folder) is None else pq.read_table(folder / RANKINGS_FILE)
+
+
+def flaws_in(folder: Path) -> Sequence[Flaw]:
+    """The flaws that the evaluation in `folder` was found to have; none if there is none."""
+    record = _record(folder)
+    return record.flaws if record else ()
 
 
 def questions_in(folder: Path) -> pa.Table:

@@ -21,10 +21,14 @@ from rag_assets.serving.commands import (
     documents,
     evaluate,
     experiment,
+    explain,
     export,
+    history,
     init,
+    promote,
     purge,
     refresh,
+    rollback,
     search,
     show,
     status,
@@ -33,9 +37,12 @@ from rag_assets.serving.commands import (
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
+from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, documents, evaluate, experiment),
+    *(init, refresh, backfill, search, show, explain, documents),
+    *(evaluate, experiment),
+    *(promote, rollback, history),
     *(status, alerts, export, clean_up, purge, ui),
 )
 
@@ -62,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         CommandError,
         DamagedTablesError,
         MissingTableError,
+        ServingPointerError,
         UnreachableTablesError,
     ) as error:
         return _complain(error, code=FAILED)

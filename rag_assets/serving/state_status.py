@@ -24,6 +24,7 @@ from rag_assets.sources.readability import Outage, Readability, readability
 from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.locks import HeldLock
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -126,7 +127,7 @@ def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> St
     entries = entries_of(store, config, variants=variants)
     failed = Counter(entry.target for entry in entries)
     return StateStatus(
-        serving=config.serving_variant,
+        serving=serving_variant(store, config),
         state_dir=str(config.state_dir),
         problems=problems,
         running=store.held_locks(),

@@ -22,6 +22,8 @@ KINDS: Mapping[str, str] = {
     "table_damaged": "damaged table",
     "check_failed": "failed check",
     "index_stale": "the index is not up to date",
+    "promotion_held": "held back",
+    "serving_lost": "what serves is lost",
     "units_failed": "left out of the index",
     "run_failed": "failed run",
     "run_overlong": "a run takes too long",

@@ -17,6 +17,7 @@ from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
+from rag_assets.retrieval import search
 from rag_assets.workers import Task
 
 DIMENSION = 32
@@ -115,11 +116,20 @@ def hashing(ledger: Path | None = None) -> AbstractContextManager[None]:
 def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
     """Let every stage of this process embed with `encoder`."""
     modules = (assets, embed, joint)
-    held = [module.encoder_of for module in modules]
+    held, loader = [module.encoder_of for module in modules], search.load_for_queries
     for module in modules:
         module.encoder_of = lambda *_, **__: encoder
+    search.load_for_queries = lambda *_, **__: _of_queries(encoder)
     try:
         yield
     finally:
+        search.load_for_queries = loader
         for module, real in zip(modules, held, strict=True):
             module.encoder_of = real
+
+
+def _of_queries(encoder: IndexEncoder) -> HashEncoder:
+    """What embeds queries for an index of `encoder`."""
+    found = HashEncoder(None, encoder_id=encoder.encoder_id, dimension=encoder.dimension)
+    found.model_id = encoder.model_id
+    return found

@@ -7,14 +7,23 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
 
 from rag_assets import config as configuration
+from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.answers import Answer, CommandError, day, positive, search_errors, table
+from rag_assets.serving.answers import (
+    Answer,
+    CommandError,
+    Json,
+    day,
+    positive,
+    search_errors,
+    table,
+)
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from rag_assets.retrieval.search import Hit, Results
+    from rag_assets.retrieval.search import Hit, Results, VariantIndex
 
 SUMMARY = "search the index and show the hits with their sources"
 EXAMPLES = """\
@@ -67,11 +76,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Search once, or once for each line of stdin."""
     config = configuration.load()
-    variant = options.variant or config.serving_variant
-    config.variant(variant)
+    if options.variant:
+        config.variant(options.variant)
 
     from rag_assets.retrieval.filters import Filters
-    from rag_assets.retrieval.search import open_index
 
     many = options.query == STDIN
     queries = _lines() if many else [_readable(options.query)]
@@ -87,7 +95,7 @@ def run(options: argparse.Namespace) -> Answer:
             versions=options.versions,
             as_of=options.as_of,
         )
-        index = open_index(Store.of(config), config, variant)
+        index = _opened(config, options.variant)
         with search_errors():
             found = [
                 index.search(
@@ -95,11 +103,30 @@ def run(options: argparse.Namespace) -> Answer:
                 )
                 for query in queries
             ]
+            origins = _origins(index, found) if options.json else {}
     except ValueError as error:
         raise CommandError(str(error)) from error
     if many:
-        return _several(found, variant=variant, explain=options.explain)
-    return _one(found[0], variant=variant, explain=options.explain)
+        return _several(found, variant=index.variant, explain=options.explain, origins=origins)
+    return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
+
+
+def _opened(config: Config, variant: str | None) -> "VariantIndex":
+    """What serves; with a variant, its last complete index."""
+    from rag_assets.retrieval.search import open_index
+    from rag_assets.retrieval.serving import open_serving
+
+    store = Store.of(config)
+    return open_index(store, config, variant) if variant else open_serving(store, config)
+
+
+def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
+    """Where each hit comes from, in short, by its id; `rag-assets explain` says all of it."""
+    from rag_assets.operations.explain import COMPACT_COLUMNS, compact
+
+    units = sorted({hit.unit_id for results in found for hit in results})
+    rows = index.read(units, COMPACT_COLUMNS).to_pylist() if units else []
+    return {row["unit_id"]: compact(index.complete_set, row) for row in rows}
 
 
 def _lines() -> list[str]:
@@ -119,7 +146,9 @@ def _readable(query: str) -> str:
     return query
 
 
-def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
+def _one(
+    results: "Results", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
+) -> Answer:
     record = {
         "query": results.query,
         "variant": variant,
@@ -127,7 +156,7 @@ def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
         "versions": results.versions,
         "other_versions_left_out": results.left_out,
         "seconds": dict(results.seconds),
-        "hits": [_record(hit) for hit in results],
+        "hits": [_record(hit) | _lineage(hit, origins) for hit in results],
     }
     text = "\n\n".join([*map(_shown, results), *_versions(results)])
     if not results:
@@ -146,14 +175,22 @@ def _versions(results: "Results") -> list[str]:
     return [f"Versions: {results.versions}; {count} another version (see --versions all)."]
 
 
+def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
+    return {"lineage": origins[hit.unit_id]} if hit.unit_id in origins else {}
+
+
 def _record(hit: "Hit") -> dict:
     """The hit as JSON; without its context if that equals its text."""
     record = asdict(hit)
     return {name: value for name, value in record.items() if (name, value) != ("context", hit.text)}
 
 
-def _several(found: "Sequence[Results]", *, variant: str, explain: bool) -> Answer:
-    answers = [_one(results, variant=variant, explain=explain) for results in found]
+def _several(
+    found: "Sequence[Results]", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
+) -> Answer:
+    answers = [
+        _one(results, variant=variant, explain=explain, origins=origins) for results in found
+    ]
     sections = (
         f"> {results.query}\n\n{answer.text}"
         for results, answer in zip(found, answers, strict=True)
