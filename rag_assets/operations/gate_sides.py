@@ -89,7 +89,7 @@ class Side:
         glossary = glossary_of(self.config) if chosen.glossary else None
         return identity.fingerprint(
             chosen.model_dump(mode="json"),
-            [retrieval.top_k, retrieval.depth, retrieval.rrf_k],
+            [retrieval.top_k, retrieval.depth, retrieval.rrf_k, retrieval.versions],
             {name: settings.model_dump(mode="json") for name, settings in rerankers.items()},
             replaceable(rerankers, home=self.store.encoders),
             rewrites_of(self.config, [self.retriever]),

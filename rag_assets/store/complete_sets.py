@@ -61,8 +61,12 @@ class CompleteSet:
     @property
     def pins(self) -> tuple[Pin, ...]:
         """All that it pins, the joint table first."""
-        pinned = (self.joint, self.documents, self.rows, self.families)
-        return tuple(pin for pin in pinned if pin is not None)
+        return (*self.unit_pins, *([self.families] if self.families else []))
+
+    @property
+    def unit_pins(self) -> tuple[Pin, ...]:
+        """Those of its tables of units, the joint table first."""
+        return tuple(pin for pin in (self.joint, self.documents, self.rows) if pin is not None)
 
     @property
     def embedding(self) -> EmbeddingModel:
