@@ -4,11 +4,11 @@ A search for current versions cannot find it, and rightly so: such a question sa
 retriever. It is left out of all means, named, and asked once more among all versions.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.evaluation.gold import DocumentGold, DocumentKey
+from rag_assets.evaluation.gold_changes import superseded_gold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
@@ -36,8 +36,9 @@ def told_apart(
 
     Where all of them do, they are measured after all.
     """
-    superseded = index.families.superseded if index.settings.versions == "current" else ()
-    apart = [each for each in questions if _is_superseded(each, indexed, superseded)]
+    left_out = index.families.left_out(index.settings.versions)
+    changes = superseded_gold(questions, gold=indexed, superseded=left_out)
+    apart = [change.question for change in changes]
     ids = {each.question_id for each in apart}
     measured = [each for each in questions if each.question_id not in ids]
     return (measured, apart) if measured else (questions, ())
@@ -73,15 +74,3 @@ def among_all_versions(
         SupersededGold(row["question_id"], row["question"], row["gold"], row["first_rank"])
         for row in rows
     ]
-
-
-def _is_superseded(
-    question: Question, indexed: IndexedGold, superseded: Collection[DocumentKey]
-) -> bool:
-    """Whether a piece of gold of the question is only in documents that were replaced."""
-    return any(
-        bool(found := indexed.documents.get(piece.uri, ()))
-        and all(each in superseded for each in found)
-        for piece in question.gold
-        if isinstance(piece, DocumentGold)
-    )
