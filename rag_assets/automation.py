@@ -28,12 +28,14 @@ from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.jobs import doctor_job
 from rag_assets.operations.lost_runs import COMMAND_LOCK
+from rag_assets.operations.problems import SERVING_INDEX
 from rag_assets.operations.run_history import forget_old_runs
 from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
 from rag_assets.store import Store, images
+from rag_assets.store.serving_pointer import serving_variant
 
 BACKFILL_JOB = "backfill_variant"
 ALERT_SECONDS = 60
@@ -169,7 +171,9 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
     backfill = dg.define_asset_job(
         BACKFILL_JOB,
-        selection=[spec.key for spec in specs if spec.partitions_def],
+        selection=[
+            spec.key for spec in specs if spec.partitions_def or spec.key.path == [SERVING_INDEX]
+        ],
         description="Builds a variant, which is the partition to choose: all its steps, from the "
         "sources as they were last read. The same as `rag-assets backfill VARIANT`.",
         tags=lineage.run_tags(config),
@@ -271,7 +275,7 @@ def _nightly_schedule(
         description="Refreshes the sources and the variant that serves.",
     )
     def nightly() -> dg.RunRequest:
-        return dg.RunRequest(partition_key=config.serving_variant)
+        return dg.RunRequest(partition_key=serving_variant(Store.of(config), config))
 
     return nightly
 

@@ -271,6 +271,8 @@ class RankingChecks(StageChecks):
     scores_ordered: Check = Check()
     few_questions_unanswered: Bound = Bound(severity="warning", max=0.1)
     few_gold_missing: Bound = Bound(severity="warning", max=0.1)
+    evaluation_sound: Check = Check(severity="warning")
+    few_flaws: Check = Check(severity="warning")
     drift: Drift = Drift()
 
 

@@ -17,6 +17,9 @@ class QuestionSet(Section):
     documents: Path | None = Field(
         None, description="documents.jsonl that maps the gold's document ids to paths"
     )
+    generated: bool = Field(
+        False, description="whether a program wrote the questions, such as a language model"
+    )
 
 
 class Evaluation(Section):

@@ -8,6 +8,7 @@ from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
 from rag_assets.evaluation import evaluate, questions
+from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.summary import MAIN_METRICS
 from rag_assets.evaluation.wording import domains_of, main_cutoff, report_markdown
@@ -141,6 +142,10 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
             for row in worst
         )
     missing = result.missing()
+    flaws = result.record.flaws
+    metadata["flaws"] = dg.MetadataValue.int(len(flaws))
+    if flaws:
+        metadata["flaws of the evaluation"] = lineage.records_of(flaw_rows(flaws))
     metadata["gold not in the index"] = dg.MetadataValue.int(len(missing))
     if missing:
         metadata["missing gold"] = lineage.records_of(missing[:MISSING_SHOWN])

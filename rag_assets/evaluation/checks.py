@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from rag_assets import gates, quality
 from rag_assets.config import Config
 from rag_assets.evaluation import results
+from rag_assets.evaluation.flaws import Flaw
 from rag_assets.identity import Canonical
 from rag_assets.quality import Profiler, Subject, TableMeasures, Tally
 from rag_assets.store import Store
@@ -84,12 +85,24 @@ def _rankings(config: Config) -> Subject:
                 remedy="correct the evidence of the questions, or bring back what they name: it "
                 "was renamed, left out or never parsed",
             ),
+            quality.none(
+                "evaluation_sound",
+                of="errors",
+                description="No flaw keeps a verdict from resting on the evaluation.",
+                remedy="each example says what to do; see `rag-assets evaluate --doctor`",
+            ),
+            quality.none(
+                "few_flaws",
+                of="warnings",
+                description="No flaw makes the numbers say less than they seem to.",
+                remedy="each example says what to do; see `rag-assets evaluate --doctor`",
+            ),
         ],
     )
 
 
 def _measured(folder: Path) -> TableMeasures:
-    tally = Tally("repeated_units", "broken_ranks", "rising_scores")
+    tally = Tally("repeated_units", "broken_ranks", "rising_scores", "errors", "warnings")
     profiler = Profiler(expected_rows=0)
     rankings = results.rankings_in(folder)
     if rankings is None:  # there are no questions
@@ -100,6 +113,7 @@ def _measured(folder: Path) -> TableMeasures:
         profiler.rows(batch)
     _count_broken(rankings.sort_by([(name, "ascending") for name in PLACE]), tally)
     _count_repeated(rankings, tally)
+    _count_flaws(results.flaws_in(folder), tally)
     _count_questions(results.questions_in(folder), rankings, tally)
     return tally.measures(profiler.profile())
 
@@ -128,6 +142,16 @@ def _count_repeated(rankings: pa.Table, tally: Tally) -> None:
     counts = rankings.group_by(units).aggregate([([], "count_all")])
     often = counts.filter(pc.greater(counts["count_all"], 1))
     tally.put("repeated_units", often.num_rows, examples=often.to_pylist())
+
+
+def _count_flaws(flaws: Sequence[Flaw], tally: Tally) -> None:
+    for name, severity in (("errors", "error"), ("warnings", "warning")):
+        found = [flaw for flaw in flaws if flaw.severity == severity]
+        examples = [
+            {"flaw": f"{flaw.code} {flaw.name}", "what": flaw.what, "what to do": flaw.remedy}
+            for flaw in found
+        ]
+        tally.put(name, len(found), examples=examples)
 
 
 def _count_questions(questions: pa.Table, rankings: pa.Table, tally: Tally) -> None:

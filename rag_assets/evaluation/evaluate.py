@@ -23,6 +23,7 @@ from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation import results
+from rag_assets.evaluation.doctor import evidence_of, examine, generated_sets
 from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
@@ -35,7 +36,7 @@ from rag_assets.store.pins import Pin
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 4
+REVISION = 5
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
 DEPTH_PER_RANK = 5
@@ -120,7 +121,7 @@ def _question_set(config: Config, path: Path) -> QuestionSet:
     return QuestionSet(path=path, documents=beside if beside.is_file() else None)
 
 
-def _made_from(
+def fingerprint_of(
     store: Store,
     config: Config,
     *,
@@ -129,6 +130,16 @@ def _made_from(
     questions: str,
     retrievers: Sequence[str],
 ) -> str:
+    """Fingerprint of all that an evaluation depends on: see `EvaluationRecord.made_from`.
+
+    Args:
+        store: The state.
+        config: Says how the retrievers search.
+        variant: Its gold is looked for.
+        complete_set: What is searched.
+        questions: Another value once the questions have changed.
+        retrievers: Those that are measured, in their order.
+    """
     from rag_assets.models.rerankers import replaceable
     from rag_assets.retrieval.glossary import glossary_of
 
@@ -146,16 +157,22 @@ def _made_from(
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
         config.retrieval.model_dump(mode="json"),
-        _rewrites(config, retrievers),
+        rewrites_of(config, retrievers),
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
         *([models] if models else []),
         *([glossary.content] if glossary else []),
+        *sorted(generated_sets(config)),
     )
 
 
-def _rewrites(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
+def depth_of(config: Config) -> int:
+    """Units that are kept of each ranking."""
+    return max(config.retrieval.depth, DEPTH_PER_RANK * max(config.evaluation.cutoffs))
+
+
+def rewrites_of(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
     """Hash of each file of rewrites that `retrievers` read, by retriever; one may be missing."""
     fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
     return {
@@ -185,7 +202,7 @@ def _evaluated(
     with store.lock(f"evaluation__{variant}", log=log):
         # inside the lock: index and questions may have changed while it was waited for
         complete_set = set_of_recipe(store, config, variant)
-        made_from = _made_from(
+        made_from = fingerprint_of(
             store,
             config,
             variant=variant,
@@ -230,13 +247,14 @@ def _measure(
     log: Callable[[str], None],
 ) -> EvaluationResult:
     from rag_assets.evaluation.latency import latencies
+    from rag_assets.evaluation.question_words import question_words
     from rag_assets.evaluation.report import render
     from rag_assets.retrieval.search import open_index
 
     started = time.monotonic()
     cutoffs = sorted({*config.evaluation.cutoffs})
     retrievers = list(dict.fromkeys(retrievers))
-    depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
+    depth = depth_of(config)
     index = open_index(store, config, variant, complete_set=complete_set)
     retrievers = _usable(index, retrievers, log=log)
     rankings: dict[str, pa.Table] = {}
@@ -255,6 +273,13 @@ def _measure(
         depth=depth,
         samples=config.evaluation.bootstrap_samples,
     )
+    evidence = evidence_of(
+        scores,
+        retrievers=retrievers,
+        cutoffs=cutoffs,
+        words=question_words(index, questions, indexed=indexed),
+        config=config,
+    )
     record = EvaluationRecord(
         made_from=made_from,
         variant=variant,
@@ -271,6 +296,7 @@ def _measure(
         ),
         settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
         margin=config.evaluation.margin,
+        flaws=examine(evidence),
     )
     result = EvaluationResult(
         folder,

@@ -54,6 +54,7 @@ class RankedUnit:
     table: str | None
     row_key: str | None
     pages: Sequence[int]
+    score: float = 0.0
 
     def items(self, collapse: Literal["unit", "page", "document"]) -> Iterator[Item]:
         """The items that the unit belongs to."""
@@ -117,6 +118,30 @@ class GoldItems:
             relevance.append(len(open_pieces) < len(left))
             left = open_pieces
         return items, relevance
+
+    def rank_among_equals(self, units: Sequence[RankedUnit]) -> tuple[int | None, int | None]:
+        """Rank of the first relevant item if equal units were ordered for it, and against it.
+
+        None where none is relevant. Units are equal that have the same score.
+        """
+        if len({unit.score for unit in units}) == len(units):
+            first = self._first(units)
+            return first, first
+        wanted = {item for piece in self.pieces for item in piece}
+        relevant = {
+            unit.unit_id for unit in units if not wanted.isdisjoint(unit.items(self.collapse))
+        }
+
+        def ordered(relevant_first: bool) -> list[RankedUnit]:
+            return sorted(
+                units, key=lambda unit: (-unit.score, (unit.unit_id in relevant) != relevant_first)
+            )
+
+        return self._first(ordered(True)), self._first(ordered(False))
+
+    def _first(self, units: Sequence[RankedUnit]) -> int | None:
+        _, hits = self.relevance(units)
+        return hits.index(True) + 1 if True in hits else None
 
 
 def gold_items_at(level: Level, gold: Sequence[Gold], indexed: IndexedGold) -> GoldItems | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import product
 
+from rag_assets.evaluation.flaws import SOUND, flaw_rows
 from rag_assets.evaluation.languages import by_language
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.results import EvaluationResult
@@ -48,6 +49,7 @@ def render(result: EvaluationResult) -> str:
         f"{escape(', '.join(record.retrievers))}</p>",
         *_tiles(result),
         *section("What this says", bullets(findings(result))),
+        *section("Is the evaluation sound?", _flaws(result)),
         f'<div class="plots">{"".join(figures(result))}</div>',
         *_main_section(result),
         *section("Differences", *_differences(result)),
@@ -117,6 +119,11 @@ def _tiles(result: EvaluationResult) -> Iterator[str]:
                 f"{DOMAIN_NAMES[domain]} (n = {row['questions']})",
             )
     yield "</div>"
+
+
+def _flaws(result: EvaluationResult) -> str:
+    rows = list(flaw_rows(result.record.flaws))
+    return table(list(rows[0]), rows) if rows else note(SOUND)
 
 
 def _main_section(result: EvaluationResult) -> Iterator[str]:

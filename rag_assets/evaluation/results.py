@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from rag_assets.change.sync import Failure
+from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
 from rag_assets.store import Store
@@ -53,6 +54,9 @@ class EvaluationRecord:
     """Variant, index, protocol and versions, under the names that the report shows."""
     margin: float
     """Smaller differences count as equivalent."""
+    flaws: Sequence[Flaw] = ()
+    """What makes its numbers say less than they seem to, as it showed when it was made: see
+    `doctor.flaws_of`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,12 @@ def rankings_in(folder: Path) -> pa.Table | None:
     import pyarrow.parquet as pq
 
     return None if made_from(folder) is None else pq.read_table(folder / RANKINGS_FILE)
+
+
+def flaws_in(folder: Path) -> Sequence[Flaw]:
+    """The flaws that the evaluation in `folder` was found to have; none if there is none."""
+    record = _record(folder)
+    return record.flaws if record else ()
 
 
 def questions_in(folder: Path) -> pa.Table:

@@ -48,6 +48,8 @@ QUESTION_COLUMNS = (
     column("items", pa.int32(), "distinct items that were ranked"),
     column("first_rank", pa.int32(), "rank of the first relevant item; NULL if there is none"),
     column("found", pa.list_(pa.string()), "the first items of the ranking"),
+    column("earliest_rank", pa.int32(), "first_rank, with units of equal score ordered for it"),
+    column("latest_rank", pa.int32(), "first_rank, with units of equal score ordered against it"),
 )
 """The columns of the per-question table that precede its metrics (`hit_rate@1` and so on)."""
 
@@ -169,7 +171,7 @@ def scored(
 
 def units_of(rankings: pa.Table, *, count: int) -> list[list[RankedUnit]]:
     """The ranked units of each of `count` queries."""
-    columns = ("unit_id", "source", "uri", "table", "row_key", "pages")
+    columns = ("unit_id", "source", "uri", "table", "row_key", "pages", "score")
     ranked: list[list[RankedUnit]] = [[] for _ in range(count)]
     rows = zip(
         rankings["query_index"].to_pylist(),
@@ -202,6 +204,7 @@ def _scored(
         if goal is None:
             continue
         items, hits = goal.relevance(units)
+        earliest, latest = goal.rank_among_equals(units)
         relevance.append(hits)
         relevant.append(len(goal.pieces))
         rows.append(
@@ -221,6 +224,8 @@ def _scored(
                 "items": len(items),
                 "first_rank": hits.index(True) + 1 if True in hits else None,
                 "found": [item.label for item in items[:ITEMS_SHOWN]],
+                "earliest_rank": earliest,
+                "latest_rank": latest,
             }
         )
     table = pa.Table.from_pylist(rows, schema=pa.schema(QUESTION_COLUMNS))

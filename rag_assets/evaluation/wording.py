@@ -5,6 +5,7 @@ from itertools import product
 from typing import TypeAlias
 
 from rag_assets.evaluation import summary
+from rag_assets.evaluation.flaws import Flaw, flaw_rows
 from rag_assets.evaluation.results import EvaluationResult
 from rag_assets.evaluation.significance import ALPHA
 from rag_assets.evaluation.summary import ALL_QUESTIONS, DOMAINS, MAIN_METRICS
@@ -264,6 +265,14 @@ def main_table(result: EvaluationResult, *, level: str = "gold") -> tuple[list[s
     return ["questions", "n", "retriever", *names], rows
 
 
+def flaws_markdown(flaws: Sequence[Flaw]) -> Iterator[str]:
+    """The lines of a section on flaws; none if there are none."""
+    rows = list(flaw_rows(flaws))
+    if rows:
+        yield from ("", "Flaws of the evaluation itself", "")
+        yield from markdown_table(list(rows[0]), rows)
+
+
 def report_markdown(result: EvaluationResult) -> str:
     """The main table, the findings and the paired differences, as Markdown."""
     columns, rows = main_table(result)
@@ -275,7 +284,7 @@ def report_markdown(result: EvaluationResult) -> str:
     differences = differences_table(result)
     if differences:
         lines += ["", *markdown_table(list(differences[0]), differences)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *flaws_markdown(result.record.flaws)])
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:

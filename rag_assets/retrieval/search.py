@@ -5,9 +5,10 @@
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 
-An index is opened at the last set of tables that a refresh completed: see `store.complete_sets`.
-It keeps answering from that set while other versions are written, for as long as
-`clean_up.keep_days` keeps the set. Models are loaded at the first query that needs them.
+An index is opened at the last set of tables that a refresh completed (see `store.complete_sets`),
+or at what the serving pointer names (see `retrieval.serving`). It keeps answering from that set
+while other versions are written, for as long as `clean_up.keep_days` keeps the set. Models are
+loaded at the first query that needs them.
 """
 
 import logging
@@ -152,11 +153,18 @@ def open_index(
     variant: str,
     *,
     complete_set: CompleteSet | None = None,
+    retrieval: Retrieval | None = None,
     encoder: QueryEncoder | None = None,
 ) -> "VariantIndex":
     """The index of `variant` at its last complete set, or at `complete_set`.
 
-    `encoder` embeds queries. Unless given, it is the model of the set, loaded when first needed.
+    Args:
+        store: Holds its tables.
+        config: As it is now.
+        variant: Its name; one that the config no longer has needs a `complete_set`.
+        complete_set: What to open.
+        retrieval: What answers queries; that of the config unless given.
+        encoder: Embeds queries. Unless given, it is the model of the set, loaded when first needed.
 
     Raises:
         ConfigError: The config has no such variant.
@@ -164,10 +172,10 @@ def open_index(
         OutdatedIndexError: The tables of `complete_set` were cleaned up or built anew.
         DamagedTablesError: Files of its tables cannot be read.
     """
-    names = config.tables_of(variant)
     complete_set = complete_set or _require_pinned(
         store, set_of(store, config, variant), variant=variant
     )
+    retrieval = retrieval or config.retrieval
     stamps = [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins]
     with _named_errors(store, complete_set, variant=variant):
         domains = {
@@ -178,7 +186,7 @@ def open_index(
         joint = opened(store, complete_set.joint)
         for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
-    is_current = complete_set.is_of(store, names)
+    is_current = variant in config.variants and complete_set.is_of(store, config.tables_of(variant))
     models = _models_now(config, variant) if is_current else _models_then(complete_set)
     loaders = {
         domain: (lambda: encoder)
@@ -190,12 +198,12 @@ def open_index(
         joint,
         complete_set=complete_set,
         domains=domains,
-        settings=config.retrieval,
+        settings=retrieval,
         variant=variant,
         load_encoders=loaders,
         models=list(dict.fromkeys(name for name, _ in models.values())),
         load_reranker=lambda name: load_reranker(
-            config.retrieval.rerankers[name], name=name, home=store.encoders
+            retrieval.rerankers[name], name=name, home=store.encoders
         ),
         glossary=glossary_of(config),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
@@ -401,6 +409,15 @@ class VariantIndex:
         with self._open_tables():
             found = self._rank(call, queries, chosen, top_k=top_k, length=length)
         return Ranked(found, call.seconds, call.work, read=self._read)
+
+    def read(self, unit_ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """`columns` of those of `unit_ids` that are in the index, in no particular order.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            return self._read(unit_ids, ["unit_id", *columns])
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`."""

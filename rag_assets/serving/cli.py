@@ -22,9 +22,12 @@ from rag_assets.serving.commands import (
     evaluate,
     experiment,
     export,
+    history,
     init,
+    promote,
     purge,
     refresh,
+    rollback,
     search,
     show,
     status,
@@ -33,9 +36,11 @@ from rag_assets.serving.commands import (
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
+from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
     *(init, refresh, backfill, search, show, evaluate, experiment),
+    *(promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
@@ -62,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         CommandError,
         DamagedTablesError,
         MissingTableError,
+        ServingPointerError,
         UnreachableTablesError,
     ) as error:
         return _complain(error, code=FAILED)

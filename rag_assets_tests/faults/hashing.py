@@ -19,6 +19,7 @@ from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
 from rag_assets.operations import derivations
+from rag_assets.retrieval import search
 from rag_assets.workers import Task
 
 DIMENSION = 32
@@ -121,4 +122,13 @@ def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
             patches.enter_context(patch.object(module, "encoder_of", lambda *_, **__: encoder))
         known = patch.object(derivations, "known_encoder", lambda *_, **__: encoder)
         patches.enter_context(known)
+        loader = patch.object(search, "load_for_queries", lambda *_, **__: _of_queries(encoder))
+        patches.enter_context(loader)
         yield
+
+
+def _of_queries(encoder: IndexEncoder) -> HashEncoder:
+    """What embeds queries for an index of `encoder`."""
+    found = HashEncoder(None, encoder_id=encoder.encoder_id, dimension=encoder.dimension)
+    found.model_id = encoder.model_id
+    return found

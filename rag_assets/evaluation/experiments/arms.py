@@ -22,7 +22,7 @@ from rag_assets.evaluation.agreement import agreement
 from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
 from rag_assets.evaluation.indexed_gold import read_indexed_gold, source_documents
 from rag_assets.evaluation.latency import latencies
-from rag_assets.evaluation.projection import Level
+from rag_assets.evaluation.projection import IndexedGold, Level
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import GoldItemsByLevel, gold_items_by_level, scored, units_of
 from rag_assets.evaluation.summary import column
@@ -36,12 +36,11 @@ from rag_assets.schemas import DOMAINS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import set_of_recipe
-from rag_assets.store.pins import Pin
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import Ranked, VariantIndex
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same index and settings should give other numbers."""
 DEPTH = 5 * max(CUTOFFS)
 """Units kept of a ranking: several of them may belong to one document."""
@@ -118,6 +117,7 @@ class ArmRunner:
         self._log = log
         self._keys: dict[str, str] = {}
         self._indexes: dict[str, VariantIndex] = {}
+        self._indexed_gold: dict[str, IndexedGold] = {}
         self._gold_items: dict[str, GoldItemsByLevel] = {}
 
     def run(self, arm: Arm) -> ArmResult:
@@ -211,7 +211,7 @@ class ArmRunner:
         scores = scored(
             units_of(ranked.table(), count=count),
             self.questions,
-            self._gold_items_of(arm.variant, joint=index.complete_set.joint),
+            self._gold_items_of(arm.variant),
             retriever=arm.name,
             cutoffs=CUTOFFS,
             depth=DEPTH,
@@ -236,14 +236,22 @@ class ArmRunner:
         extras = _extras(ranked, self.questions, retriever=arm.retriever)
         return ArmResult(arm, record, scores, extras, is_new=True)
 
-    def _gold_items_of(self, variant: str, *, joint: Pin) -> GoldItemsByLevel:
-        if variant not in self._gold_items:
-            gold = [piece for question in self.questions for piece in question.gold]
-            indexed = read_indexed_gold(
-                self.store, self.config, variant=variant, joint=joint, gold=gold
+    def indexed_gold_of(self, variant: str) -> IndexedGold:
+        """The gold of the questions in the index of `variant`, read once."""
+        if variant not in self._indexed_gold:
+            self._indexed_gold[variant] = read_indexed_gold(
+                self.store,
+                self.config,
+                variant=variant,
+                joint=self.index_of(variant).complete_set.joint,
+                gold=[piece for question in self.questions for piece in question.gold],
             )
+        return self._indexed_gold[variant]
+
+    def _gold_items_of(self, variant: str) -> GoldItemsByLevel:
+        if variant not in self._gold_items:
             self._gold_items[variant] = gold_items_by_level(
-                self.questions, indexed=indexed, levels=LEVELS
+                self.questions, indexed=self.indexed_gold_of(variant), levels=LEVELS
             )
         return self._gold_items[variant]
 

@@ -10,6 +10,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
+from rag_assets.evaluation.flaws import flaw_rows
 from rag_assets.process.interrupts import stoppable
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 GROUP = "experiments"
 QUESTIONS = dg.AssetKey("question_sets")
 JOB = "experiments"
+CHECK = "sound"
 
 
 def asset_key(name: str) -> dg.AssetKey:
@@ -59,15 +61,37 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
             dg.AssetDep("joint_index", partition_mapping=compared),
             dg.AssetDep(QUESTIONS),
         ],
+        check_specs=[
+            dg.AssetCheckSpec(
+                CHECK,
+                asset=asset_key(name),
+                description="No flaw keeps a verdict from resting on the experiment.",
+            )
+        ],
     )
     @stoppable()
-    def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+    def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         run = run_experiment(lineage.store_of(config), config, name, log=lineage.logger_of(context))
         return dg.MaterializeResult(
-            metadata=_metadata(run), data_version=dg.DataVersion(run.record.made_from[:32])
+            metadata=_metadata(run),
+            data_version=dg.DataVersion(run.record.made_from[:32]),
+            check_results=[_examined(run)],
         )
 
     return experiment
+
+
+def _examined(run: "Run") -> dg.AssetCheckResult:
+    """What makes the numbers of an experiment say less than they seem to."""
+    flaws = run.record.flaws
+    errors = [flaw for flaw in flaws if flaw.blocking]
+    return dg.AssetCheckResult(
+        check_name=CHECK,
+        passed=not errors,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=lineage.lines_in_markdown(flaw.sentence for flaw in errors) or None,
+        metadata={"flaws": lineage.records_of(flaw_rows(flaws))} if flaws else {},
+    )
 
 
 def _metadata(run: "Run") -> dict[str, dg.MetadataValue]:

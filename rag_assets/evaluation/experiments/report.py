@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from rag_assets.evaluation.experiments.design import TOP_N, Measure, Runtimes
 from rag_assets.evaluation.experiments.layout import Means, pivot, plots
 from rag_assets.evaluation.experiments.results import ExperimentResult
+from rag_assets.evaluation.flaws import SOUND, flaw_rows
 from rag_assets.evaluation.summary import ALL_QUESTIONS
 from rag_assets.evaluation.wording import (
     ABOUT_DIFFERENCES,
@@ -19,6 +20,7 @@ from rag_assets.evaluation.wording import (
     Row,
     clusters_sentence,
     difference_shown,
+    flaws_markdown,
     markdown_table,
     overall_sentence,
     shown_domains,
@@ -55,6 +57,7 @@ def render(result: ExperimentResult) -> str:
         f'<p class="about">{escape(record.source)} · {counts} questions · '
         f"{len(record.arms)} arms · {escape(record.evaluated_at)} · run {record.id}</p>",
         *section("What this says", bullets(findings(result))),
+        *section("Is the experiment sound?", _flaws(result)),
         f'<div class="plots">{"".join(figures(result))}</div>',
     ]
     means = Means(result)
@@ -95,7 +98,7 @@ def markdown(result: ExperimentResult) -> str:
     rows = _difference_rows(result, result.differences, measures=result.design.compared)
     if rows:
         lines += ["", "Paired differences, 95 % intervals", "", *markdown_table(SHORT, rows)]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *flaws_markdown(record.flaws), ""])
 
 
 def figures(result: ExperimentResult) -> Iterator[str]:
@@ -146,6 +149,11 @@ def findings(result: ExperimentResult) -> Iterator[str]:
         yield "The median time of a single search is {}.".format(
             " to ".join(f"{latency:.0f} ms ({name})" for name, latency in latencies)
         )
+
+
+def _flaws(result: ExperimentResult) -> str:
+    rows = list(flaw_rows(result.record.flaws))
+    return table(list(rows[0]), rows) if rows else note(SOUND)
 
 
 def _runtimes(result: ExperimentResult, runtimes: Runtimes) -> list[Row]:

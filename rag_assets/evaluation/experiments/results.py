@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rag_assets.evaluation.experiments.arms import ArmRecord
 from rag_assets.evaluation.experiments.design import Appendix, Design, Factor
+from rag_assets.evaluation.flaws import Flaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class RunRecord:
     versions: Mapping[str, str]
     variants: Mapping[str, Mapping[str, str | int]]
     arms: Mapping[str, RecordedArm]
+    flaws: Sequence[Flaw] = ()
+    """What makes its numbers say less than they seem to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ test. Without dev questions nothing is chosen and all arms are compared.
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
@@ -14,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.config import Config
+from rag_assets.evaluation.doctor import at_level, examine, generated_sets
+from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.experiments import runs
 from rag_assets.evaluation.experiments.arms import DEPTH, LEVELS, ArmResult, ArmRunner
 from rag_assets.evaluation.experiments.design import (
@@ -37,6 +40,9 @@ from rag_assets.evaluation.experiments.results import (
     SliceResult,
 )
 from rag_assets.evaluation.experiments.runs import Run
+from rag_assets.evaluation.flaws import Flaw
+from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.question_words import question_words
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.summary import (
     ALL_QUESTIONS,
@@ -49,7 +55,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 
-REVISION = 2
+REVISION = 3
 """Raise it when the same scores should give another report."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch", "openvino", "numpy")
 
@@ -117,6 +123,7 @@ def _made_from(config: Config, name: str, *, design: Design, runner: ArmRunner) 
         *([list(design.made_from)] if design.made_from else []),
         config.evaluation.bootstrap_samples,
         config.evaluation.margin,
+        *sorted(generated_sets(config)),
     )
 
 
@@ -229,7 +236,17 @@ def _compared(
     )
     return ExperimentResult(
         design=design,
-        record=record,
+        record=replace(
+            record,
+            flaws=_examined(
+                record,
+                config=config,
+                design=design,
+                runner=runner,
+                scores=scores,
+                differences=differences,
+            ),
+        ),
         scores=scores,
         summary=summary if split == "dev" else pa.concat_tables([dev, summary]),
         differences=differences,
@@ -249,6 +266,49 @@ def _compared(
         ],
         appendices=design.appendices(),
     )
+
+
+def _examined(
+    record: RunRecord,
+    *,
+    config: Config,
+    design: Design,
+    runner: ArmRunner,
+    scores: pa.Table,
+    differences: pa.Table,
+) -> list[Flaw]:
+    """The flaws of an experiment; words are held against the variant of the reference."""
+    variant = record.arms[record.reference].variant
+    pools = {
+        name: pool_of(runner.store, runner.index_of(name).complete_set.joint)
+        for name in record.variants
+    }
+    return examine(
+        Evidence(
+            scores=at_level(scores, record.level),
+            compared=record.finalists,
+            split=record.split,
+            cutoff=TOP_N,
+            margin=record.margin,
+            differences=at_level(differences, record.level),
+            words=question_words(
+                runner.index_of(variant),
+                runner.questions,
+                indexed=runner.indexed_gold_of(variant),
+            ),
+            generated=generated_sets(config),
+            pools=pools,
+            chosen_on=_chosen_on(record, design=design),
+            samples=config.evaluation.bootstrap_samples,
+        )
+    )
+
+
+def _chosen_on(record: RunRecord, *, design: Design) -> str | None:
+    """The split whose scores chose an arm, or will choose it as no other split is left for that."""
+    if record.chosen:
+        return "dev"
+    return record.split if design.chooses and len(record.arms) > 2 else None
 
 
 def _slices(design: Design, questions: Sequence[Question], scores: pa.Table) -> list[Slice]:

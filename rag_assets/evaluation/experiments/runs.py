@@ -19,8 +19,10 @@ from pydantic import TypeAdapter
 
 from rag_assets.config import ConfigError
 from rag_assets.evaluation.experiments.arms import mark_used, root_of
+from rag_assets.evaluation.experiments.design import TOP_N
 from rag_assets.evaluation.experiments.report import figures, markdown, render
 from rag_assets.evaluation.experiments.results import ExperimentResult, RunRecord
+from rag_assets.evaluation.summary import ALL_QUESTIONS
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
@@ -58,6 +60,30 @@ class Run:
     def summary(self) -> pa.Table:
         """Means of all arms with intervals."""
         return _read(self.folder, "summary")
+
+    @property
+    def best(self) -> str | None:
+        """The arm with the highest mean on the reported questions; None if there is none."""
+        record = self.record
+        wanted = {
+            "split": record.split,
+            "level": record.level,
+            "domain": ALL_QUESTIONS,
+            "metric": record.criterion,
+            "cutoff": TOP_N,
+        }
+        rows = self.summary()
+        for name, value in wanted.items():
+            rows = rows.filter(pc.equal(rows[name], value))
+        best = max(rows.to_pylist(), key=lambda row: row["value"], default=None)
+        return best["retriever"] if best else None
+
+    def questions(self) -> set[str]:
+        """Ids of the reported questions."""
+        rows = _read(self.folder, "scores")
+        return set(
+            rows.filter(pc.equal(rows["split"], self.record.split))["question_id"].to_pylist()
+        )
 
     def differences(self) -> pa.Table:
         """Paired differences of the finalists to the reference."""

@@ -1,62 +1,84 @@
-"""`rag-assets evaluate`: how well retrieval finds the gold of a file of questions."""
+"""`rag-assets evaluate`: how well retrieval finds the gold of questions, and what that is worth."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving.answers import Answer, CommandError, say, search_errors, table
+from rag_assets.config import Config
+from rag_assets.serving.answers import (
+    OK,
+    PARTLY,
+    Answer,
+    CommandError,
+    UsageError,
+    say,
+    search_errors,
+    table,
+)
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
+    from rag_assets.evaluation.flaws import Flaw
     from rag_assets.evaluation.results import EvaluationResult
 
-SUMMARY = "measure retrieval on a file of questions with gold evidence"
+SUMMARY = "measure retrieval on questions with gold evidence, and examine the measurement"
 EXAMPLES = """\
   rag-assets evaluate --questions questions.jsonl
-  rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json"""
+  rag-assets evaluate --questions questions.jsonl --variant json_rows --retriever bm25 --json
+  rag-assets evaluate --doctor      is the evaluation of the imported questions itself sound?"""
+NO_QUESTIONS = (
+    "no questions are imported: name a file with --questions, or under evaluation.questions in the "
+    "config, and refresh"
+)
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
-    command.add_argument("--questions", required=True, type=Path, help="JSONL, one question a line")
+    command.add_argument(
+        "--questions",
+        type=Path,
+        help="JSONL, one question a line; needed unless --doctor examines the imported questions",
+    )
     command.add_argument("--variant", help="variant to use (default: the one that serves)")
     command.add_argument(
         "--retriever",
         help="one alone (default: that of searches, and evaluation.retrievers)",
     )
+    command.add_argument(
+        "--doctor",
+        action="store_true",
+        help="say what makes the numbers say less than they seem to, each with a code and a "
+        "remedy; exits 3 where no verdict may rest on them",
+    )
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Measure, or show the stored result for the same index and questions."""
+    if options.questions is None and not options.doctor:
+        raise UsageError("name a file with --questions, or examine the imported ones with --doctor")
+    if options.questions is None and options.retriever:
+        raise UsageError("--retriever is for a file of questions: name one with --questions")
     config = configuration.load()
-    _check_readable(options.questions)
-    variant = options.variant or config.serving_variant
+    if options.questions is not None:
+        _check_readable(options.questions)
+    variant = options.variant or serving_variant(Store.of(config), config)
     config.variant(variant)
     try:
         if options.retriever:
             config.retrieval.check_retriever(options.retriever, key="--retriever")
     except ValueError as error:
         raise CommandError(str(error)) from error
+    store = Store.of(config)
+    result = _evaluated(store, config, options, variant=variant)
+    if options.doctor:
+        from rag_assets.evaluation.doctor import flaws_of
 
-    from rag_assets.evaluation.evaluate import compared, evaluate_file
-    from rag_assets.evaluation.questions import QuestionsError
-
-    try:
-        with search_errors():
-            result = evaluate_file(
-                Store.of(config),
-                config,
-                path=options.questions,
-                variant=variant,
-                retrievers=[options.retriever] if options.retriever else compared(config),
-                log=say,
-            )
-    except QuestionsError as error:
-        raise CommandError(str(error)) from error
+        return _examined(result, flaws_of(store, config, result))
     return Answer(
         record={
             "variant": variant,
@@ -65,13 +87,74 @@ def run(options: argparse.Namespace) -> Answer:
             "summary": result.summary_rows(split="all"),
             "differences": result.difference_rows(split="all"),
             "latency": {name: asdict(one) for name, one in result.record.latency.items()},
+            "flaws": [flaw.record() for flaw in result.record.flaws],
             "failures": [{"what": line.label, "reason": line.reason} for line in result.failures],
             "report": str(result.report),
             "seconds": round(result.seconds, 3),
         },
-        text="\n\n".join([scores(result), *_compared(result), *_left_out(result)]),
-        code=3 if result.failures else 0,
+        text="\n\n".join(
+            [scores(result), *_compared(result), *_flawed(result), *_left_out(result)]
+        ),
+        code=PARTLY if result.failures else OK,
     )
+
+
+def _evaluated(
+    store: Store, config: Config, options: argparse.Namespace, *, variant: str
+) -> "EvaluationResult":
+    """The evaluation of the file of `options`, or of the imported questions without one."""
+    from rag_assets.evaluation.evaluate import compared, evaluate_file, evaluate_variant
+    from rag_assets.evaluation.questions import QuestionsError
+
+    try:
+        with search_errors():
+            if options.questions is not None:
+                return evaluate_file(
+                    store,
+                    config,
+                    path=options.questions,
+                    variant=variant,
+                    retrievers=[options.retriever] if options.retriever else compared(config),
+                    log=say,
+                )
+            result = evaluate_variant(store, config, variant=variant, log=say)
+    except QuestionsError as error:
+        raise CommandError(str(error)) from error
+    if result is None:
+        raise CommandError(NO_QUESTIONS)
+    return result
+
+
+def _examined(result: "EvaluationResult", flaws: "Sequence[Flaw]") -> Answer:
+    """What the doctor says of an evaluation."""
+    from rag_assets.evaluation.flaws import SOUND
+
+    record = result.record
+    about = f"Evaluation of variant {record.variant} on {record.questions:,} questions"
+    return Answer(
+        record={
+            "variant": record.variant,
+            "questions": record.questions,
+            "retrievers": record.retrievers,
+            "flaws": [flaw.record() for flaw in flaws],
+            "report": str(result.report),
+        },
+        text="\n\n".join([about, *(map(_told, flaws)), *([] if flaws else [SOUND])]),
+        code=PARTLY if any(flaw.blocking for flaw in flaws) else OK,
+    )
+
+
+def _told(flaw: "Flaw") -> str:
+    lines = [f"{flaw.code} {flaw.name} ({flaw.severity}): {flaw.what}."]
+    lines += [f"  {example}" for example in flaw.examples]
+    return "\n".join([*lines, f"  To do: {flaw.remedy}."])
+
+
+def _flawed(result: "EvaluationResult") -> Iterator[str]:
+    """A line for each flaw; `--doctor` says more."""
+    if result.record.flaws:
+        lines = [f"  {flaw.sentence}" for flaw in result.record.flaws]
+        yield "\n".join(["Flaws of the evaluation itself (more with --doctor):", *lines])
 
 
 def _check_readable(questions: Path) -> None:

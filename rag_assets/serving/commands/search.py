@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
+from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
 from rag_assets.serving.answers import Answer, CommandError, positive, search_errors, table
 from rag_assets.store import Store
@@ -14,7 +15,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_assets.retrieval.search import Hit, Results
+    from rag_assets.retrieval.search import Hit, Results, VariantIndex
 
 SUMMARY = "search the index and show the hits with their sources"
 EXAMPLES = """\
@@ -55,11 +56,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Search once, or once for each line of stdin."""
     config = configuration.load()
-    variant = options.variant or config.serving_variant
-    config.variant(variant)
+    if options.variant:
+        config.variant(options.variant)
 
     from rag_assets.retrieval.filters import Filters
-    from rag_assets.retrieval.search import open_index
 
     many = options.query == STDIN
     queries = _lines() if many else [_readable(options.query)]
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> Answer:
             language=options.language,
             fields=tuple(options.field),
         )
-        index = open_index(Store.of(config), config, variant)
+        index = _opened(config, options.variant)
         with search_errors():
             found = [
                 index.search(
@@ -84,8 +84,17 @@ def run(options: argparse.Namespace) -> Answer:
     except ValueError as error:
         raise CommandError(str(error)) from error
     if many:
-        return _several(found, variant=variant, explain=options.explain)
-    return _one(found[0], variant=variant, explain=options.explain)
+        return _several(found, variant=index.variant, explain=options.explain)
+    return _one(found[0], variant=index.variant, explain=options.explain)
+
+
+def _opened(config: Config, variant: str | None) -> "VariantIndex":
+    """What serves; with a variant, its last complete index."""
+    from rag_assets.retrieval.search import open_index
+    from rag_assets.retrieval.serving import open_serving
+
+    store = Store.of(config)
+    return open_index(store, config, variant) if variant else open_serving(store, config)
 
 
 def _lines() -> list[str]:

@@ -1,0 +1,133 @@
+"""Is an evaluation itself sound? Its evidence is held against each rule of `flaws`.
+
+An evaluation and an experiment are examined when they are made, and keep what was found in their
+record. `flaws_of` adds what only shows later: that an experiment chose the retriever on these very
+questions. `flaws_between` is for whoever compares two evaluations.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.config import Config
+from rag_assets.evaluation import flaws, rules, rules_of_comparisons
+from rag_assets.evaluation.evidence import Evidence
+from rag_assets.evaluation.flaws import Flaw
+from rag_assets.evaluation.pools import pool_of
+from rag_assets.evaluation.results import EvaluationResult
+from rag_assets.evaluation.scores import Scores
+from rag_assets.evaluation.summary import ALL_SPLITS, main_cutoff
+from rag_assets.store import Store
+from rag_assets.store.pins import Pin
+
+EXAMINATIONS: Mapping[str, Callable[[Evidence], Iterator[Flaw]]] = {
+    "E001": rules.arm_returned_nothing,
+    "E002": rules.unlike_runs,
+    "E003": rules.question_in_index,
+    "E004": rules.gold_not_in_index,
+    "E005": rules_of_comparisons.ceiling_reached,
+    "E006": rules_of_comparisons.one_source_decides,
+    "E007": rules.ties_decide,
+    "E008": rules_of_comparisons.question_sets_disagree,
+    "E009": rules.generated_share_words,
+    "E010": rules_of_comparisons.chosen_on_test,
+    "E011": rules_of_comparisons.too_few_questions,
+    "E012": rules.repeated_questions,
+}
+"""How the evidence of each code is examined."""
+
+
+def examine(evidence: Evidence) -> list[Flaw]:
+    """All flaws that show in `evidence`, by code."""
+    return [flaw for examination in EXAMINATIONS.values() for flaw in examination(evidence)]
+
+
+def evidence_of(
+    scores: Scores,
+    *,
+    retrievers: Sequence[str],
+    cutoffs: Sequence[int],
+    words: pa.Table,
+    config: Config,
+) -> Evidence:
+    """The evidence of an evaluation, at the gold's own level and over all splits.
+
+    `retrievers` are those that were evaluated, the reference first.
+    """
+    return Evidence(
+        scores=at_level(scores.questions, "gold"),
+        compared=retrievers,
+        split=ALL_SPLITS,
+        cutoff=main_cutoff(cutoffs),
+        margin=config.evaluation.margin,
+        differences=at_level(scores.differences, "gold"),
+        words=words,
+        generated=generated_sets(config),
+        samples=config.evaluation.bootstrap_samples,
+    )
+
+
+def at_level(table: pa.Table, level: str) -> pa.Table:
+    """The rows of a table of scores or differences that are of `level`."""
+    return table.filter(pc.equal(table["level"], level))
+
+
+def generated_sets(config: Config) -> frozenset[str]:
+    """The question sets that a program wrote, by the config."""
+    return frozenset(one.name for one in config.evaluation.questions if one.generated)
+
+
+def flaws_of(store: Store, config: Config, evaluation: EvaluationResult) -> list[Flaw]:
+    """The flaws of an evaluation, by code: those of its record, and those that show by now."""
+    found = [*evaluation.record.flaws, *_chosen_by_experiment(store, config, evaluation)]
+    return sorted(found, key=lambda flaw: flaw.code)
+
+
+def flaws_between(
+    store: Store, evaluations: Mapping[str, EvaluationResult], pins: Mapping[str, Pin]
+) -> list[Flaw]:
+    """What keeps two evaluations from being compared: other questions, or other pools (E002).
+
+    Args:
+        store: Holds the indexes.
+        evaluations: By the name of their variant.
+        pins: The joint table that each of them searched.
+    """
+    asked = {name: _asked(one) for name, one in evaluations.items()}
+    pools = {name: pool_of(store, pin) for name, pin in pins.items()}
+    return [*rules.unlike_questions(asked), *rules.unlike_pools(pools)]
+
+
+def _asked(evaluation: EvaluationResult) -> dict[str, str]:
+    rows = at_level(evaluation.scores.questions, "gold")
+    rows = rows.filter(pc.equal(rows["retriever"], evaluation.record.retrievers[0]))
+    return dict(zip(rows["question_id"].to_pylist(), rows["question"].to_pylist(), strict=True))
+
+
+def _chosen_by_experiment(
+    store: Store, config: Config, evaluation: EvaluationResult
+) -> Iterator[Flaw]:
+    """E010, where an experiment chose the main retriever on the questions of the evaluation."""
+    from rag_assets.evaluation.experiments.runs import Run, runs_of
+
+    name = evaluation.record.main_retriever
+    settings = config.retrieval.retrievers[name].model_dump(mode="json", exclude_defaults=True)
+    asked = _asked(evaluation).keys()
+
+    def is_best(run: Run) -> bool:
+        arm = run.record.arms.get(run.best or "")
+        return arm is not None and arm.retriever == settings
+
+    for experiment in config.experiments:
+        run = next(iter(runs_of(store, experiment)), None)
+        if run is None or not is_best(run):
+            continue
+        if not any(flaw.code == flaws.CHOSEN_ON_TEST.code for flaw in run.record.flaws):
+            continue
+        if shared := asked & run.questions():
+            yield flaws.CHOSEN_ON_TEST.found(
+                f"{name} is the best of {len(run.record.arms)} arms of the experiment {experiment} "
+                f"on {len(shared)} of the {len(asked)} questions that it is evaluated on here",
+                examples=sorted(shared),
+            )

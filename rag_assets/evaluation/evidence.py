@@ -1,0 +1,81 @@
+"""What the rules for flaws look at: the scores of some arms on some questions, and around them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.evaluation.intervals import Clusters, clusters_of
+from rag_assets.evaluation.pools import IndexPool
+from rag_assets.evaluation.question_words import QUESTION_WORDS
+from rag_assets.evaluation.summary import ALL_SPLITS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """An evaluation or an experiment, as the rules see it."""
+
+    scores: pa.Table
+    """One row for each arm and question (`scores.QUESTION_COLUMNS`, then the metrics), all of one
+    level."""
+    compared: Sequence[str]
+    """The arms that are compared on `split`, the reference first; `scores` may hold others."""
+    split: str
+    """The questions of the report; `all` for all of them."""
+    cutoff: int
+    """The k of the metrics that decide."""
+    margin: float
+    """Smaller differences do not matter."""
+    differences: pa.Table
+    """Differences of the compared arms to the reference: `summary.DIFFERENCES`."""
+    words: pa.Table = field(default_factory=QUESTION_WORDS.empty_table)
+    """`question_words.QUESTION_WORDS`."""
+    generated: frozenset[str] = frozenset()
+    """Question sets that a program wrote."""
+    pools: Mapping[str, IndexPool] = field(default_factory=dict)
+    """What each variant of the arms holds."""
+    chosen_on: str | None = None
+    """The split that one of several arms was or will be chosen on; None if nothing is chosen."""
+    samples: int = 1_000
+    """Of the bootstrap and of the tests."""
+
+    @cached_property
+    def reported(self) -> Mapping[str, pa.Table]:
+        """The rows of each compared arm on the questions of the report, sorted by question."""
+        rows = self.scores
+        if self.split != ALL_SPLITS:
+            rows = rows.filter(pc.equal(rows["split"], self.split))
+        return {
+            arm: rows.filter(pc.equal(rows["retriever"], arm)).sort_by("question_id")
+            for arm in self.compared
+        }
+
+    @property
+    def reference(self) -> str:
+        """The arm that the others are compared with."""
+        return self.compared[0]
+
+    @property
+    def questions(self) -> pa.Table:
+        """The rows of the reference: one for each question of the report."""
+        return self.reported[self.reference]
+
+    @property
+    def hits(self) -> str:
+        """The column of the hit rate that decides."""
+        return f"hit_rate@{self.cutoff}"
+
+    def values(self, arm: str, metric: str) -> np.ndarray:
+        """(questions,) what `arm` scored."""
+        return self.reported[arm][metric].to_numpy()
+
+    def clusters(self, rows: np.ndarray | None = None) -> Clusters:
+        """The clusters of the questions, or of those in these `rows`."""
+        names = (self.questions[each].to_pylist() for each in ("source_cluster", "gold_cluster"))
+        sources, gold = (np.array(each, dtype=object) for each in names)
+        if rows is not None:
+            sources, gold = sources[rows], gold[rows]
+        return clusters_of(sources.tolist(), gold.tolist())
