@@ -18,7 +18,7 @@ from rag_assets import identity, schemas
 from rag_assets.change import quarantine
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import file_of
 from rag_assets_tests.faults import damaging
 
@@ -92,6 +92,17 @@ def _pin_of_nowhere(built: Built) -> None:
     record = json.loads(file.read_text())
     record["joint"]["version"] += 1_000
     file.write_text(json.dumps(record))
+
+
+def _pointer_of_nowhere(built: Built) -> None:
+    file = built.store.root / serving_pointer.FOLDER / serving_pointer.CURRENT
+    record = json.loads(file.read_text())
+    record["complete_set"]["joint"]["version"] += 1_000
+    file.write_text(json.dumps(record))
+
+
+def _pointer_of_bytes(built: Built) -> None:
+    (built.store.root / serving_pointer.FOLDER / serving_pointer.CURRENT).write_bytes(b"\xff{")
 
 
 def _false_record(built: Built) -> None:
@@ -234,6 +245,8 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
         ),
     ),
     "pin of no version": ("D601", _pin_of_nowhere),
+    "pointer to no version": ("D601", _pointer_of_nowhere),
+    "pointer that is no record": ("D605", _pointer_of_bytes),
     "set that is no record": (
         "D602",
         lambda it: file_of(it.store, it.variant).write_bytes(b"\xff{"),
