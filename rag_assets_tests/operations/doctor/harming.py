@@ -169,18 +169,21 @@ def _other_slice(built: Built) -> None:
 
 
 HARMS: Mapping[str, tuple[str, Harm]] = {
-    "chunks cut short": ("D101", lambda it: it.damage("chunks", files="data/*", how="half")),
-    "elements gone": ("D101", lambda it: it.damage("parsed_documents", files="data/*", how="gone")),
+    "chunks cut short": ("D101 D601", lambda it: it.damage("chunks", files="data/*", how="half")),
+    "elements gone": (
+        "D101 D601",
+        lambda it: it.damage("parsed_documents", files="data/*", how="gone"),
+    ),
     "joint table cut short": (
         "D101 D601",
         lambda it: it.damage("joint_index", files="data/*", how="half"),
     ),
     "manifests of chunks emptied": (
-        "D101",
+        "D101 D601",
         lambda it: it.damage("chunks", files="_versions/*", how="empty"),
     ),
     "folder of chunks gone": (
-        "D102",
+        "D102 D601",
         lambda it: shutil.rmtree(damaging.folder_of(it.store, it.table("chunks"))),
     ),
     "record gone": ("D105", lambda it: it.store.reopen(it.table("chunks"))),
