@@ -38,7 +38,15 @@ from rag_assets.change.quarantine import (
     record_failures,
 )
 from rag_assets.change.shrinking import ShrinkError, guard_shrink
-from rag_assets.change.work import Batch, Inputs, Target, Transform, Work, with_recipe
+from rag_assets.change.work import (
+    Batch,
+    Derivation,
+    Inputs,
+    Target,
+    Transform,
+    Work,
+    with_recipe,
+)
 from rag_assets.columns.contents import Content
 from rag_assets.process.memory import release_memory
 from rag_assets.process.overlap import write_behind
@@ -48,6 +56,7 @@ __all__ = [
     "INPUTS",
     "QUARANTINE",
     "Batch",
+    "Derivation",
     "Difference",
     "Failure",
     "Inputs",

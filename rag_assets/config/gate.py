@@ -35,11 +35,6 @@ class Gate(Section):
     )
 
     @property
-    def measure(self) -> str:
-        """The metric without its k."""
-        return self.metric.partition("@")[0]
-
-    @property
     def cutoff(self) -> int:
         """The k of the metric."""
         return int(self.metric.partition("@")[2])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.evaluation.intervals import Clusters, clusters_of
-from rag_assets.evaluation.pools import Pool
+from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import QUESTION_WORDS
 from rag_assets.evaluation.summary import ALL_SPLITS
 
@@ -35,7 +35,7 @@ class Evidence:
     """`question_words.QUESTION_WORDS`."""
     generated: frozenset[str] = frozenset()
     """Question sets that a program wrote."""
-    pools: Mapping[str, Pool] = field(default_factory=dict)
+    pools: Mapping[str, IndexPool] = field(default_factory=dict)
     """What each variant of the arms holds."""
     chosen_on: str | None = None
     """The split that one of several arms was or will be chosen on; None if nothing is chosen."""

@@ -124,6 +124,7 @@ CEILING_REACHED = Rule(
     "can show.",
     "add harder questions, or compare at a smaller cutoff: this set cannot show that anything is "
     "better",
+    "note",
 )
 ONE_SOURCE_DECIDES = Rule(
     "E006",

@@ -25,12 +25,13 @@ from rag_assets.evaluation.intervals import Clusters, clusters_of, standard_erro
 Outcome: TypeAlias = Literal["PASS", "FAIL", "HOLD"]
 """PASS: not worse by more than the margin. FAIL: worse by more. HOLD: it cannot be told."""
 SliceStatus: TypeAlias = Literal["fine", "looks worse", "is worse", "too small"]
-"""`looks worse`: the estimate lies below minus the margin; `is worse`: that is shown, corrected for
-the number of slices."""
+"""See `_statuses`."""
 
 ALPHA = 0.05
 """Chance of passing a candidate that is worse by exactly the margin."""
-POWER = 0.9
+SUSPICION = 0.1
+"""Chance of holding an equally good candidate for what its slices lose."""
+POWER = 0.95
 DISCORDANT = 0.1
 """Share of questions that two equally good rankers usually answer differently."""
 SMALLEST_MARGIN = 0.02
@@ -105,14 +106,14 @@ class Paired:
 def default_margin(questions: int) -> float:
     """The smallest margin that so many questions can decide on, from .02 to .1.
 
-    An equally good candidate, with one discordant question in ten, passes it nine times in ten.
+    An equally good candidate, with one discordant question in ten, passes it 19 times in 20.
     """
     shown = _quantiles() * math.sqrt(DISCORDANT / max(questions, 1))
     return min(max(math.ceil(shown * 1000) / 1000, SMALLEST_MARGIN), LARGEST_MARGIN)
 
 
 def questions_needed(margin: float) -> int:
-    """How many questions an equally good candidate needs to pass `margin` nine times in ten."""
+    """How many questions an equally good candidate needs to pass `margin` 19 times in 20."""
     return math.ceil(DISCORDANT * (_quantiles() / margin) ** 2)
 
 
@@ -163,7 +164,8 @@ def slices_of(
             if len(places) < len(names):
                 chosen.setdefault(places.tobytes(), (by, name, places))
     slices = [(by, name, paired.of(places)) for by, name, places in chosen.values()]
-    statuses = _statuses([part for _, _, part in slices], margin=margin)
+    parts = [part for _, _, part in slices]
+    statuses = _statuses(parts, questions=len(paired.differences), margin=margin)
     found = [
         SliceDifference(by, name, paired_difference(part), status)
         for (by, name, part), status in zip(slices, statuses, strict=True)
@@ -174,22 +176,33 @@ def slices_of(
 _ORDER: Mapping[SliceStatus, int] = {"is worse": 0, "looks worse": 1, "fine": 2, "too small": 3}
 
 
-def _statuses(slices: Sequence[Paired], *, margin: float) -> list[SliceStatus]:
-    """What is to be said of each slice; p-values are corrected for the number of judged ones.
+def _statuses(slices: Sequence[Paired], *, questions: int, margin: float) -> list[SliceStatus]:
+    """What is to be said of each slice, of so many `questions` in all.
 
     A slice is worse if a loss beyond the margin is shown. It looks worse if its estimate lies
-    beyond the margin, or if it is shown to lose anything while a loss beyond the margin is not
-    ruled out. Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure.
+    beyond the margin, or if it is likely to lose anything (`SUSPICION`) while a loss beyond the
+    margin is not ruled out. p-values are corrected for the number of slices: Holm 1979, A Simple
+    Sequentially Rejective Multiple Test Procedure. A slice that leaves out too few questions to be
+    a slice is nearly all of them, and raises no suspicion of its own.
     """
-    judged = [part for part in slices if len(part.differences) >= FEWEST_IN_SLICE]
-    beyond = iter(_holm([_chance_of_loss_within(margin, part) for part in judged]))
-    any_loss = iter(_holm([_chance_of_loss_within(0.0, part) for part in judged]))
+    sizes = [len(part.differences) for part in slices]
+    beyond, suspicious = (
+        _adjusted(slices, loss=loss, is_judged=[FEWEST_IN_SLICE <= size <= most for size in sizes])
+        for loss, most in ((margin, questions), (0.0, questions - FEWEST_IN_SLICE))
+    )
     return [
         "too small"
-        if len(part.differences) < FEWEST_IN_SLICE
-        else _status(paired_difference(part), next(beyond), next(any_loss), margin=margin)
-        for part in slices
+        if size < FEWEST_IN_SLICE
+        else _status(paired_difference(part), p_beyond, p_any, margin=margin)
+        for part, size, p_beyond, p_any in zip(slices, sizes, beyond, suspicious, strict=True)
     ]
+
+
+def _adjusted(slices: Sequence[Paired], *, loss: float, is_judged: Sequence[bool]) -> list[float]:
+    """For each slice the p-value of losing no more than `loss`; 1 for those not judged."""
+    judged = [part for part, is_one in zip(slices, is_judged, strict=True) if is_one]
+    corrected = iter(_holm([_chance_of_loss_within(loss, part) for part in judged]))
+    return [next(corrected) if is_one else 1.0 for is_one in is_judged]
 
 
 def _status(
@@ -197,7 +210,7 @@ def _status(
 ) -> SliceStatus:
     if p_beyond <= ALPHA:
         return "is worse"
-    is_open = p_any <= ALPHA and shown.low < -margin
+    is_open = p_any <= SUSPICION and shown.low < -margin
     return "looks worse" if is_open or shown.estimate < -margin else "fine"
 
 

@@ -15,7 +15,7 @@ from rag_assets.evaluation import flaws
 from rag_assets.evaluation.evidence import Evidence
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.intervals import clusters_of, drawn_means, intervals_of
-from rag_assets.evaluation.pools import Pool
+from rag_assets.evaluation.pools import IndexPool
 from rag_assets.evaluation.question_words import words_of
 
 SHARE = 0.05
@@ -72,7 +72,7 @@ def unlike_questions(asked: Mapping[str, Mapping[str, str]]) -> Iterator[Flaw]:
             return
 
 
-def unlike_pools(pools: Mapping[str, Pool]) -> Iterator[Flaw]:
+def unlike_pools(pools: Mapping[str, IndexPool]) -> Iterator[Flaw]:
     """E002, the pools: for each variant what its index holds."""
     for (one, first), (other, second) in combinations(pools.items(), 2):
         alone = [(one, *each) for each in second.lacks(first)]

@@ -20,7 +20,16 @@ from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.row_inputs import RowInputs
 from rag_assets.change.steps import REVISIONS, variant_steps
-from rag_assets.change.sync import Batch, Failure, Report, Target, Work, refresh, refresh_part
+from rag_assets.change.sync import (
+    Batch,
+    Derivation,
+    Failure,
+    Report,
+    Target,
+    Work,
+    refresh,
+    refresh_part,
+)
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
@@ -180,6 +189,32 @@ def embed_ahead(
     return part.done(failures)
 
 
+def derivation(
+    store: Store, *, source: TextSource, target: str, encoder: IndexEncoder
+) -> Derivation:
+    """The table `target` of units with vectors of `encoder`, made from the texts of `source`."""
+    recipe = _recipe(encoder)
+    return Derivation(
+        store=store,
+        target=Target(
+            name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
+        ),
+        made_from=lambda: {
+            source.asset: current_version(store, source.name, key=source.key),
+            "recipe": recipe,
+        },
+        inputs=lambda: _inputs(store, source, recipe=recipe),
+    )
+
+
+def _recipe(encoder: IndexEncoder) -> str:
+    return f"{RECIPE}/{encoder.encoder_id}"
+
+
+def _inputs(store: Store, source: TextSource, *, recipe: str) -> RowInputs:
+    return RowInputs.of(store, source.name, key=source.key, recipe=recipe)
+
+
 class _EmbeddingPass:
     """One pass over a units table: which vectors it finds, which it computes, and the tally."""
 
@@ -193,7 +228,6 @@ class _EmbeddingPass:
         execution: Execution,
         log: Log,
     ) -> None:
-        self.recipe = f"{RECIPE}/{encoder.encoder_id}"
         self._store = store
         self._source = source
         self._target = target
@@ -208,23 +242,20 @@ class _EmbeddingPass:
     @property
     def work(self) -> Work:
         """The pass as `refresh` takes it."""
-        schema = schemas.units(self._encoder.dimension)
-        source = self._source
+        of_texts = derivation(
+            self._store, source=self._source, target=self._target, encoder=self._encoder
+        )
         return Work(
             store=self._store,
-            target=Target(name=self._target, schema=schema, key="unit_id", group="unit_id"),
-            made_from=lambda: {
-                source.asset: current_version(self._store, source.name, key=source.key),
-                "recipe": self.recipe,
-            },
+            target=of_texts.target,
+            made_from=of_texts.made_from,
             inputs=self.inputs,
             transform=self.transform,
         )
 
     def inputs(self) -> RowInputs:
         """The rows of the source, which is read at this version from now on."""
-        name, key = self._source.name, self._source.key
-        rows = RowInputs.of(self._store, name, key=key, recipe=self.recipe)
+        rows = _inputs(self._store, self._source, recipe=_recipe(self._encoder))
         [self._texts_at] = rows.tables.items()
         return rows
 

@@ -180,6 +180,17 @@ def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
         return choose(model, home=home).path
 
 
+def known_path(model: EmbeddingModel, *, home: Path, name: str) -> str | None:
+    """The path that `chosen_path` would find in `home`; None if it was never chosen.
+
+    Raises:
+        WeightsError: There are no weights, or they are broken.
+    """
+    asked = f"{model.engine}/{model.precision}"
+    known = _choices(model, home=home, first=home / f"{name}.json")
+    return next((kept.path for kept in known if kept.asked in (asked, None)), None)
+
+
 def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> TextEncoder:
     """The model on the path of its index, or on another where this machine lacks that one.
 

@@ -141,6 +141,11 @@ def weights_of(
     )
 
 
+def is_here(model: EmbeddingModel) -> bool:
+    """Whether `weights_of` would find the model without downloading it."""
+    return not _is_hub_id(model) or _snapshot(model, with_code=False) is not None
+
+
 def _is_hub_id(model: EmbeddingModel) -> bool:
     is_local = model.path.startswith((".", "~", "/", "package:")) or Path(model.path).exists()
     return not is_local and HUB_ID.fullmatch(model.path) is not None

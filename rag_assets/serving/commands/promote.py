@@ -60,17 +60,17 @@ def _record(done: "PromotionResult") -> dict[str, Json]:
 
 
 def _text(done: "PromotionResult") -> str:
+    from rag_assets.operations.gate_wording import verdict_text
+
     pointer = done.pointer
     if done.status == "unchanged" and pointer:
         return f"Variant {done.variant} serves already (number {pointer.number})."
-    outcome = done.verdict.outcome if done.verdict else ""
-    lines = [f"  {reason}" for reason in done.reasons]
+    verdict = [verdict_text(done.verdict)] if done.verdict else []
     if done.status == "held":
         serves = f"{pointer.variant} (number {pointer.number})" if pointer else "what served"
-        head = f"{outcome}: variant {done.variant} does not serve; {serves} still does."
-        return "\n".join([head, *lines, f"What to do: {done.remedy}"])
+        head = f"Variant {done.variant} does not serve; {serves} still does."
+        return "\n\n".join([head, *verdict])
     assert pointer is not None, "it has just moved"
-    how = f"override: {pointer.reason}; the gate said {outcome}" if pointer.reason else outcome
-    return "\n".join(
-        [f"Variant {done.variant} serves now (number {pointer.number}; {how}).", *lines]
-    )
+    by = f", by an override: {pointer.reason}" if pointer.by == "override" else ""
+    head = f"Variant {done.variant} serves now (number {pointer.number}{by})."
+    return "\n\n".join([head, *verdict])
