@@ -125,14 +125,30 @@ def refresh_elements(
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
 
 
-def derivation(store: Store, config: Config, *, parser: str) -> sync.Derivation:
+def derivation(
+    store: Store, config: Config, *, parser: str, files: pa.Table | None = None
+) -> sync.Derivation:
     """The elements that `parser` finds, made from the files of the manifest.
+
+    Args:
+        store: Holds the manifest and the elements.
+        config: Names the parser's settings.
+        parser: Name of the parser in the config.
+        files: What the manifest will hold (`FILE_COLUMNS`), if not what it holds.
 
     Raises:
         ParserUnavailableError: A parser is not installed.
     """
     work = _pass_of(store, config, parser=parser, log=lambda _: None)
+    work.files = files
     return _derivation(work, steps.parsed_documents(config, parser))
+
+
+def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
+    """Those of `files` (`FILE_COLUMNS`) that `parser` can try; it refuses the others at sight."""
+    types = pa.array(parsers_of(config.parsers[parser], name=parser), pa.string())
+    is_ok = pc.equal(files["status"], "ok")
+    return files.filter(pc.and_(is_ok, pc.is_in(files["media_type"], types)))
 
 
 def _derivation(work: "_ParsingPass", step: steps.Step) -> sync.Derivation:
@@ -176,6 +192,8 @@ class _ParsingPass:
     ) -> None:
         self.contents = 0
         self.pages = 0
+        self.files: pa.Table | None = None
+        """What stands in for the manifest, if anything does."""
         self.store = store
         self.chain = chain
         self._target = target
@@ -225,7 +243,11 @@ class _ParsingPass:
 
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""
-        self._manifest = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        if self.files is None:
+            table = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        else:
+            table = self.files.select(FILE_COLUMNS)
+        self._manifest = table
         return sync.with_recipe(
             self._manifest.select(["document_id"]).append_column("content", self._contents()),
             key="document_id",

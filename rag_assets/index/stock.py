@@ -113,16 +113,13 @@ def places_of_vectors(
     return found[index.places(texts)]
 
 
-def without_vectors(
-    store: Store, texts: pa.ChunkedArray, *, target: str, encoder_id: str
-) -> np.ndarray:
-    """For each text, given by its hash, whether no table holds its vector (boolean)."""
-    of_texts = digests(texts)
-    is_missing = np.ones(len(texts), bool)
+def lack_vectors(store: Store, texts: Digests, *, target: str, encoder_id: str) -> np.ndarray:
+    """For each text whether no table holds its vector (boolean); `target` is looked at first."""
+    is_missing = np.ones(len(texts[0]), bool)
     for table in tables_with_vectors(store, target=target):
         if not is_missing.any():
             break
         version = store.version(table)
-        places = places_of_vectors(store, table, of_texts, encoder_id=encoder_id, version=version)
+        places = places_of_vectors(store, table, texts, encoder_id=encoder_id, version=version)
         is_missing &= places == ABSENT
     return is_missing

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets import schemas
 from rag_assets.change import sync
 from rag_assets.change.sync import Derivation, Failure, Target, Work, decide, guard_shrink
 from rag_assets.sources.kinds import RoomError, as_json, schema_changes, spilling_to
@@ -227,10 +226,8 @@ class _ExportPass:
             rows = self.rows.rows
             counts = self._counts(about) if self.fixed else RowCounts(rows, 0, 0, 0)
             return self._told(about, counts, came=None, gone=[])
-        name = self.request.name
-        target = Target(
-            name, schema=exports.schema_of(about, self.rows.columns), key=KEY, group=KEY
-        )
+        schema = exports.schema_of(about, self.rows.columns)
+        target = Target(self.request.name, schema=schema, key=KEY, group=KEY)
         plan = decide(
             Derivation(
                 store=self.store,
@@ -244,9 +241,10 @@ class _ExportPass:
         pending = plan.hand_over()
         if len(pending) > MOST_FORESEEN:
             return self._told(about, counts, came=None, gone=gone)
-        batches = [batch.rows for batch in self.rows.transform(pending)]
-        empty = target.schema.empty_table().drop_columns([schemas.FINGERPRINT.name])
-        return self._told(about, counts, came=pa.concat_tables([empty, *batches]), gone=gone)
+        cells = [f"c{place}" for place in range(len(self.rows.columns))]
+        batches = [batch.rows.select(cells) for batch in self.rows.transform(pending)]
+        came = pa.concat_tables([schema.empty_table().select(cells), *batches])
+        return self._told(about, counts, came=came, gone=gone)
 
     def _told(
         self, about: About, counts: RowCounts, *, came: pa.Table | None, gone: Sequence[str]

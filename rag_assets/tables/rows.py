@@ -236,7 +236,7 @@ def identified_of(table: SourceTable, rows: pa.Table) -> pa.Table:
     equal ones are told apart among these rows alone.
     """
     parts = [
-        _output(table, batch, range(len(batch.ids))).rows
+        _output(table, batch, range(len(batch.ids))).rows.cast(CONTENT)
         for batch in _identified(table, rows.to_batches(max_chunksize=ROWS_PER_BATCH))
     ]
     found = pa.concat_tables([CONTENT.empty_table(), *parts])
