@@ -42,6 +42,8 @@ BYTES_A_BATCH = 128 * 2**20
 """Bytes of files, about as much as their texts. Three batches are in memory: one is being read, one
 cut and one committed. A run that is stopped waits for the first. An Arrow column holds 2 GiB."""
 ELEMENTS_AT_ONCE = 65_536
+HASH_SHOWN = 12
+"""Digits of a hash that a person sees."""
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["index", "type", "text", "page", "section_path", "language", "image"]
@@ -98,6 +100,7 @@ def refresh_chunks(
         store=store,
         target=of_elements.target,
         made_from=of_elements.made_from,
+        recipe=of_elements.recipe,
         inputs=of_elements.inputs,
         transform=transform,
     )
@@ -134,6 +137,7 @@ def _derivation(work: "_ChunkingPass", step: steps.Step) -> sync.Derivation:
         store=work.store,
         target=work.target,
         made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        recipe=work.recipe_in_words,
         inputs=work.inputs,
     )
 
@@ -222,6 +226,18 @@ class _ChunkingPass:
         settings = self._settings.model_dump(mode="json", exclude={"tokenizer"})
         rules = json.dumps([self._rules, self._elements_looked_at])
         return fingerprint("chunks", REVISION, self._seed, settings, self._counted_by, rules)
+
+    @property
+    def recipe_in_words(self) -> dict[str, str]:
+        """What the recipe consists of, by name."""
+        settings = self._settings.model_dump(mode="json")
+        rules = fingerprint(self._rules, self._elements_looked_at)[:HASH_SHOWN]
+        return {
+            **{f"chunk {name}": str(value) for name, value in settings.items()},
+            "tokenizer's file": self._counted_by[:HASH_SHOWN],
+            "header fields": rules if self._rules else "none",
+            "rules of cutting": str(REVISION),
+        }
 
     def inputs(self) -> pa.Table:
         """One input for each document of the manifest that has elements: their content."""

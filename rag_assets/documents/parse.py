@@ -115,6 +115,7 @@ def refresh_elements(
             store=store,
             target=of_files.target,
             made_from=of_files.made_from,
+            recipe=of_files.recipe,
             inputs=of_files.inputs,
             transform=transform,
             settle=work.settle,
@@ -156,6 +157,7 @@ def _derivation(work: "_ParsingPass", step: steps.Step) -> sync.Derivation:
         store=work.store,
         target=step.target(schemas.ELEMENTS),
         made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        recipe=work.recipe_in_words,
         inputs=work.inputs,
         lost=work.lost,
     )
@@ -240,6 +242,12 @@ class _ParsingPass:
         """Fingerprint of all parsers."""
         versions = {media_type: parser.version for media_type, parser in self._parsers.items()}
         return fingerprint(versions, self.chain.version, REVISION)
+
+    @property
+    def recipe_in_words(self) -> dict[str, str]:
+        """What the recipe consists of, by name."""
+        versions = {f"parser {each.name}": each.version for each in self._parsers.values()}
+        return {**versions, "helpers": self.chain.version, "rules of parsing": str(REVISION)}
 
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""

@@ -20,6 +20,7 @@ from rag_assets.change.data_versions import current_version
 from rag_assets.change.row_inputs import RowInputs
 from rag_assets.change.steps import REVISIONS, variant_steps
 from rag_assets.change.sync import Batch, Derivation, Failure, Report, Target, Work, refresh
+from rag_assets.change.throughput import note
 from rag_assets.columns.keys import ABSENT
 from rag_assets.config import Config, Execution
 from rag_assets.index.encoders import IndexEncoder, encoder_of
@@ -127,11 +128,13 @@ def refresh_units(
         store=store,
         target=of_texts.target,
         made_from=of_texts.made_from,
+        recipe=of_texts.recipe,
         inputs=work.inputs,
         transform=work.transform,
     )
-    report = refresh(embedding_work, log=log, retry=retry)
-    return work.report(report)
+    done = work.report(refresh(embedding_work, log=log, retry=retry))
+    note(store, encoder.encoder_id, items=done.tokens, seconds=done.seconds)
+    return done
 
 
 def derivation(
@@ -148,6 +151,7 @@ def derivation(
             source.asset: current_version(store, source.name, key=source.key),
             "recipe": recipe,
         },
+        recipe={"encoder": encoder.encoder_id},
         inputs=lambda: _inputs(store, source, recipe=recipe),
     )
 

@@ -22,6 +22,7 @@ from rag_assets.serving.commands import (
     experiment,
     export,
     init,
+    plan,
     purge,
     refresh,
     search,
@@ -34,7 +35,7 @@ from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, evaluate, experiment),
+    *(init, plan, refresh, backfill, search, show, evaluate, experiment),
     *(status, alerts, export, clean_up, purge, ui),
 )
 

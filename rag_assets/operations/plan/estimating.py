@@ -6,6 +6,9 @@ import numpy as np
 
 from rag_assets.operations.plan.amounts import Amount
 
+LEAST_SPREAD = 0.5
+"""Things are whole: their size tells how many there are to half a one."""
+
 
 def scaled_up(
     seen: Sequence[float], *, sizes: Sequence[float], others: Sequence[float]
@@ -33,7 +36,7 @@ def scaled_up(
     count = len(seen)
     ratio = known / size
     spread = _spread(np.asarray(seen, float), ratio * np.asarray(sizes, float), known=known)
-    error = spread * np.sqrt(len(others) + count * (left / size) ** 2)
+    error = spread * float(np.sqrt(len(others) + count * (left / size) ** 2))
     half = _quantile(count - 1) * error
     rest = ratio * left
     return Amount(known + rest, known + max(0.0, rest - half), known + rest + half)
@@ -43,7 +46,7 @@ def _spread(seen: np.ndarray, fitted: np.ndarray, *, known: float) -> float:
     """The standard deviation of what was seen around what its size lets expect."""
     if len(seen) < 2:
         return known
-    return float(np.sqrt(np.sum((seen - fitted) ** 2) / (len(seen) - 1)))
+    return max(LEAST_SPREAD, float(np.sqrt(np.sum((seen - fitted) ** 2) / (len(seen) - 1))))
 
 
 def _quantile(freedom: int) -> float:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-import pyarrow as pa
-
 from rag_assets import schemas
 from rag_assets.change.deciding import Plan, decide
 from rag_assets.config import Config
