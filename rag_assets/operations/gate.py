@@ -6,7 +6,7 @@ for flaws of that evaluation (`gate_flaws`), and lets the rules decide (`gate_ru
 out is a `verdicts.Verdict`; `gate_wording` says it to people.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
@@ -35,7 +35,6 @@ def judge(
     log: Callable[[str], None],
     serving_retrieval: Retrieval | None = None,
     retriever: str | None = None,
-    superseded: Collection[str] = (),
 ) -> Verdict:
     """Whether `candidate` may take the place of `serving`.
 
@@ -50,7 +49,6 @@ def judge(
         log: Told about progress.
         serving_retrieval: The section `retrieval` that answers queries; the config's unless given.
         retriever: The name of the retriever that answers queries, in `serving_retrieval`.
-        superseded: Ids of documents that a newer version has replaced.
 
     Raises:
         OutdatedIndexError: The tables of a set were cleaned up or built anew.
@@ -76,7 +74,6 @@ def judge(
             now,
             questions,
             is_same_recipe=is_same_recipe,
-            superseded=superseded,
             log=log,
         )
     except UnsearchableError as error:
@@ -108,7 +105,6 @@ def _judged(
     questions: list[Question],
     *,
     is_same_recipe: bool,
-    superseded: Collection[str],
     log: Callable[[str], None],
 ) -> Verdict:
     """The verdict on two sides that differ."""
@@ -122,7 +118,6 @@ def _judged(
             now,
             questions,
             is_same_recipe=is_same_recipe,
-            superseded=superseded,
             log=log,
         )
     if not is_same_recipe and needs_known_items(comparison):

@@ -97,7 +97,7 @@ class Side:
         glossary = glossary_of(self.config) if chosen.glossary else None
         return identity.fingerprint(
             chosen.model_dump(mode="json"),
-            [retrieval.top_k, retrieval.depth, retrieval.rrf_k],
+            [retrieval.top_k, retrieval.depth, retrieval.rrf_k, retrieval.versions],
             {name: settings.model_dump(mode="json") for name, settings in rerankers.items()},
             replaceable(rerankers, home=self.store.encoders),
             rewrites_of(self.config, [self.retriever]),
@@ -164,13 +164,15 @@ class Side:
         ranked = results.rankings_in(folder)
         if ranked is None or self.retriever not in pc.unique(ranked["retriever"]).to_pylist():
             return
-        place = {question.question_id: number for number, question in enumerate(questions)}
+        measured = {*results.questions_in(folder)["question_id"].to_pylist()}
+        asked = [question for question in questions if question.question_id in measured]
+        place = {question.question_id: number for number, question in enumerate(asked)}
         ranked = ranked.filter(pc.equal(ranked["retriever"], self.retriever))
         places = [place.get(name, -1) for name in ranked["question_id"].to_pylist()]
         ranked = ranked.drop_columns(["retriever", "question_id"]).add_column(
             0, "query_index", pa.array(places, pa.int32())
         )
-        hashes = [identity.text_hash(question.text) for question in questions]
+        hashes = [identity.text_hash(question.text) for question in asked]
         kept = _Kept.read(self._file)
         if not kept.asked >= {*hashes}:
             kept.with_rankings(ranked, asked=hashes).write(self._file)

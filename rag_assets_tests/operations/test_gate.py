@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 import pytest
 
-from rag_assets import identity
 from rag_assets.config import Gate
 from rag_assets.models.weights import WeightsError
 from rag_assets.operations.gate import basis_of, judge
@@ -191,13 +190,17 @@ def test_a_gap_of_the_candidate_is_its_own_fault(project):
 
 
 def test_gold_in_a_superseded_document_stands_apart(project):
-    made, sets = project
-    gated.ask(made, gated.questions(115, 0))
-    old = identity.document_id("documents", "alloy001.md")
-    verdict = gated.judged(made, sets["default"], sets["tiny"], superseded=[old])
-    assert [one.question_id for one in verdict.superseded] == ["questions/d1"]
+    made, _ = project
+    text = "# Zinc\n\nZinc melts at {} degrees.\n"
+    made.write("zinc_v1.md", text.format(419))
+    old = {"id": "old", "question": "When does zinc melt?", "gold": ["doc:zinc_v1.md"]}
+    gated.ask(made, [*gated.questions(115, 0), old])
+    serving = gated.build(made)
+    made.write("zinc_v2.md", text.format(420))
+    verdict = gated.judged(made, serving, gated.build(made))
+    assert [one.question_id for one in verdict.superseded] == ["questions/old"]
     assert verdict.difference is not None
-    assert verdict.difference.questions == 114
+    assert verdict.difference.questions == 115
 
 
 def test_a_variant_that_the_config_lost_can_still_be_judged_against(project):
