@@ -103,21 +103,22 @@ def run_tags(config: Config) -> dict[str, str]:
 
 def store_of(config: Config) -> Store:
     """The state that belongs to `config`, to be written to; its locks name the run in progress."""
-    store = Store.of(config, work=_run_in_progress())
+    work, run = _run_in_progress()
+    store = Store.of(config, work=work, run=run)
     take_over(store, config)
     note_named(store, config)
     return store
 
 
-def _run_in_progress() -> str | None:
-    """The run of Dagster that calls, and its step; None outside of any."""
+def _run_in_progress() -> tuple[str | None, str | None]:
+    """The run of Dagster that calls: with its step, for people, and its id; None outside of any."""
     from dagster._core.execution.context.compute import current_execution_context
 
     context = current_execution_context.get()
     if context is None:
-        return None
+        return None, None
     step = context.op_execution_context
-    return f"run {step.run_id.partition('-')[0]} of Dagster, {step.op_handle.name}"
+    return f"run {step.run_id.partition('-')[0]} of Dagster, {step.op_handle.name}", step.run_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ from rag_assets.config.retrieval import (
     Retriever,
     RetrieverName,
     Signal,
+    Versions,
 )
 from rag_assets.config.root import Config
 from rag_assets.config.running import (
@@ -153,6 +154,7 @@ __all__ = [
     "TableSpec",
     "Tables",
     "Variant",
+    "Versions",
     "VisionModel",
     "Webhook",
     "WeightedRetrieverExperiment",

@@ -28,6 +28,7 @@ from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
+from rag_assets.evaluation.superseded_gold import among_all_versions, told_apart
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
@@ -257,14 +258,15 @@ def _measure(
     depth = depth_of(config)
     index = open_index(store, config, variant, complete_set=complete_set)
     retrievers = _usable(index, retrievers, log=log)
+    gold = [piece for question in questions for piece in question.gold]
+    indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
+    questions, apart = told_apart(index, questions, indexed=indexed)
     rankings: dict[str, pa.Table] = {}
     for retriever in retrievers:
         log(f"{variant}: searching {len(questions):,} questions with {retriever}")
         rankings[retriever] = index.search_many(
             [question.text for question in questions], retriever=retriever, length=depth
         )
-    gold = [piece for question in questions for piece in question.gold]
-    indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
     scores = evaluate(
         rankings,
         questions,
@@ -297,6 +299,15 @@ def _measure(
         settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
         margin=config.evaluation.margin,
         flaws=examine(evidence),
+        versions=config.retrieval.versions,
+        superseded=among_all_versions(
+            index,
+            apart,
+            indexed=indexed,
+            retriever=_main(config, retrievers),
+            cutoffs=cutoffs,
+            depth=depth,
+        ),
     )
     result = EvaluationResult(
         folder,

@@ -22,6 +22,8 @@ from rag_assets.models.weights import weights_of
 from rag_assets.store.atomic import write_atomically
 
 CUDA = ("cuda/torch/fp16", "cuda/torch/bf16", "cuda/torch/fp32")
+STATIC = ("cpu/torch/fp32",)
+"""A table of vectors is looked up faster than it is sent to a GPU."""
 CPU = ("cpu/openvino/fp32", "cpu/torch/fp32", "cpu/torch/bf16", "cpu/torch/fp16")
 CPU_WITH_BF16 = (
     "cpu/openvino/bf16",
@@ -68,7 +70,9 @@ def paths_here(model: EmbeddingModel) -> list[str]:
     """
     import torch
 
-    if torch.cuda.is_available() and model.engine != "openvino":
+    if model.backend == "static":
+        offered = STATIC
+    elif torch.cuda.is_available() and model.engine != "openvino":
         offered = CUDA
     else:
         offered = CPU_WITH_BF16 if has_bf16() else CPU

@@ -17,4 +17,6 @@ go. It searches for `traces`: names and words that only this document contains.
 deletes the other files. At the end `proof` searches the whole state once more.
 
 `run_history` takes old runs out of Dagster's records, as a part of the clean-up.
+
+`backfills` says how the job that builds a variant runs.
 """

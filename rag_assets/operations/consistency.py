@@ -25,7 +25,7 @@ def inconsistencies(store: Store, complete_set: CompleteSet) -> list[str]:
     """
     return [
         *_counts(store, complete_set),
-        *(wrong for pin in complete_set.pins for wrong in _text_index(store, pin)),
+        *(wrong for pin in complete_set.unit_pins for wrong in _text_index(store, pin)),
         *_models(store, complete_set),
         *_dimensions(store, complete_set),
     ]
@@ -75,7 +75,7 @@ def _dimensions(store: Store, complete_set: CompleteSet) -> Iterator[str]:
     """Tables of one model have vectors of one length."""
     if complete_set.row_settings:
         return
-    found = {_dimension(store, pin) for pin in complete_set.pins}
+    found = {_dimension(store, pin) for pin in complete_set.unit_pins}
     if len(found) > 1:
         lengths = ", ".join(map(str, sorted(found)))
         yield f"the vectors of its tables have different lengths: {lengths}"

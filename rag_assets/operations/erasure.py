@@ -102,10 +102,10 @@ def texts_in(batch: pa.RecordBatch) -> Iterator[str]:
             yield from filter(None, strings.to_pylist())
 
 
-def erase_units(
+def erase_pinned(
     store: Store, generation: str, document: str, *, pinned: Collection[Pin]
 ) -> Mapping[Pin, Pin]:
-    """Make each needed version of a table of units again without a document, the newest last.
+    """Make each needed version of a table again without a document, the newest last.
 
     Old versions stay for now: pins name them until they are moved.
 

@@ -31,7 +31,7 @@ FEW = questions_needed(LARGEST_MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Ruling:
     """What the rules say."""
 
     outcome: Outcome
@@ -52,7 +52,7 @@ def decide(
     is_same_recipe: bool,
     metric: str,
     items_margin: float,
-) -> Decision:
+) -> Ruling:
     """The verdict of what was measured.
 
     Args:
@@ -67,11 +67,11 @@ def decide(
     asks_items = not is_same_recipe and needs_known_items(comparison)
     if comparison and comparison.is_identical and not asks_items and not comparison.flaws:
         same = "Both return the same units in the same order, for every question."
-        return Decision("PASS", (same, *left_out))
+        return Ruling("PASS", (same, *left_out))
     slices = tuple(_slices(comparison))
     if comparison and comparison.outcome == "FAIL":
         shown = f"A loss beyond the margin of {comparison.margin:.3f} is shown."
-        return Decision("FAIL", (*measured, shown, *slices, *left_out))
+        return Ruling("FAIL", (*measured, shown, *slices, *left_out))
     doubts = [
         *_doubts(comparison, is_same_recipe=is_same_recipe),
         *slices,
@@ -80,8 +80,8 @@ def decide(
     ]
     if doubts:
         more = _more(comparison, is_same_recipe=is_same_recipe)
-        return Decision("HOLD", (*measured, *doubts, *left_out), more)
-    return Decision("PASS", (*measured, *_grounds(comparison), *left_out))
+        return Ruling("HOLD", (*measured, *doubts, *left_out), more)
+    return Ruling("PASS", (*measured, *_grounds(comparison), *left_out))
 
 
 def _measured(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rag_assets.evaluation.non_inferiority import PairedDifference, SliceDifference
 from rag_assets.operations.verdicts import KnownItems, NamedQuestion, Verdict
+from rag_assets.reports.plots import Bar, bars
 
 NAMED = 10
 """Questions of each kind that are shown; the record has more."""
@@ -85,6 +86,27 @@ def verdict_markdown(verdict: Verdict) -> str:
         head = ["| question | what happened | what stands there now |", "| --- | --- | --- |"]
         parts += ["", f"**{title}**", "", *head, *rows, *_rest(questions)]
     return "\n".join(parts)
+
+
+def verdict_plot(verdict: Verdict) -> str:
+    """The differences of all questions and of each slice, with their intervals, as SVG.
+
+    Empty where no questions were asked.
+    """
+    if verdict.difference is None or verdict.margin is None:
+        return ""
+    shown = {"all": verdict.difference}
+    for each in verdict.slices:
+        remark = "" if each.status == "fine" else f" ({each.status})"
+        shown[f"{each.by} {each.name}{remark}"] = each.difference
+    compared = verdict.compared
+    return bars(
+        {compared.metric: [Bar(one.estimate, one.low, one.high) for one in shown.values()]},
+        groups=[f"{name}: {counted(one.questions)}" for name, one in shown.items()],
+        title=f"{compared.candidate} minus {compared.serving}: a loss of {verdict.margin:.3f} is "
+        "accepted",
+        y_label=f"difference of {compared.metric}",
+    )
 
 
 def _groups(verdict: Verdict) -> Iterator[tuple[str, Sequence[NamedQuestion]]]:

@@ -57,7 +57,7 @@ class _Query:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _SharedItem:
     """A query, with the units that hold its item on either side."""
 
     query: _Query
@@ -111,13 +111,13 @@ def _tops(rankings: pa.Table, *, count: int) -> list[tuple[list[str], str | None
     return tops
 
 
-def _shared(serving: Side, candidate: Side, *, queries: int) -> list[_Known]:
+def _shared(serving: Side, candidate: Side, *, queries: int) -> list[_SharedItem]:
     """Queries for units of both, documents and rows in turn."""
     cut = [*_cut(serving.store, serving.complete_set.joint, queries=queries)]
     gold = [query.gold for query in cut]
     before, now = serving.gold(gold), candidate.gold(gold)
     known = [
-        _Known(query, first, second)
+        _SharedItem(query, first, second)
         for query in cut
         if (first := query.items(before)) and (second := query.items(now))
     ]

@@ -114,10 +114,11 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     tables = [each for each in erasure.document_tables(store) if name_of(each) != MANIFEST]
     units = [each for each in tables if UNIT in store.schema(each).names]
     units = [each for each in units if not name_of(each).startswith("rows__")]
+    pinned = [*units, *(each for each in tables if each.startswith(schemas.FAMILIES_PREFIX))]
     elements = [each for each in tables if each.startswith(schemas.ELEMENTS_PREFIX)]
-    others = [each for each in tables if each not in (*units, *elements)]
+    others = [each for each in tables if each not in (*pinned, *elements)]
     others = [each for each in others if not name_of(each).startswith("rows__")]
-    _erase_units(state, units, document)
+    _erase_pinned(state, pinned, document)
     _erase_from(store, others, document, log=log)
     _erase_entries(store, plan)
     _erase_questions(store, plan)
@@ -125,19 +126,20 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     _erase_descriptions(store)
 
 
-def _erase_units(state: PurgeContext, units: Sequence[str], document: Document) -> None:
+def _erase_pinned(state: PurgeContext, tables: Sequence[str], document: Document) -> None:
+    """Erase the document from the tables that complete sets pin, in all pinned versions."""
     store = state.store
     completing.take_over(store, state.config)
     pins = _needed_pins(store)
     moved: dict[Pin, Pin] = {}
-    for generation in units:
-        moved |= erasure.erase_units(store, generation, document.document_id, pinned=pins)
+    for generation in tables:
+        moved |= erasure.erase_pinned(store, generation, document.document_id, pinned=pins)
         state.log(f"{folder_of(generation)}: rewritten without the document")
     complete_sets.move(store, moved)
     serving_pointer.forget_purged(store, moved)
     held.clear(store)  # its verdict quotes questions
     still_pinned = _needed_pins(store)
-    for generation in units:
+    for generation in tables:
         keep_only(
             store,
             generation,

@@ -19,11 +19,14 @@ from rag_assets.serving.commands import (
     backfill,
     clean_up,
     doctor,
+    documents,
     evaluate,
     experiment,
+    explain,
     export,
     history,
     init,
+    preview,
     promote,
     purge,
     refresh,
@@ -39,8 +42,8 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, evaluate, experiment),
-    *(promote, rollback, history),
+    *(init, refresh, search, show, explain, documents, evaluate, experiment),
+    *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 

@@ -54,6 +54,8 @@ HEADS_BYTES = 32 * 2**20
 BATCHES_AHEAD = 4
 """Batches that are read while one is used: each takes memory."""
 
+RUN = "rag_assets.run"
+"""The property of a commit that names the run of Dagster which made it."""
 ROW_BITS = np.uint64(32)
 """The upper bits of a row's id name its fragment."""
 KEYS_NAMED_TO_DELETE = 500
@@ -63,16 +65,25 @@ KEYS_NAMED_TO_DELETE = 500
 class Store:
     """All tables below one state folder."""
 
-    def __init__(self, root: Path, *, tables: str | None = None, work: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        tables: str | None = None,
+        work: str | None = None,
+        run: str | None = None,
+    ) -> None:
         """Open the state at `root`; the folder is made when something is first written.
 
         Args:
             root: Folder of locks, records and everything that is no table.
             tables: URL of an object store that holds the tables; they lie in `root` without one.
             work: What this process works on, for people who wait for its locks.
+            run: Id of the run that it works for; each commit of rows is marked with it.
         """
         self.root = root
         self._work = work
+        self._properties = {RUN: run} if run else {}
         self._tables: Place = Bucket(tables) if tables else Folder(root / "lance")
         self._is_local = tables is None
         self._looked_at: set[str] = set()
@@ -86,9 +97,9 @@ class Store:
         """What is derived from weights: their hashes, the chosen paths, exported graphs."""
 
     @classmethod
-    def of(cls, config: Config, *, work: str | None = None) -> Self:
+    def of(cls, config: Config, *, work: str | None = None, run: str | None = None) -> Self:
         """The state that belongs to `config`."""
-        return cls(config.state_dir, tables=config.tables_url, work=work)
+        return cls(config.state_dir, tables=config.tables_url, work=work, run=run)
 
     @cached_property
     def _database(self) -> "DBConnection":
@@ -361,10 +372,35 @@ class Store:
         """Add `rows` in one commit; the table is made with `schema` if there is none."""
         if self.exists(name):
             if rows.num_rows:
-                self.open(name).add(rows)
+                self._add(name, rows)
         else:
             self._catalog.register(name)
             self._database.create_table(self._folder(name), data=rows.cast(schema), schema=schema)
+
+    def _add(self, name: str, rows: pa.Table) -> None:
+        """Add `rows` in one commit, which names the run."""
+        import lance
+
+        dataset = self._dataset(name)
+        fitting = rows.select(dataset.schema.names).cast(dataset.schema)
+        lance.write_dataset(
+            fitting, dataset, mode="append", transaction_properties=self._properties
+        )
+
+    def run_of(self, name: str, *, version: int) -> str | None:
+        """Id of the run whose commit made a version; None if it names none."""
+        transaction = self._dataset(name).read_transaction(version)
+        return (transaction.transaction_properties or {}).get(RUN) if transaction else None
+
+    def written_at(self, name: str, *, row_id: int, version: int) -> datetime | None:
+        """When the file was written that a row lies in; None in a bucket, or if it is gone."""
+        fragment = self._dataset(name, version=version).get_fragment(row_id >> int(ROW_BITS))
+        if not self._is_local or fragment is None:
+            return None
+        files = [Path(self.uri(name)) / "data" / file.path for file in fragment.data_files()]
+        with suppress(FileNotFoundError):
+            return datetime.fromtimestamp(max(file.stat().st_mtime for file in files), UTC)
+        return None
 
     def upsert(self, name: str, rows: pa.Table, *, on: Sequence[str]) -> None:
         """Put `rows` in the place of those that agree in the columns `on`, in one commit."""
@@ -392,6 +428,7 @@ class Store:
         `rows`: at a million rows that takes 0.4 GB and twice the time.
         """
         import lance
+        from lance.dataset import Transaction
         from lance.fragment import write_fragments
 
         dataset = self._dataset(name)
@@ -412,7 +449,8 @@ class Store:
         change = lance.LanceOperation.Update(
             removed_fragment_ids=emptied, updated_fragments=updated, new_fragments=fresh
         )
-        lance.LanceDataset.commit(dataset, change, read_version=dataset.version)
+        marked = Transaction(dataset.version, change, transaction_properties=self._properties)
+        lance.LanceDataset.commit(dataset, marked)
 
     def delete(self, name: str, *, column: str, keys: Sequence[str]) -> None:
         """Delete the rows whose `column` is one of `keys`."""

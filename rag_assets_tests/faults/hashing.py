@@ -117,13 +117,15 @@ def hashing(ledger: Path | None = None) -> AbstractContextManager[None]:
 @contextmanager
 def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
     """Let every stage of this process embed with `encoder`."""
+
+    def queries(*_: object, **__: object) -> HashEncoder:
+        return _of_queries(encoder)
+
     with ExitStack() as patches:
         for module in (assets, embed, joint):
             patches.enter_context(patch.object(module, "encoder_of", lambda *_, **__: encoder))
-        known = patch.object(derivations, "known_encoder", lambda *_, **__: encoder)
-        patches.enter_context(known)
-        loader = patch.object(search, "load_for_queries", lambda *_, **__: _of_queries(encoder))
-        patches.enter_context(loader)
+        patches.enter_context(patch.object(derivations, "known_encoder", lambda *_, **__: encoder))
+        patches.enter_context(patch.object(search, "load_for_queries", queries))
         yield
 
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 from rag_assets import config as configuration
 from rag_assets.change import completing, reclaim, sync
 from rag_assets.config import Config
-from rag_assets.documents import chunk, element_reuse, parse
+from rag_assets.documents import chunk, element_reuse, family_rows, parse
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
 from rag_assets.lineage import store_of
@@ -77,6 +77,7 @@ def refresh(
         )
         done.extend(export.report for export in exports)
     done.append(parse.refresh_elements(store, config, parser=recipe.parser, log=log, retry=retry))
+    done.append(family_rows.refresh_families(store, config, parser=recipe.parser, log=log))
     done.append(
         chunk.refresh_chunks(
             store,

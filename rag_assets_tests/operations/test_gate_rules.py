@@ -9,7 +9,7 @@ from rag_assets.config import Gate
 from rag_assets.evaluation.metrics import METRICS
 from rag_assets.evaluation.non_inferiority import Paired, paired_difference, slices_of
 from rag_assets.operations.gate_comparison import Comparison
-from rag_assets.operations.gate_rules import FEW, Decision, decide
+from rag_assets.operations.gate_rules import FEW, Ruling, decide
 from rag_assets.operations.verdicts import KnownItems
 
 FINE = KnownItems(queries=500, serving=0.97, candidate=0.96, unchanged=400, moved=10)
@@ -24,7 +24,7 @@ def compared(*, wins: int, losses: int, same: int, margin: float = 0.045) -> Com
 
 def decided(
     comparison: Comparison | None, items: KnownItems | None = None, *, is_same: bool = False
-) -> Decision:
+) -> Ruling:
     return decide(
         comparison, items, is_same_recipe=is_same, metric="hit_rate@10", items_margin=0.045
     )

@@ -4,16 +4,24 @@ import argparse
 import sys
 import textwrap
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.answers import Answer, CommandError, positive, search_errors, table
+from rag_assets.serving.answers import (
+    Answer,
+    CommandError,
+    Json,
+    day,
+    positive,
+    search_errors,
+    table,
+)
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag_assets.retrieval.search import Hit, Results, VariantIndex
 
@@ -23,6 +31,7 @@ EXAMPLES = """\
   rag-assets search "density of aluminium" --domain table --top-k 3
   rag-assets search "surface treatment" --retriever bm25 --source documents --json
   rag-assets search "specimen dimensions" --field "number: ISO 527-2:2012" --type table
+  rag-assets search "creep from the scribe" --as-of 2020-01-01
   rag-assets search "yield strength" --retriever hybrid_late_fusion --explain
   rag-assets search - < queries.txt        one query a line"""
 
@@ -50,6 +59,17 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="NAME: VALUE",
         help="only documents with this header field: 'number: ISO 527'; may be given again",
     )
+    command.add_argument(
+        "--versions",
+        choices=get_args(configuration.Versions),
+        help="versions of documents: current, or all (default: retrieval.versions)",
+    )
+    command.add_argument(
+        "--as-of",
+        type=day,
+        metavar="DATE",
+        help="versions of documents that were valid on this day (YYYY-MM-DD)",
+    )
     command.add_argument("--explain", action="store_true", help="show rank and score in each stage")
 
 
@@ -72,6 +92,8 @@ def run(options: argparse.Namespace) -> Answer:
             type=options.type,
             language=options.language,
             fields=tuple(options.field),
+            versions=options.versions,
+            as_of=options.as_of,
         )
         index = _opened(config, options.variant)
         with search_errors():
@@ -81,11 +103,12 @@ def run(options: argparse.Namespace) -> Answer:
                 )
                 for query in queries
             ]
+            origins = _origins(index, found) if options.json else {}
     except ValueError as error:
         raise CommandError(str(error)) from error
     if many:
-        return _several(found, variant=index.variant, explain=options.explain)
-    return _one(found[0], variant=index.variant, explain=options.explain)
+        return _several(found, variant=index.variant, explain=options.explain, origins=origins)
+    return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
 
 
 def _opened(config: Config, variant: str | None) -> "VariantIndex":
@@ -95,6 +118,15 @@ def _opened(config: Config, variant: str | None) -> "VariantIndex":
 
     store = Store.of(config)
     return open_index(store, config, variant) if variant else open_serving(store, config)
+
+
+def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
+    """Where each hit comes from, in short, by its id; `rag-assets explain` says all of it."""
+    from rag_assets.operations.explain import COMPACT_COLUMNS, compact
+
+    units = sorted({hit.unit_id for results in found for hit in results})
+    rows = index.read(units, COMPACT_COLUMNS).to_pylist() if units else []
+    return {row["unit_id"]: compact(index.complete_set, row) for row in rows}
 
 
 def _lines() -> list[str]:
@@ -114,19 +146,37 @@ def _readable(query: str) -> str:
     return query
 
 
-def _one(results: "Results", *, variant: str, explain: bool) -> Answer:
+def _one(
+    results: "Results", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
+) -> Answer:
     record = {
         "query": results.query,
         "variant": variant,
         "retriever": results.retriever,
+        "versions": results.versions,
+        "other_versions_left_out": results.left_out,
         "seconds": dict(results.seconds),
-        "hits": [_record(hit) for hit in results],
+        "hits": [_record(hit) | _lineage(hit, origins) for hit in results],
     }
-    text = "\n\n".join(map(_shown, results)) or "Nothing was found."
+    text = "\n\n".join([*map(_shown, results), *_versions(results)])
+    if not results:
+        text = "\n\n".join(["Nothing was found.", *_versions(results)])
     if not explain:
         return Answer(record, text)
     explanation = results.explain().to_pylist()
     return Answer(record | {"explanation": explanation}, f"{text}\n\n{_explained(results)}")
+
+
+def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
+    return {"lineage": origins[hit.unit_id]} if hit.unit_id in origins else {}
+
+
+def _versions(results: "Results") -> list[str]:
+    """Which versions of documents were searched, if that made a difference."""
+    if not results.left_out:
+        return []
+    count = f"{results.left_out:,} documents are" if results.left_out > 1 else "1 document is"
+    return [f"Versions: {results.versions}; {count} another version (see --versions all)."]
 
 
 def _record(hit: "Hit") -> dict:
@@ -135,8 +185,12 @@ def _record(hit: "Hit") -> dict:
     return {name: value for name, value in record.items() if (name, value) != ("context", hit.text)}
 
 
-def _several(found: "Sequence[Results]", *, variant: str, explain: bool) -> Answer:
-    answers = [_one(results, variant=variant, explain=explain) for results in found]
+def _several(
+    found: "Sequence[Results]", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
+) -> Answer:
+    answers = [
+        _one(results, variant=variant, explain=explain, origins=origins) for results in found
+    ]
     sections = (
         f"> {results.query}\n\n{answer.text}"
         for results, answer in zip(found, answers, strict=True)
@@ -174,5 +228,6 @@ def _place(hit: "Hit") -> str:
         return f"{hit.uri}, row {hit.row_key}: {hit.title}"
     pages = ", ".join(map(str, hit.pages))
     shown = hit.type if hit.type not in (None, "text") else ""
-    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown]
+    replaced = "superseded" if hit.is_superseded else ""
+    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown, replaced]
     return ", ".join(part for part in parts if part)

@@ -1,0 +1,55 @@
+"""`rag-assets explain`: where a unit comes from, step by step, and what would change it."""
+
+import argparse
+import textwrap
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets.serving.answers import Answer, CommandError
+from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
+
+if TYPE_CHECKING:
+    from rag_assets.operations.explain import UnitLineage
+
+SUMMARY = "show where a search hit comes from: source, parser, chunking, model, and by which run"
+EXAMPLES = """\
+  rag-assets search "heat treatment of the rotor" --json     gives the unit_id of each hit
+  rag-assets explain 5f0c1e5e-7c0b-5d2a-9f55-0d1f3a4b2c6d
+  rag-assets explain 5f0c1e5e --json                         the start of an id is enough"""
+WIDTH = 100
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("unit_id", help="unit_id of a hit (see search --json), or its beginning")
+    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Tell the way of one unit."""
+    from rag_assets.operations.explain import UnknownUnitError, explain
+
+    config = configuration.load()
+    store = Store.of(config)
+    variant = options.variant or serving_variant(store, config)
+    config.variant(variant)
+    try:
+        found = explain(store, config, unit_id=options.unit_id, variant=variant)
+    except UnknownUnitError as error:
+        raise CommandError(str(error)) from error
+    return Answer(found.record(), _told(found))
+
+
+def _told(found: "UnitLineage") -> str:
+    from rag_assets.operations.explain import rows_of
+
+    text = textwrap.shorten(found.text, WIDTH, placeholder=" ...")
+    parts = [f"{found.unit_id} of variant {found.variant}: {found.place}\n  {text}"]
+    for row in rows_of(found):
+        by = "" if row["by run"] == "-" else f", by run {row['by run']}"
+        lines = [f"{row['step']}: made {row['made']}{by}, in {row['in']}"]
+        for words in (row["from"], f"would change by {row['would change it']}"):
+            lines += textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="  ")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
