@@ -80,6 +80,13 @@ def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
     assert found(made, "default", "other") == []
 
 
+def test_variants_that_name_one_recipe_differently_are_sound(tmp_path):
+    made = project.make(tmp_path)
+    text = made.file.read_text().replace("  tiny: {", "  alike: {size: 48, overlap: 0}\n  tiny: {")
+    made.file.write_text(text + "  third: {parser: pdfium, chunking: alike}\n")
+    assert found(built(made, "default", "third"), "third", "default") == []
+
+
 def test_nothing_that_was_never_built_is_missed(tmp_path):
     made = project.make(tmp_path)
     made.store.root.mkdir()
