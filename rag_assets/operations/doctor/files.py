@@ -18,10 +18,7 @@ IN_A_BUCKET = "delete the table in the object store, and run `rag-assets refresh
 
 def damaged(practice: Practice, table: str, *, of: StepTable | None = None) -> Fault | None:
     """What is wrong with the files of a table that is there; `of` says whose it is."""
-    try:
-        wrong = damage_of(practice.store, table)
-    except DamagedTablesError as error:
-        wrong = str(next(iter(error.errors.values())))
+    wrong = damage_of(practice.store, table)
     return damaged_by(practice, table, wrong, of=of) if wrong else None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from rag_assets.change import completing
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.documents import chunk, describe, parse
+from rag_assets.documents import chunk, describe, family_rows, parse
 from rag_assets.evaluation import questions
 from rag_assets.index import embed, joint
 from rag_assets.index.indexes import maintain
@@ -62,6 +62,9 @@ def _steps(
     def elements() -> Report:
         return parse.refresh_elements(store, config, parser=parser, log=log)
 
+    def families() -> Report:
+        return family_rows.refresh_families(store, config, parser=parser, log=log)
+
     def descriptions() -> Report | None:
         if vision_model is None:
             return None
@@ -88,4 +91,4 @@ def _steps(
     def union() -> None:
         indexed(joint.refresh_joint(store, config, variant=variant, log=log))
 
-    return (elements, descriptions, chunks, texts_of_rows, vectors, union)
+    return (elements, families, descriptions, chunks, texts_of_rows, vectors, union)

@@ -18,6 +18,7 @@ from rag_assets import identity, schemas
 from rag_assets.change import quarantine
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
+from rag_assets.index.indexes import FTS_INDEX
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import file_of
 from rag_assets_tests.faults import damaging
@@ -110,6 +111,17 @@ def _false_record(built: Built) -> None:
     file = built.store.root / "completed" / f"{built.store.known_as(built.table('chunks'))}.json"
     assert left is not None
     file.write_text(file.read_text().replace(f'"rows": {left.rows}', f'"rows": {left.rows + 1}'))
+
+
+def _older_set(built: Built) -> None:
+    file = file_of(built.store, built.variant)
+    record = json.loads(file.read_text())
+    record["joint"]["data_version"] = "older"
+    file.write_text(json.dumps(record | {"seen": ""}))
+
+
+def _index_files_gone(built: Built) -> None:
+    built.damage("joint_index", files="_indices/*/*", how="gone")
 
 
 def _stray_quarantine(built: Built) -> None:
@@ -239,6 +251,25 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
         "D402",
         lambda it: it.set_first("chunk_vectors", "unit_id", encoder_id="'other/cpu/torch/fp32'"),
     ),
+    "text of another unit": (
+        "D304",
+        lambda it: it.set_first(
+            "chunk_vectors",
+            "unit_id",
+            text="'other words'",
+            text_hash=f"'{identity.text_hash('other words')}'",
+        ),
+    ),
+    "column of another release": (
+        "D103",
+        lambda it: it.store.dataset(it.table("serialized_rows")).add_columns({"extra": "1"}),
+    ),
+    "full-text index gone": (
+        "D502",
+        lambda it: it.store.open(it.table("row_vectors")).drop_index(FTS_INDEX),
+    ),
+    "files of an index gone": ("D502", _index_files_gone),
+    "set of older tables": ("D603", _older_set),
     "joint unit gone": ("D501", lambda it: it.deleted("joint_index", "unit_id")),
     "joint unit of no part": ("D501", lambda it: it.added("joint_index", "unit_id")),
     "joint vector of another": (
