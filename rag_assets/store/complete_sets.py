@@ -149,8 +149,13 @@ def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
     for file in (store.root / FOLDER).glob("*.json"):
         complete_set = CompleteSet.read(file)
         if complete_set and moved.keys() & set(complete_set.pins):
-            pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
-            write_atomically(file, as_json(replace(complete_set, **pins, seen="")))
+            write_atomically(file, as_json(with_moved(complete_set, moved)))
+
+
+def with_moved(complete_set: CompleteSet, moved: Mapping[Pin, Pin]) -> CompleteSet:
+    """The set with what took the place of its pins."""
+    pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
+    return replace(complete_set, **pins, seen="")
 
 
 def forget_gone(store: Store) -> None:

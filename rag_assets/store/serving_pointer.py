@@ -26,7 +26,7 @@ from rag_assets.config.retrieval import RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import name_of
-from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.complete_sets import CompleteSet, with_moved
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.locks import locked
 from rag_assets.store.pins import Pin, holds
@@ -320,15 +320,9 @@ def forget_purged(store: Store, moved: Mapping[Pin, Pin]) -> None:
     records say in words may name what was erased, so that goes.
     """
     for pointer in history(store):
-        held = pointer.complete_set
         purged = replace(
             pointer,
-            complete_set=replace(
-                held,
-                joint=moved.get(held.joint, held.joint),
-                documents=moved.get(held.documents) or held.documents if held.documents else None,
-                seen="",
-            ),
+            complete_set=with_moved(pointer.complete_set, moved),
             elements=None,
             chunks=None,
             reason=pointer.reason and ERASED,
