@@ -26,6 +26,8 @@ from rag_assets.lineage import records_of, source_key
 from rag_assets.operations import lost_runs
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
+from rag_assets.operations.backfills import at_low_priority, backfill_schedule
+from rag_assets.operations.jobs import doctor_job
 from rag_assets.operations.lost_runs import COMMAND_LOCK
 from rag_assets.operations.problems import SERVING_INDEX
 from rag_assets.operations.run_history import forget_old_runs
@@ -176,13 +178,14 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
         description="Builds a variant, which is the partition to choose: all its steps, from the "
         "sources as they were last read. The same as `rag-assets backfill VARIANT`.",
         tags=lineage.run_tags(config),
-        executor_def=executor,
+        executor_def=at_low_priority(executor),
     )
     clean_up = _clean_up_job(config)
     return dg.Definitions(
-        jobs=[nightly, backfill, clean_up],
+        jobs=[nightly, backfill, clean_up, doctor_job(config)],
         schedules=[
             _nightly_schedule(nightly, config=config),
+            backfill_schedule(backfill, config=config),
             _clean_up_schedule(clean_up, config=config),
         ],
         sensors=[_source_sensor(config), _automation_sensor(config), *_alert_sensors(config)],

@@ -237,3 +237,16 @@ def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> in
         store.forget(generation)
     log(f"{folder_of(generation)}: removed, nothing uses it any more")
     return freed
+
+
+def unnamed_tables(store: Store, config: Config, *, keep_days: float) -> Mapping[str, bool]:
+    """The generations that nothing names, and whether each has been so for `keep_days`."""
+    named = _named(store, config, complete_sets.answering(store, config))
+    since = _unnamed_since(store, named=named)
+    overdue = _old_enough(store, since, after=max(timedelta(days=keep_days), RUNNING))
+    return {generation: generation in overdue for generation in since}
+
+
+def remove_unnamed(store: Store, generation: str, *, log: Callable[[str], None]) -> None:
+    """Remove a generation that nothing names, and what is recorded of it."""
+    _removed(store, generation, log=log)

@@ -298,6 +298,7 @@ def _measure(
         ),
         settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
         margin=config.evaluation.margin,
+        flaws=examine(evidence),
         versions=config.retrieval.versions,
         superseded=among_all_versions(
             index,
@@ -307,7 +308,6 @@ def _measure(
             cutoffs=cutoffs,
             depth=depth,
         ),
-        flaws=examine(evidence),
     )
     result = EvaluationResult(
         folder,

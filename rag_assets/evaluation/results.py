@@ -55,13 +55,13 @@ class EvaluationRecord:
     """Variant, index, protocol and versions, under the names that the report shows."""
     margin: float
     """Smaller differences count as equivalent."""
+    flaws: Sequence[Flaw] = ()
+    """What makes its numbers say less than they seem to, as it showed when it was made: see
+    `doctor.flaws_of`."""
     versions: str = "all"
     """Versions of documents that were searched: `current` or `all`."""
     superseded: Sequence[SupersededGold] = ()
     """Questions that were not measured, since their gold lies in a superseded document."""
-    flaws: Sequence[Flaw] = ()
-    """What makes its numbers say less than they seem to, as it showed when it was made: see
-    `doctor.flaws_of`."""
 
 
 @dataclass(frozen=True, slots=True)

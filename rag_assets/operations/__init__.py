@@ -1,5 +1,7 @@
 """Operations: what an operator does to a state, apart from refreshing it.
 
+`derivations` knows what each table of a variant is made from, and so what its step would do.
+
 To see what is wrong, read `problems` first: the one list that everyone shows. `left_out` groups by
 reason what is in quarantine, and `disk` tells what the state takes. `run_problems` adds what the
 records of Dagster tell of runs, with `run_errors` (why a step failed), `disk_remedies` (what to do
@@ -15,4 +17,7 @@ go. It searches for `traces`: names and words that only this document contains.
 deletes the other files. At the end `proof` searches the whole state once more.
 
 `run_history` takes old runs out of Dagster's records, as a part of the clean-up.
+
+`preview` bounds what another model can reach before its index is built: `preview_bounds` has the
+proof, `preview_pool` chooses the units. `backfills` says how the job that builds a variant runs.
 """

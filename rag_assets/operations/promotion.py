@@ -23,7 +23,6 @@ from rag_assets.operations.consistency import encoder_ids, inconsistencies
 from rag_assets.operations.held import HeldBack
 from rag_assets.operations.problems import named_results, why_stale
 from rag_assets.operations.verdicts import Verdict
-from rag_assets.retrieval.versions import left_out_of_sets
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin, pin_of
@@ -227,9 +226,6 @@ def _judged(
         log=log,
         serving_retrieval=retrieval,
         retriever=pointer.query_side.retriever if pointer else None,
-        superseded=left_out_of_sets(
-            store, config.retrieval.versions, (serving, candidate.complete_set)
-        ),
     )
 
 
@@ -253,6 +249,15 @@ def _serving_or_last(store: Store) -> ServingPointer | None:
         return serving_pointer.previous(store)
 
 
+def _as_recorded(store: Store) -> str:
+    """The record of what serves; empty if it is damaged."""
+    try:
+        pointer = serving_pointer.current(store)
+    except DamagedPointerError:
+        return ""
+    return pointer.as_json() if pointer else ""
+
+
 def _was_left(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> bool:
     left = serving_pointer.left_behind(store, pointer)
     return any(each.content == candidate.content for each in left)
@@ -268,7 +273,7 @@ def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer)
         recipe=candidate.recipe,
         encoder_ids=candidate.encoder_ids,
     )
-    if same.as_json() != pointer.as_json():
+    if _as_recorded(store) != same.as_json():
         serving_pointer.renew(store, same)
     held.clear(store)
     return PromotionResult(status="unchanged", pointer=same, variant=candidate.variant)

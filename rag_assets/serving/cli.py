@@ -18,6 +18,7 @@ from rag_assets.serving.commands import (
     alerts,
     backfill,
     clean_up,
+    doctor,
     documents,
     evaluate,
     experiment,
@@ -25,6 +26,7 @@ from rag_assets.serving.commands import (
     export,
     history,
     init,
+    preview,
     promote,
     purge,
     refresh,
@@ -40,10 +42,9 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, explain, documents),
-    *(evaluate, experiment),
-    *(promote, rollback, history),
-    *(status, alerts, export, clean_up, purge, ui),
+    *(init, refresh, search, show, explain, documents, evaluate, experiment),
+    *(preview, backfill, promote, rollback, history),
+    *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {

@@ -65,8 +65,9 @@ class CompleteSet:
 
     @property
     def unit_pins(self) -> tuple[Pin, ...]:
-        """Those of its tables of units, the joint table first."""
-        return tuple(pin for pin in (self.joint, self.documents, self.rows) if pin is not None)
+        """The tables of units that it pins, the joint table first."""
+        pinned = (self.joint, self.documents, self.rows)
+        return tuple(pin for pin in pinned if pin is not None)
 
     @property
     def embedding(self) -> EmbeddingModel:
@@ -153,7 +154,7 @@ def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
 
 
 def with_moved(complete_set: CompleteSet, moved: Mapping[Pin, Pin]) -> CompleteSet:
-    """The set with what took the place of its pins."""
+    """A set that names what took the place of its pins, and that the next refresh records anew."""
     pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
     return replace(complete_set, **pins, seen="")
 

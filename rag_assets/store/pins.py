@@ -10,6 +10,7 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
+
 @dataclass(frozen=True, slots=True)
 class Pin:
     """One version of one generation of a table, and what it lies in."""

@@ -167,16 +167,16 @@ def _one(
     return Answer(record | {"explanation": explanation}, f"{text}\n\n{_explained(results)}")
 
 
+def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
+    return {"lineage": origins[hit.unit_id]} if hit.unit_id in origins else {}
+
+
 def _versions(results: "Results") -> list[str]:
     """Which versions of documents were searched, if that made a difference."""
     if not results.left_out:
         return []
     count = f"{results.left_out:,} documents are" if results.left_out > 1 else "1 document is"
     return [f"Versions: {results.versions}; {count} another version (see --versions all)."]
-
-
-def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
-    return {"lineage": origins[hit.unit_id]} if hit.unit_id in origins else {}
 
 
 def _record(hit: "Hit") -> dict:
