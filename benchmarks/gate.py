@@ -173,7 +173,7 @@ def evaluated(state: Path) -> dict[str, Path]:
         path = paths[name] = write_config(dataset(name), state=state / name)
         done = rag_assets("refresh", "--json", config=path)
         if done.code not in (0, 3):
-            raise SystemExit(f"the refresh of {name} failed: {done.output}")
+            raise SystemExit(f"the refresh of {name} failed: {done.json['errors']}")
     return paths
 
 

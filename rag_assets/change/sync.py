@@ -38,6 +38,7 @@ from rag_assets.change.quarantine import (
     record_failures,
 )
 from rag_assets.change.shrinking import ShrinkError, guard_shrink
+from rag_assets.change.throughput import kind_of, note
 from rag_assets.change.work import (
     Batch,
     Derivation,
@@ -148,6 +149,12 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
                     work.land()
                 compare_inputs(plan, work, retry=retry)
                 report = _carried_out(plan, work, log=log, started=started)
+            note(
+                work.store,
+                kind_of(plan.target.name),
+                items=report.added + report.changed,
+                seconds=report.seconds,
+            )
             release_memory(rows=report.rows)
         if work.ended:
             work.ended()
@@ -296,6 +303,7 @@ def _completion(
     return Completion(
         made_from=plan.made_from if plan.is_settled else "",
         parts=plan.parts if plan.is_settled else None,
+        recipe=dict(plan.recipe) or None,
         data_version=content.data_version,
         inputs=plan.inputs,
         rows=content.rows,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rag_assets import identity, schemas
+from rag_assets import schemas
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.evaluation.gold import DocumentGold, DocumentKey, RowGold
 from rag_assets.evaluation.projection import IndexedGold
@@ -66,28 +66,6 @@ def gold_changes(
         if found := next(_changed(store, question, sides, sources), None):
             changes.append(GoldChange(question, *found))
     return changes
-
-
-def superseded_gold(
-    questions: Sequence[Question], *, gold: IndexedGold, superseded: Collection[str]
-) -> list[GoldChange]:
-    """The questions with gold in a document that a newer version has replaced.
-
-    `superseded` are ids of documents, `gold` says which documents the questions name.
-    """
-    found = []
-    for question in questions:
-        named = [
-            document
-            for piece in question.gold
-            if isinstance(piece, DocumentGold)
-            for document in gold.documents.get(piece.uri, ())
-            if identity.document_id(*document) in superseded
-        ]
-        if named:
-            reason = f"{named[0][1]} was replaced by a newer version"
-            found.append(GoldChange(question, reason))
-    return found
 
 
 @dataclass(frozen=True, slots=True)

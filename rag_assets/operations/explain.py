@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
-from rag_assets.operations.origins import Json, Origin, Row, UnitWay, as_json
+from rag_assets.operations.unit_steps import Json, Row, UnitStep, UnitWay, as_json
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, answering, set_of
@@ -43,7 +43,7 @@ class UnitLineage:
     place: str
     """The document with its pages, or the table with the row's key."""
     text: str
-    steps: Sequence[Origin]
+    steps: Sequence[UnitStep]
 
     def record(self) -> dict[str, Json]:
         """The same as JSON."""
@@ -172,14 +172,14 @@ def rows_of(lineage: UnitLineage) -> list[dict[str, str]]:
     ]
 
 
-def _made(step: Origin) -> str:
+def _made(step: UnitStep) -> str:
     if step.made is None:
         return "gone from this table since the index was built"
     at = step.made.at or "unknown"
     return at if step.made.is_exact else f"{at} at the latest"
 
 
-def _facts(step: Origin) -> Iterator[str]:
+def _facts(step: UnitStep) -> Iterator[str]:
     """What is known at a step, without what is empty; settings are for programs."""
     for name, value in step.facts.items():
         if value in (None, [], {}, "") or name == "settings":

@@ -6,7 +6,7 @@ for flaws of that evaluation (`gate_flaws`), and lets the rules decide (`gate_ru
 out is a `verdicts.Verdict`; `gate_wording` says it to people.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from rag_assets import identity, schemas
 from rag_assets.change.data_versions import current_version
@@ -15,7 +15,7 @@ from rag_assets.evaluation.non_inferiority import default_margin
 from rag_assets.evaluation.questions import Question, read_questions
 from rag_assets.operations.gate_comparison import Comparison, compare
 from rag_assets.operations.gate_rules import Ruling, decide, needs_known_items
-from rag_assets.operations.gate_sides import Side
+from rag_assets.operations.gate_sides import Side, UnsearchableError
 from rag_assets.operations.known_items import ask_known_items
 from rag_assets.operations.verdicts import Basis, Compared, KnownItems, Verdict, utc_now
 from rag_assets.store import Store
@@ -35,7 +35,6 @@ def judge(
     log: Callable[[str], None],
     serving_retrieval: Retrieval | None = None,
     retriever: str | None = None,
-    superseded: Collection[str] = (),
 ) -> Verdict:
     """Whether `candidate` may take the place of `serving`.
 
@@ -50,12 +49,10 @@ def judge(
         log: Told about progress.
         serving_retrieval: The section `retrieval` that answers queries; the config's unless given.
         retriever: The name of the retriever that answers queries, in `serving_retrieval`.
-        superseded: Ids of documents that a newer version has replaced.
 
     Raises:
         OutdatedIndexError: The tables of a set were cleaned up or built anew.
         DamagedTablesError: Files of its tables cannot be read.
-        ModelMismatchError, RerankerError: A side cannot be searched: its model is another, or gone.
     """
     now = Side.of(store, config, candidate)
     before = (
@@ -71,16 +68,16 @@ def judge(
     is_same_recipe = _is_same_recipe(before, now)
     if is_same_recipe and before.content == now.content:
         return _verdict(Ruling("PASS", ("It holds exactly what serves.",)), before, now)
-    if unusable := _unusable(now):
-        return _verdict(Ruling("FAIL", (unusable,)), before, now)
-    return _judged(
-        before,
-        now,
-        questions,
-        is_same_recipe=is_same_recipe,
-        superseded=superseded,
-        log=log,
-    )
+    try:
+        return _judged(
+            before,
+            now,
+            questions,
+            is_same_recipe=is_same_recipe,
+            log=log,
+        )
+    except UnsearchableError as error:
+        return _verdict(_unsearchable(error, before), before, now)
 
 
 def basis_of(
@@ -108,7 +105,6 @@ def _judged(
     questions: list[Question],
     *,
     is_same_recipe: bool,
-    superseded: Collection[str],
     log: Callable[[str], None],
 ) -> Verdict:
     """The verdict on two sides that differ."""
@@ -122,7 +118,6 @@ def _judged(
             now,
             questions,
             is_same_recipe=is_same_recipe,
-            superseded=superseded,
             log=log,
         )
     if not is_same_recipe and needs_known_items(comparison):
@@ -143,14 +138,11 @@ def _is_same_recipe(before: Side, now: Side) -> bool:
     return name_of(first) == name_of(second) and before.query_side == now.query_side
 
 
-def _unusable(side: Side) -> str:
-    """Why the index cannot be searched by its retriever at all; empty if it can."""
-    if side.index.usable(side.retriever):
-        return ""
-    return (
-        f"The retriever {side.retriever} compares vectors of documents with those of rows, and "
-        f"{side.complete_set.variant} has a model for each: set retrieval.retriever to another one."
-    )
+def _unsearchable(error: UnsearchableError, before: Side) -> Ruling:
+    """What follows where one side cannot be asked at all."""
+    if error.side is before:
+        return Ruling("HOLD", (f"What serves cannot be searched to compare with it: {error}.",))
+    return Ruling("FAIL", (f"It cannot be searched: {error}.",))
 
 
 def _verdict(

@@ -1,6 +1,6 @@
 """What the configured questions say of a candidate: the paired comparison behind a verdict."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,7 +13,6 @@ from rag_assets.evaluation.gold_changes import (
     GoldChange,
     GoldSides,
     gold_changes,
-    superseded_gold,
 )
 from rag_assets.evaluation.non_inferiority import (
     Outcome,
@@ -27,10 +26,12 @@ from rag_assets.evaluation.non_inferiority import (
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
+from rag_assets.evaluation.superseded_gold import told_apart
 from rag_assets.operations.gate_flaws import Examined, blocking_flaws
 from rag_assets.operations.gate_sides import Side
 from rag_assets.operations.verdicts import NamedQuestion, shortened
 
+REPLACED = "its gold lies in a version of a document that a newer one has replaced"
 LOST_NAMED = 50
 """Questions that were lost are named up to so many."""
 
@@ -63,7 +64,6 @@ def compare(
     questions: Sequence[Question],
     *,
     is_same_recipe: bool,
-    superseded: Collection[str],
     log: Callable[[str], None],
 ) -> Comparison:
     """Hold the rankings of both sides against the gold of `questions`.
@@ -73,7 +73,6 @@ def compare(
         candidate: What is to answer them; its config has the settings of the gate.
         questions: At least one.
         is_same_recipe: Whether only the contents differ.
-        superseded: Ids of documents that a newer version has replaced.
         log: Told about progress.
     """
     gate = candidate.config.gate
@@ -86,12 +85,11 @@ def compare(
     )
     changes = gold_changes(candidate.store, questions, sides=sides)
     left = _without(questions, changes)
-    replaced = superseded_gold(left, gold=sides.candidate, superseded=superseded)
-    judged = _without(left, replaced)
+    judged, replaced = _current(left, (serving, sides.serving), (candidate, sides.candidate))
     apart = Comparison(
         margin=gate.margin or default_margin(len(judged)),
         left_out=_named(changes),
-        superseded=_named(replaced),
+        superseded=tuple(_named_question(each, REPLACED) for each in replaced),
     )
     if not judged:
         return apart
@@ -121,6 +119,17 @@ def compare(
 def _without(questions: Sequence[Question], changes: Sequence[GoldChange]) -> list[Question]:
     gone = {change.question.question_id for change in changes}
     return [question for question in questions if question.question_id not in gone]
+
+
+def _current(
+    questions: Sequence[Question], *sides: tuple[Side, IndexedGold]
+) -> tuple[Sequence[Question], Sequence[Question]]:
+    """The questions to judge by, and those whose gold either side leaves out as superseded."""
+    left, apart = questions, []
+    for side, indexed in sides:
+        left, replaced = told_apart(side.index, left, indexed=indexed)
+        apart += replaced
+    return left, apart
 
 
 def _units(rankings: pa.Table) -> list[tuple[int, str]]:
@@ -213,11 +222,10 @@ def _loss(rank_before: int | None, now: dict) -> str:
 
 def _named(changes: Sequence[GoldChange]) -> tuple[NamedQuestion, ...]:
     return tuple(
-        NamedQuestion(
-            question_id=change.question.question_id,
-            text=shortened(change.question.text),
-            reason=change.reason,
-            found_now=change.found_now,
-        )
+        _named_question(change.question, change.reason, found_now=change.found_now)
         for change in changes
     )
+
+
+def _named_question(question: Question, reason: str, *, found_now: str = "") -> NamedQuestion:
+    return NamedQuestion(question.question_id, shortened(question.text), reason, found_now)

@@ -40,6 +40,14 @@ ASKED = b"asked"
 """Key of the schema metadata that names all queries, those that found nothing too."""
 
 
+class UnsearchableError(Exception):
+    """A side cannot be searched by its retriever: the message says why (a model is gone, say)."""
+
+    def __init__(self, side: "Side", why: Exception) -> None:
+        super().__init__(str(why))
+        self.side = side
+
+
 @dataclass(frozen=True)
 class Side:
     """An index, and what searches it."""
@@ -89,7 +97,7 @@ class Side:
         glossary = glossary_of(self.config) if chosen.glossary else None
         return identity.fingerprint(
             chosen.model_dump(mode="json"),
-            [retrieval.top_k, retrieval.depth, retrieval.rrf_k],
+            [retrieval.top_k, retrieval.depth, retrieval.rrf_k, retrieval.versions],
             {name: settings.model_dump(mode="json") for name, settings in rerankers.items()},
             replaceable(rerankers, home=self.store.encoders),
             rewrites_of(self.config, [self.retriever]),
@@ -120,6 +128,11 @@ class Side:
         """What it returns for `queries`: `retrieval.rankings.RANKINGS`, and `query_index`.
 
         What no evaluation and no earlier judgement has ranked is searched, and kept.
+
+        Raises:
+            UnsearchableError: Its retriever cannot search it.
+            OutdatedIndexError: Its tables were cleaned up or built anew.
+            DamagedTablesError: Files of its tables cannot be read.
         """
         hashes = [identity.text_hash(query) for query in queries]
         kept = _Kept.read(self._file)
@@ -131,7 +144,7 @@ class Side:
         if missing:
             name = self.complete_set.variant
             log(f"{name}: searching {len(missing):,} queries with {self.retriever} for the gate")
-            ranked = self.index.search_many(missing, retriever=self.retriever, length=self.depth)
+            ranked = self._searched(missing)
             asked = [identity.text_hash(query) for query in missing]
             kept = kept.with_rankings(ranked, asked=asked)
             kept.write(self._file)
@@ -151,16 +164,39 @@ class Side:
         ranked = results.rankings_in(folder)
         if ranked is None or self.retriever not in pc.unique(ranked["retriever"]).to_pylist():
             return
-        place = {question.question_id: number for number, question in enumerate(questions)}
+        measured = {*results.questions_in(folder)["question_id"].to_pylist()}
+        asked = [question for question in questions if question.question_id in measured]
+        place = {question.question_id: number for number, question in enumerate(asked)}
         ranked = ranked.filter(pc.equal(ranked["retriever"], self.retriever))
         places = [place.get(name, -1) for name in ranked["question_id"].to_pylist()]
         ranked = ranked.drop_columns(["retriever", "question_id"]).add_column(
             0, "query_index", pa.array(places, pa.int32())
         )
-        hashes = [identity.text_hash(question.text) for question in questions]
+        hashes = [identity.text_hash(question.text) for question in asked]
         kept = _Kept.read(self._file)
         if not kept.asked >= {*hashes}:
             kept.with_rankings(ranked, asked=hashes).write(self._file)
+
+    def _searched(self, queries: Sequence[str]) -> pa.Table:
+        from rag_assets.models.replicas import EncoderError
+        from rag_assets.models.rerankers import RerankerError
+        from rag_assets.models.weights import ModelMismatchError, WeightsError
+        from rag_assets.retrieval.encoders import TwoModelsError
+        from rag_assets.retrieval.lexical import MissingTextIndexError
+        from rag_assets.retrieval.rewriters import RewritesError
+
+        try:
+            return self.index.search_many(queries, retriever=self.retriever, length=self.depth)
+        except (
+            EncoderError,
+            MissingTextIndexError,
+            ModelMismatchError,
+            RerankerError,
+            RewritesError,
+            TwoModelsError,
+            WeightsError,
+        ) as error:
+            raise UnsearchableError(self, error) from error
 
     def _evaluation(self) -> str:
         """What an evaluation of this index, by these questions, would be made from."""

@@ -14,8 +14,8 @@ from rag_assets.operations.verdicts import Verdict
 from rag_assets.retrieval import search
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets_tests.faults import pipeline
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
-from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project, age
 
 ALLOYS = 120
@@ -105,9 +105,9 @@ def ask(made: Project, asked: Sequence[dict]) -> None:
 
 
 def build(made: Project, variant: str = "default") -> CompleteSet:
-    """Refresh a variant; its complete set."""
-    with hashing():
-        refresh(made.config, variant=variant)
+    """Refresh a variant, and promote nothing; its complete set."""
+    with hashing(), patch.object(pipeline, "promote_refreshed"):
+        pipeline.refresh(made.config, variant=variant)
     return set_of(made.store, made.config, variant)
 
 
@@ -131,7 +131,6 @@ def judged(
     *,
     config: Config | None = None,
     log: Callable[[str], None] = lambda _: None,
-    superseded: Sequence[str] = (),
     **serving_side: object,
 ) -> Verdict:
     """What the gate says."""
@@ -142,6 +141,5 @@ def judged(
             serving=serving,
             candidate=candidate,
             log=log,
-            superseded=superseded,
             **serving_side,
         )

@@ -3,16 +3,19 @@ import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from rag_assets import identity
 from rag_assets.config import Gate
-from rag_assets.operations.gate import basis_of
+from rag_assets.models.weights import WeightsError
+from rag_assets.operations.gate import basis_of, judge
 from rag_assets.operations.gate_wording import verdict_markdown, verdict_plot, verdict_text
 from rag_assets.operations.verdicts import Verdict
+from rag_assets.retrieval import search
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import pin_of
+from rag_assets_tests.faults.hashing import HashEncoder
 from rag_assets_tests.faults.project import Project
 from rag_assets_tests.operations import gated
 
@@ -187,13 +190,17 @@ def test_a_gap_of_the_candidate_is_its_own_fault(project):
 
 
 def test_gold_in_a_superseded_document_stands_apart(project):
-    made, sets = project
-    gated.ask(made, gated.questions(115, 0))
-    old = identity.document_id("documents", "alloy001.md")
-    verdict = gated.judged(made, sets["default"], sets["tiny"], superseded=[old])
-    assert [one.question_id for one in verdict.superseded] == ["questions/d1"]
+    made, _ = project
+    text = "# Zinc\n\nZinc melts at {} degrees.\n"
+    made.write("zinc_v1.md", text.format(419))
+    old = {"id": "old", "question": "When does zinc melt?", "gold": ["doc:zinc_v1.md"]}
+    gated.ask(made, [*gated.questions(115, 0), old])
+    serving = gated.build(made)
+    made.write("zinc_v2.md", text.format(420))
+    verdict = gated.judged(made, serving, gated.build(made))
+    assert [one.question_id for one in verdict.superseded] == ["questions/old"]
     assert verdict.difference is not None
-    assert verdict.difference.questions == 114
+    assert verdict.difference.questions == 115
 
 
 def test_a_variant_that_the_config_lost_can_still_be_judged_against(project):
@@ -203,6 +210,26 @@ def test_a_variant_that_the_config_lost_can_still_be_judged_against(project):
     verdict = gated.judged(made, sets["default"], sets["json_rows"])
     assert verdict.outcome == "PASS", verdict.reasons
     assert verdict.compared.serving == "default"
+
+
+def test_a_side_whose_model_is_gone_is_no_crash(built):
+    """Else nothing could take its place: an override asks for a verdict too."""
+    made, sets = built
+    dense = made.config.retrieval.model_copy(update={"retriever": "hybrid"})
+    config = made.config.model_copy(update={"retrieval": dense})
+
+    def gone(*_: object, **__: object) -> HashEncoder:
+        raise WeightsError("its folder is gone")
+
+    asked = {"serving": sets["default"], "candidate": sets["default"], "log": lambda _: None}
+    with patch.object(search, "load_for_queries", gone):
+        held = judge(made.store, made.config, serving_retrieval=dense, retriever="hybrid", **asked)
+        failed = judge(
+            made.store, config, serving_retrieval=made.config.retrieval, retriever="bm25", **asked
+        )
+    assert (held.outcome, failed.outcome) == ("HOLD", "FAIL")
+    for verdict in (held, failed):
+        assert "its folder is gone" in verdict.reasons[0]
 
 
 def test_the_night_searches_nothing_twice(project):

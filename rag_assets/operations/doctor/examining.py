@@ -14,6 +14,7 @@ from rag_assets.operations.doctor import (
     files,
     indexes,
     leftovers,
+    pointers,
     records,
     rows,
     rules,
@@ -26,7 +27,8 @@ from rag_assets.operations.doctor import (
 from rag_assets.operations.doctor.census import Census, census_of
 from rag_assets.operations.doctor.faults import Fault
 from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable, step_tables
-from rag_assets.store.damage import DAMAGE, DamagedTablesError
+from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
+from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.rows import MissingTableError
 
 UNITS = (*OWNERS, JOINT)
@@ -69,6 +71,7 @@ def examine(practice: Practice) -> Examination:
         records.stray_records,
         records.export_faults,
         sets.faults_of,
+        pointers.faults_of,
         sets.tags,
         side_tables.quarantine_faults,
         leftovers.faults_of,
@@ -100,7 +103,13 @@ class _Looker:
         practice.log(f"reading {table.subject(store)}")
         try:
             found = self._faults_of(table)
-        except (DamagedTablesError, MissingTableError, *DAMAGE) as error:
+        except UnreachableTablesError:
+            raise
+        except MissingTableError:  # a clean-up by another process removed it meanwhile
+            found = []
+        except (DamagedTablesError, *DAMAGE) as error:
+            if not (isinstance(error, DamagedTablesError) or is_of_files(error)):
+                raise
             found = [files.damaged_by(practice, name, _said(error), of=table)]
             self._damaged.add(name)
         if self._is_written(table):

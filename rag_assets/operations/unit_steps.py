@@ -22,7 +22,7 @@ Row: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class UnitStep:
     """One step of the way: what a table holds of the unit, and what it was made from."""
 
     asset: str
@@ -47,7 +47,7 @@ class UnitWay:
     unit: Row
     variant: str
 
-    def of_document(self) -> Iterator[Origin]:
+    def of_document(self) -> Iterator[UnitStep]:
         """From the file to the searched table."""
         chunk = self._row(self.complete_set.chunks, "chunk_id", self.unit["unit_id"])
         document = str(self.unit["document_id"])
@@ -56,7 +56,7 @@ class UnitWay:
         yield self._chunk(chunk)
         yield from self._indexed("chunk_vectors", self.complete_set.documents)
 
-    def of_row(self) -> Iterator[Origin]:
+    def of_row(self) -> Iterator[UnitStep]:
         """From the row at its source to the searched table."""
         row = self._row(schemas.TABLE_ROWS_TABLE, "row_id", self.unit["unit_id"])
         yield self._origin(
@@ -87,7 +87,7 @@ class UnitWay:
             )
         yield from self._indexed("row_vectors", self.complete_set.rows)
 
-    def _file(self, document: str) -> Origin:
+    def _file(self, document: str) -> UnitStep:
         table = schemas.DOCUMENT_FILES_TABLE
         file = self._row(table, "document_id", document) or {}
         roots = {source.name: source.url for source in self.config.sources.documents}
@@ -103,7 +103,7 @@ class UnitWay:
             "vectors are kept",
         )
 
-    def _elements(self, document: str, chunk: Row | None) -> Origin:
+    def _elements(self, document: str, chunk: Row | None) -> UnitStep:
         table = self.complete_set.elements
         within = f"document_id = {quoted(document)}"
         if chunk:
@@ -129,7 +129,7 @@ class UnitWay:
             would_change="another parser of the variant, another setting or version of it",
         )
 
-    def _chunk(self, chunk: Row | None) -> Origin:
+    def _chunk(self, chunk: Row | None) -> UnitStep:
         names = ("index", "tokens", "char_start", "char_end", "text_hash", "pages", "section_path")
         facts = {name: as_json((chunk or {}).get(name)) for name in names}
         own = int(str(self.unit["char_end"])) - int(str(self.unit["char_start"]))
@@ -146,7 +146,7 @@ class UnitWay:
             "tokenizer of it",
         )
 
-    def _indexed(self, asset: str, pin: Pin | None) -> Iterator[Origin]:
+    def _indexed(self, asset: str, pin: Pin | None) -> Iterator[UnitStep]:
         """The unit with its vector, and in the table that is searched."""
         is_row = self.unit["domain"] == "table"
         complete_set = self.complete_set
@@ -191,10 +191,10 @@ class UnitWay:
         facts: Mapping[str, Json],
         would_change: str,
         version: int | None = None,
-    ) -> Origin:
+    ) -> UnitStep:
         at = version or self.store.version(table)
         is_there = row_of(self.store, table, key=key, value=str(value), version=at) is not None
-        return Origin(
+        return UnitStep(
             asset=asset,
             table=folder_of(self.store.generation(table)),
             version=at,
