@@ -9,8 +9,7 @@ committed part by part: a killed run goes on where it stopped.
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +23,7 @@ from rag_assets.change.sync import (
     Batch,
     Derivation,
     Failure,
+    PartDone,
     Report,
     Target,
     Work,
@@ -81,22 +81,14 @@ class EmbeddingReport:
 class EmbeddedAhead:
     """What was embedded of a units table before the rest."""
 
-    embedded: int = 0
+    table: str
+    """The generation that holds the vectors: see `sync.PartDone`."""
+    embedded: int
     """Texts that went through the model."""
-    reused: int = 0
+    reused: int
     """Units that took the vector of an equal text."""
-    tokens: int = 0
-    failures: Sequence[Failure] = ()
-
-    def with_more(self, other: Self) -> Self:
-        """Both together."""
-        return replace(
-            self,
-            embedded=self.embedded + other.embedded,
-            reused=self.reused + other.reused,
-            tokens=self.tokens + other.tokens,
-            failures=[*self.failures, *other.failures],
-        )
+    tokens: int
+    failures: Sequence[Failure]
 
 
 def refresh_documents(
@@ -170,7 +162,7 @@ def embed_ahead(
     units: Collection[str],
     log: Log,
 ) -> EmbeddedAhead:
-    """Embed some `units` of `source` alone; the next refresh goes on from there.
+    """Embed some `units` of `source` alone; the next refresh takes the vectors over.
 
     Raises:
         MissingTableError, WeightsError, EncoderError, ClusterError: As `refresh_units`.
@@ -179,8 +171,7 @@ def embed_ahead(
     part = _EmbeddingPass(
         store, source=source, target=target, encoder=encoder, execution=execution, log=log
     )
-    _, failures = refresh_part(part.work, keys=units, log=log)
-    return part.done(failures)
+    return part.done(refresh_part(part.work, keys=units, log=log))
 
 
 def derivation(
@@ -323,10 +314,15 @@ class _EmbeddingPass:
             norms=(min(self._norms), max(self._norms)) if self._norms else None,
         )
 
-    def done(self, failures: Sequence[Failure]) -> EmbeddedAhead:
+    def done(self, part: PartDone) -> EmbeddedAhead:
         """The tally of a part of a pass."""
-        reused = self._units - self._embedded
-        return EmbeddedAhead(self._embedded, reused, tokens=self._tokens, failures=failures)
+        return EmbeddedAhead(
+            table=part.table,
+            embedded=self._embedded,
+            reused=self._units - self._embedded,
+            tokens=self._tokens,
+            failures=part.failures,
+        )
 
     def _rows(self, part: pa.Table) -> pa.Table:
         name, version = self._pinned
