@@ -26,13 +26,17 @@ from rag_assets.lineage import records_of, source_key
 from rag_assets.operations import lost_runs
 from rag_assets.operations.alerts.record import RecordFile
 from rag_assets.operations.alerts.telling import Teller
+from rag_assets.operations.backfills import at_low_priority, backfill_schedule
+from rag_assets.operations.jobs import doctor_job
 from rag_assets.operations.lost_runs import COMMAND_LOCK
+from rag_assets.operations.problems import SERVING_INDEX
 from rag_assets.operations.run_history import forget_old_runs
 from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
 from rag_assets.process.interrupts import stoppable
 from rag_assets.schemas import DOCUMENT_FILES_TABLE
 from rag_assets.sources.observations import fingerprint_of_sources, look_at_sources
 from rag_assets.store import Store, images
+from rag_assets.store.serving_pointer import serving_variant
 
 BACKFILL_JOB = "backfill_variant"
 ALERT_SECONDS = 60
@@ -168,17 +172,20 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
     backfill = dg.define_asset_job(
         BACKFILL_JOB,
-        selection=[spec.key for spec in specs if spec.partitions_def],
+        selection=[
+            spec.key for spec in specs if spec.partitions_def or spec.key.path == [SERVING_INDEX]
+        ],
         description="Builds a variant, which is the partition to choose: all its steps, from the "
         "sources as they were last read. The same as `rag-assets backfill VARIANT`.",
         tags=lineage.run_tags(config),
-        executor_def=executor,
+        executor_def=at_low_priority(executor),
     )
     clean_up = _clean_up_job(config)
     return dg.Definitions(
-        jobs=[nightly, backfill, clean_up],
+        jobs=[nightly, backfill, clean_up, doctor_job(config)],
         schedules=[
             _nightly_schedule(nightly, config=config),
+            backfill_schedule(backfill, config=config),
             _clean_up_schedule(clean_up, config=config),
         ],
         sensors=[_source_sensor(config), _automation_sensor(config), *_alert_sensors(config)],
@@ -270,7 +277,7 @@ def _nightly_schedule(
         description="Refreshes the sources and the variant that serves.",
     )
     def nightly() -> dg.RunRequest:
-        return dg.RunRequest(partition_key=config.serving_variant)
+        return dg.RunRequest(partition_key=serving_variant(Store.of(config), config))
 
     return nightly
 

@@ -17,13 +17,14 @@ from rag_assets.evaluation import checks as evaluation_checks
 from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.index import assets as index
 from rag_assets.index import checks as index_checks
+from rag_assets.operations import assets as operations
 from rag_assets.operations import explain_job
 from rag_assets.sources import assets as sources
 from rag_assets.sources import checks as source_checks
 from rag_assets.tables import assets as tables
 from rag_assets.tables import checks as table_checks
 
-ROOMS = (sources, documents, tables, index, evaluation)
+ROOMS = (sources, documents, tables, index, evaluation, operations)
 CHECKS = (source_checks, document_checks, table_checks, index_checks, evaluation_checks)
 
 
@@ -45,6 +46,7 @@ def definitions(config: Config) -> dg.Definitions:
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
             experiments.definitions(config),
+            dg.Definitions(jobs=operations.jobs(config)),
             explain_job.definitions(config),
             dg.Definitions(executor=automation.executor_of(config)),
         )

@@ -141,6 +141,24 @@ DESCRIPTIONS = derived(
 )
 """Figures in words, one table for each parser, if a vision model is configured. Key: `image`."""
 
+FAMILIES = derived(
+    _required("document_id", pa.string(), "the document"),
+    _required("source", pa.string(), "name of the document source"),
+    _required("uri", pa.string(), "path relative to the source root"),
+    _required("content", pa.string(), "fingerprint of its elements: equal for copies"),
+    _required("stated", pa.string(), "JSON of what its first page says, hashes of its text too"),
+    _required("title", pa.string(), "its title; empty if it has none"),
+    _required("number", pa.string(), "its number, such as STD-1234; empty if it has none"),
+    _required("version", pa.string(), "its version, such as 2.1 or B; empty if unknown"),
+    _column("released", pa.date32(), "since when it is valid; NULL if unknown"),
+    _column("family", pa.string(), "id of its versions' family; NULL for a document without any"),
+    _column("place", pa.int32(), "order in the family from 0, the oldest; NULL if it has none"),
+    _required("status", pa.string(), "current, superseded or proposed"),
+    _column("linked_by", pa.string(), "name, number, statement, decision or likeness"),
+    _required("evidence", pa.string(), "one sentence on what the document itself says"),
+)
+"""Which documents are versions of one, a table for each parser. Key: `document_id`."""
+
 UNIT_TYPES = ("text", "table", "figure", "formula")
 
 _MARKS = (
@@ -292,6 +310,8 @@ class VariantTables:
     elements: str
     accounts: str
     """What became of each document."""
+    families: str
+    """Which documents are versions of one."""
     descriptions: str
     chunks: str
     serialized_rows: str
@@ -305,3 +325,4 @@ class VariantTables:
 
 ELEMENTS_PREFIX = "elements__"
 DESCRIPTIONS_PREFIX = "descriptions__"
+FAMILIES_PREFIX = "families__"

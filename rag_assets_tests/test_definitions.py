@@ -55,6 +55,7 @@ def test_the_graph_has_these_assets_groups_and_partitions(defs):
         "chunk_vectors": ("index", variants),
         "row_vectors": ("index", variants),
         "joint_index": ("index", variants),
+        "serving_index": ("index", None),
         "question_sets": ("evaluation", None),
         "retrieval_evaluation": ("evaluation", variants),
     }
@@ -75,6 +76,7 @@ def test_every_step_depends_on_what_it_is_made_of(defs):
     assert deps["row_vectors"] == {"serialized_rows"}
     assert deps["joint_index"] == {"chunk_vectors", "row_vectors"}
     assert {"joint_index", "question_sets"} <= deps["retrieval_evaluation"]
+    assert deps["serving_index"] == {"joint_index", "retrieval_evaluation"}
 
 
 def test_every_asset_says_what_it_is_and_who_owns_it(defs):
@@ -96,7 +98,12 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
             assert line.strip().startswith("@"), (spec.key, line)
     assert {"document_files", "source/document_files", "chunks"} <= domains["document"]
     assert {"table_rows", "exports/laboratory/alloys", "row_vectors"} <= domains["table"]
-    assert domains[None] == {"joint_index", "question_sets", "retrieval_evaluation"}
+    assert domains[None] == {
+        "joint_index",
+        "serving_index",
+        "question_sets",
+        "retrieval_evaluation",
+    }
 
 
 def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
@@ -107,7 +114,10 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "nightly_refresh",
         "backfill_variant",
         "clean_up",
+        "doctor",
         "experiments",
+        "promote",
+        "rollback",
         "explain",
     }
 
@@ -123,6 +133,7 @@ def test_these_checks_guard_the_tables(defs):
     expected = {name: {"must_hold", "should_hold"} for name in (*tables, *indexes)}
     for name in readers:
         expected.setdefault(name, set()).add("source_readable")
+    expected["serving_index"] = {"gate"}
     assert by_asset == expected
 
 
@@ -130,7 +141,7 @@ def test_only_errors_block_and_each_check_says_what_it_stands_for(defs):
     graph = defs.resolve_asset_graph()
     for key in graph.asset_check_keys:
         spec = graph.get_check_spec(key)
-        assert spec.blocking is (key.name == "must_hold"), key
+        assert spec.blocking is (key.name in ("must_hold", "gate")), key
         assert spec.description.startswith("- "), key
         assert spec.partitions_def is None or spec.partitions_def.get_partition_keys() == [
             "default",

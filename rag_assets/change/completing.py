@@ -23,7 +23,7 @@ from rag_assets.store.complete_sets import (
     models_of,
 )
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.pins import pin_of
+from rag_assets.store.pins import Pin, pin_of
 from rag_assets.store.places import remove_folder
 
 JOINT = "joint_index"
@@ -48,6 +48,7 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
         joint=pin_of(store, tables.joint),
         documents=pin_of(store, tables.documents),
         rows=pin_of(store, tables.rows),
+        families=_families(store, tables.families),
         elements=store.known_as(tables.elements),
         chunks=store.known_as(tables.chunks),
         **models_of(config, variant),
@@ -120,9 +121,16 @@ def _seen(store: Store, config: Config, variant: str) -> str | None:
     joint = ended[0]
     if None in ended or joint is None or joint.made_from != joint_made_from(store, step):
         return None
+    families = store.ended(config.tables_of(variant).families)
     files = [store.index_file(name) for name in names]
     indexes = [file.read_text("utf-8") if file.exists() else "" for file in files]
-    return fingerprint([asdict(each) for each in ended if each], indexes)
+    parts = [asdict(each) for each in ended if each]
+    return fingerprint(parts, indexes, *([asdict(families)] if families else []))
+
+
+def _families(store: Store, name: str) -> Pin | None:
+    """The families of documents; None in a state to which only a release before has written."""
+    return pin_of(store, name) if store.ended(name) else None
 
 
 def _is_as_left(store: Store, found: CompleteSet) -> bool:

@@ -30,7 +30,7 @@ from rag_assets.change.quarantine import (
     valid_entries,
     waiting,
 )
-from rag_assets.change.work import Inputs, Target, Work
+from rag_assets.change.work import Derivation, Inputs, Target
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
 from rag_assets.store import Completion
@@ -93,31 +93,33 @@ class Plan:
         return pending
 
 
-def decide(work: Work, *, retry: bool = False) -> Plan:
+def decide(derivation: Derivation, *, retry: bool = False, afresh: bool = False) -> Plan:
     """What a refresh of the table would do, as far as that is known without landing anything.
 
     Args:
-        work: The table, its inputs and the code that makes its rows, which is not called.
+        derivation: The table and what it is made from.
         retry: Also try again what failed on its own content, or at a limit.
+        afresh: Hold all inputs against all rows, whatever the record of the last pass says.
 
     Raises:
         DamagedTablesError: Files of the table cannot be read.
     """
-    plan = begun(work, retry=retry)
-    if not plan.is_up_to_date:
-        compare_inputs(plan, work, retry=retry)
+    plan = begun(derivation, retry=retry)
+    if afresh or not plan.is_up_to_date:
+        plan.is_up_to_date = False
+        compare_inputs(plan, derivation, retry=retry, afresh=afresh)
     return plan
 
 
-def begun(work: Work, *, retry: bool) -> Plan:
+def begun(derivation: Derivation, *, retry: bool) -> Plan:
     """The first half of `decide`: whether there is anything to do.
 
     No input is read, unless a side table is gone.
     """
-    store = work.store
-    target = replace(work.target, name=store.known_as(work.target.name))
-    plan = Plan(target=target, parts=work.made_from())
-    plan.anew = work.lost() if work.lost and store.exists(target.name) else None
+    store = derivation.store
+    target = replace(derivation.target, name=store.known_as(derivation.target.name))
+    plan = Plan(target=target, parts=derivation.made_from())
+    plan.anew = derivation.lost() if derivation.lost and store.exists(target.name) else None
     finished = store.completion(target.name)
     plan.differs = _differs(plan.parts, finished or store.ended(target.name))
     failures = quarantined(store, target.name) if finished and finished.failed else []
@@ -131,28 +133,30 @@ def begun(work: Work, *, retry: bool) -> Plan:
     return plan
 
 
-def compare_inputs(plan: Plan, work: Work, *, retry: bool) -> None:
+def compare_inputs(
+    plan: Plan, derivation: Derivation, *, retry: bool, afresh: bool = False
+) -> None:
     """The second half of `decide`: which inputs are to be done, and what is gone."""
-    store, target = work.store, plan.target
+    store, target = derivation.store, plan.target
     finished = store.completion(target.name)
-    inputs = work.inputs()
+    inputs = derivation.inputs()
     plan.read_at = inputs.read_at() if isinstance(inputs, ChangingInputs) else None
-    plan.is_settled = fingerprint_of(work.made_from()) == plan.made_from
+    plan.is_settled = fingerprint_of(derivation.made_from()) == plan.made_from
     is_there = store.exists(target.name)
     if is_there and not store.can_widen(target.name, target.schema):
         plan.anew = plan.anew or OTHER_COLUMNS
     if is_there and plan.anew is None:
         plan.before = Identities.of(store, target.name, key=target.group)
         plan.entries = entries(store, target.name)
-    if finished and _is_as_left(finished, plan):
-        plan.finished = finished
-    _compare(plan, inputs, retry=retry)
+    plan.finished = finished if finished and _is_as_left(finished, plan) else None
+    _compare(plan, inputs, retry=retry, afresh=afresh)
 
 
-def _compare(plan: Plan, inputs: Inputs, *, retry: bool) -> None:
+def _compare(plan: Plan, inputs: Inputs, *, retry: bool, afresh: bool) -> None:
     """Hold the inputs against the target, or against those of the last pass where that can be."""
     difference: Difference
-    changes = None if retry and len(plan.entries) else _input_changes(inputs, plan.finished)
+    is_whole = afresh or (retry and len(plan.entries) > 0)
+    changes = None if is_whole else _input_changes(inputs, plan.finished)
     if changes:
         plan.inputs = changes.count
         failed = changes.as_they_are_now(plan.entries.select(INPUTS.names))

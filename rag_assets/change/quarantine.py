@@ -206,6 +206,15 @@ def forget(store: Store, target: str, keys: Sequence[str]) -> None:
             (_marks(store) / path_of(target)).unlink(missing_ok=True)
 
 
+def mark_anew(store: Store) -> None:
+    """Let there be a mark for each table that the quarantine names, and no other."""
+    with store.lock(QUARANTINE, log=lambda _: None):
+        named = set(store.read(QUARANTINE, columns=["target"])["target"].to_pylist())
+        for target in set(quarantined_targets(store)) - named:
+            (_marks(store) / path_of(target)).unlink(missing_ok=True)
+        _mark(store, named)
+
+
 def _marks(store: Store) -> Path:
     """A folder with one empty file for each table named in the quarantine."""
     return store.root / "quarantined"

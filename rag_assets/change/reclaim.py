@@ -1,10 +1,10 @@
 """Clean-up of all tables: old versions go, and in time the tables that nothing names any more.
 
-A table is named by a variant of the config, by a complete set that answers for one, or by a Lance
-tag; an exported one, by a table source of the config. Any other stays for a while: it is the stock
-from which a recipe that comes back, or another one, takes texts and vectors. When it was first seen
-without a name stands in `unnamed.json`, until a refresh names it again: one by another config of
-the same state, too.
+A table is named by a variant of the config, by a complete set that answers for one, by the serving
+pointer (and what a rollback would go back to), or by a Lance tag; an exported one, by a table
+source of the config. Any other stays for a while: it is the stock from which a recipe that comes
+back, or another one, takes texts and vectors. When it was first seen without a name stands in
+`unnamed.json`, until a refresh names it again: one by another config of the same state, too.
 """
 
 import json
@@ -20,7 +20,7 @@ from rag_assets.change import completing
 from rag_assets.change.quarantine import record
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.store import MissingTableError, Store, complete_sets, exports
+from rag_assets.store import MissingTableError, Store, complete_sets, exports, serving_pointer
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, is_of_recipe, name_of
 from rag_assets.store.clean_up import RUNNING, Cleaned, clean_up_all, old_bytes
@@ -115,13 +115,13 @@ def note_named(store: Store, config: Config) -> None:
 def _pinned(
     store: Store, *, named: Collection[str], answering: "Collection[CompleteSet]"
 ) -> Mapping[str, Collection[int]]:
-    """The versions that complete sets pin, by the generation of their table.
+    """The versions that complete sets and serving pointers pin, by the generation of their table.
 
     Those too by which another config is answered, as long as their joint tables stay.
     """
     others = [each for each in complete_sets.all_sets(store) if each.joint.table not in named]
     pinned: defaultdict[str, set[int]] = defaultdict(set)
-    for each in (*answering, *others):
+    for each in (*answering, *others, *serving_pointer.kept(store)):
         for pin in each.pins:
             pinned[pin.table].add(pin.version)
     return pinned
@@ -155,17 +155,19 @@ def _of_sources(store: Store, config: Config) -> set[str]:
 
 
 def _of_variants(store: Store, config: Config, answering: "Collection[CompleteSet]") -> set[str]:
-    """Generations that a variant names, or what answers for one."""
+    """Generations that a variant names, what answers for one, or what serves."""
     variants = [
         name
         for variant in config.variants
         for step in variant_steps(config, variant).values()
         for name in step.tables
     ]
-    sets = [name for each in answering for name in (each.elements, each.chunks)]
+    served = serving_pointer.kept(store)
+    sets = [*answering, *(each.complete_set for each in served)]
+    names = [name for each in sets for name in (each.elements, each.chunks)]
     return {
-        *map(store.generation, (*variants, *sets)),
-        *(pin.table for each in answering for pin in each.pins),
+        *map(store.generation, (*variants, *names)),
+        *(pin.table for each in (*answering, *served) for pin in each.pins),
     }
 
 
@@ -235,3 +237,16 @@ def _removed(store: Store, generation: str, *, log: Callable[[str], None]) -> in
         store.forget(generation)
     log(f"{folder_of(generation)}: removed, nothing uses it any more")
     return freed
+
+
+def unnamed_tables(store: Store, config: Config, *, keep_days: float) -> Mapping[str, bool]:
+    """The generations that nothing names, and whether each has been so for `keep_days`."""
+    named = _named(store, config, complete_sets.answering(store, config))
+    since = _unnamed_since(store, named=named)
+    overdue = _old_enough(store, since, after=max(timedelta(days=keep_days), RUNNING))
+    return {generation: generation in overdue for generation in since}
+
+
+def remove_unnamed(store: Store, generation: str, *, log: Callable[[str], None]) -> None:
+    """Remove a generation that nothing names, and what is recorded of it."""
+    _removed(store, generation, log=log)

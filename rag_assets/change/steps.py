@@ -23,6 +23,7 @@ from rag_assets.store import Store
 
 REVISIONS: Mapping[str, int | str] = {
     "parsed_documents": 3,
+    "document_families": 1,
     "figure_descriptions": 1,
     "chunks": 10,
     "serialized_rows": 1,
@@ -110,7 +111,24 @@ def parsed_documents(config: Config, parser: str) -> Step:
         group="document_id",
         inputs=(document_files(),),
         recipe=addresses.parsing_settings(config, parser),
-        side_tables=(addresses.accounts_table(config, parser), schemas.IMAGES_TABLE),
+        side_tables=(
+            addresses.accounts_table(config, parser),
+            addresses.families_table(config, parser),
+            schemas.IMAGES_TABLE,
+        ),
+    )
+
+
+def document_families(config: Config, parser: str) -> Step:
+    """Which documents are versions of one: kept by the asset of the elements, beside them."""
+    key = "document_id"
+    return Step(
+        "document_families",
+        "documents",
+        addresses.families_table(config, parser),
+        key=key,
+        group=key,
+        inputs=(parsed_documents(config, parser), document_files()),
     )
 
 

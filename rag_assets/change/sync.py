@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rag_assets.change.commits import commit, is_partial, with_row_fingerprints
 from rag_assets.change.data_versions import Identities, content_after, content_of
@@ -37,7 +38,15 @@ from rag_assets.change.quarantine import (
     record_failures,
 )
 from rag_assets.change.shrinking import ShrinkError, guard_shrink
-from rag_assets.change.work import Batch, Inputs, Target, Transform, Work, with_recipe
+from rag_assets.change.work import (
+    Batch,
+    Derivation,
+    Inputs,
+    Target,
+    Transform,
+    Work,
+    with_recipe,
+)
 from rag_assets.columns.contents import Content
 from rag_assets.process.memory import release_memory
 from rag_assets.process.overlap import write_behind
@@ -47,6 +56,7 @@ __all__ = [
     "INPUTS",
     "QUARANTINE",
     "Batch",
+    "Derivation",
     "Difference",
     "Failure",
     "Inputs",
@@ -65,6 +75,7 @@ __all__ = [
     "quarantined_targets",
     "record",
     "refresh",
+    "refresh_part",
     "with_recipe",
     "with_row_fingerprints",
 ]
@@ -132,6 +143,36 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
         if work.ended:
             work.ended()
         return report
+
+
+def refresh_part(
+    work: Work, *, keys: Collection[str], log: Callable[[str], None]
+) -> tuple[int, Sequence[Failure]]:
+    """Do the inputs with these `keys` that are to be done, as a refresh killed after them would.
+
+    Nothing is deleted, no failure is recorded, and the table does not count as complete: the next
+    refresh goes on from there.
+
+    Args:
+        work: The table, its inputs and the code that makes its rows.
+        keys: Of inputs; those that are done, or that there are not, are passed over.
+        log: Receives progress, one line at a time.
+
+    Returns:
+        How many inputs were done, and those that failed.
+    """
+    with work.store.lock(work.target.name, log=log):
+        plan = begun(work, retry=False)
+        if plan.is_up_to_date:
+            return 0, ()
+        compare_inputs(plan, work, retry=False)
+        changed = plan.hand_over()
+        plan.pending = changed.filter(pc.is_in(changed["key"], pa.array(keys, pa.string())))
+        if plan.pending.num_rows == 0:
+            return 0, ()
+        _made_ready(plan, work, log=log)
+        _, tally = _written(plan, work, log=log)
+        return tally.added + len(tally.replaced), tally.failures
 
 
 def _unchanged(plan: Plan, work: Work, *, started: float) -> Report:

@@ -50,8 +50,8 @@ class Transform(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """A table, its inputs and the code that makes its rows: what `decide` and `refresh` take."""
+class Derivation:
+    """A table and what it is made from: what `decide` takes. Nothing of it writes anything."""
 
     store: Store
     target: Target
@@ -59,13 +59,21 @@ class Work:
     """What the table is made from, by name: the data version of each table that it reads, and its
     recipe. It is asked for at first, and again once the inputs are read. If a complete pass was
     made from the same, nothing is read."""
-    land: Callable[[], None] | None = None
-    """Fetches from a source what the inputs are read from. Only `refresh` calls it, once, and not
-    where nothing changed: `decide` makes do with what is known without."""
     inputs: Callable[[], Inputs]
     """Reads the inputs, of schema `INPUTS`, at once or in batches, and writes nothing. The
     fingerprint of an input covers its content and the recipe: see `with_recipe`. Of inputs that can
     tell what changed (`ChangingInputs`), only that is read."""
+    lost: Callable[[], str | None] | None = None
+    """Says why the table has to be built again although its rows stand: side tables are gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work(Derivation):
+    """A table, its inputs and the code that makes its rows: what `refresh` takes."""
+
+    land: Callable[[], None] | None = None
+    """Fetches from a source what the inputs are read from. Only `refresh` calls it, once, and not
+    where nothing changed: `decide` makes do with what is known without."""
     transform: Transform
     """Turns the changed inputs into batches. It may read what the target holds, since old rows are
     deleted only when their replacement is committed."""
@@ -75,8 +83,6 @@ class Work:
     ended: Callable[[], None] | None = None
     """Notes how the sources were found, at the end of each pass, one with nothing to do too. The
     lock of the table is still held."""
-    lost: Callable[[], str | None] | None = None
-    """Says why the table has to be built again although its rows stand: side tables are gone."""
 
 
 def with_recipe(table: pa.Table, *, key: str, content: str, recipe: str) -> pa.Table:

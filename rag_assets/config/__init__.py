@@ -36,6 +36,7 @@ from rag_assets.config.experiments import (
     WeightedRetrieverExperiment,
 )
 from rag_assets.config.figures import Figures, VisionModel
+from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
@@ -63,6 +64,7 @@ from rag_assets.config.retrieval import (
     Retriever,
     RetrieverName,
     Signal,
+    Versions,
 )
 from rag_assets.config.root import Config
 from rag_assets.config.running import (
@@ -119,6 +121,7 @@ __all__ = [
     "Fusion",
     "FusionMode",
     "FusionModeExperiment",
+    "Gate",
     "GlossaryEntry",
     "GlossarySettings",
     "HeaderExperiment",
@@ -151,6 +154,7 @@ __all__ = [
     "TableSpec",
     "Tables",
     "Variant",
+    "Versions",
     "VisionModel",
     "Webhook",
     "WeightedRetrieverExperiment",

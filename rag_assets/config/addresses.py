@@ -71,6 +71,7 @@ def tables_of(config: Recipes, recipe: Variant) -> VariantTables:
     return VariantTables(
         elements=elements_table(config, parser),
         accounts=accounts_table(config, parser),
+        families=families_table(config, parser),
         descriptions=descriptions_table(config, parser),
         chunks=chunks_table(config, parser, chunking),
         serialized_rows=serialized_rows_table(config, serializer),
@@ -94,6 +95,11 @@ def elements_table(config: Recipes, parser: str) -> str:
 def accounts_table(config: Recipes, parser: str) -> str:
     """The table that tells what became of each document under `parser`."""
     return _name("accounts", parser, of=parsing_settings(config, parser))
+
+
+def families_table(config: Recipes, parser: str) -> str:
+    """The table that tells which documents, as `parser` reads them, are versions of one."""
+    return _name("families", parser, of=parsing_settings(config, parser))
 
 
 def descriptions_table(config: Recipes, parser: str) -> str:

@@ -23,6 +23,8 @@ ProblemKind: TypeAlias = Literal[
     "table_damaged",
     "check_failed",
     "index_stale",
+    "promotion_held",
+    "serving_lost",
     "units_failed",
     "run_failed",
     "run_overlong",

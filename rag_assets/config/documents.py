@@ -1,6 +1,7 @@
 """The sections of the config on documents: what their first page says, and how they are cut."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -51,6 +52,11 @@ class Documents(Section):
     """How documents are read, whatever their parser and chunking."""
 
     header_fields: HeaderRules = HeaderRules()
+    families: Path = Field(
+        Path("document_families.csv"),
+        description="CSV file of decisions on which documents are versions of one, with the "
+        "columns newer, older and are; it need not be there",
+    )
 
 
 class Chunking(Section):

@@ -49,10 +49,12 @@ class EmbeddingEndpoint(Endpoint):
 class EmbeddingModel(ExtendedSection):
     """An embedding model and how it is called."""
 
-    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint", "long_texts"})
+    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint", "long_texts", "dimensions"})
 
-    backend: Literal["sentence_transformers", "flag_embedding", "embeddings_api"] = Field(
-        "sentence_transformers", description="embeddings_api: a server computes it, see endpoint"
+    backend: Literal["sentence_transformers", "flag_embedding", "static", "embeddings_api"] = Field(
+        "sentence_transformers",
+        description="static: a table of token vectors, as model2vec makes; embeddings_api: a "
+        "server computes it, see endpoint",
     )
     path: str = Field(
         description="folder, hub id, or package:NAME for weights inside a package; for "
@@ -66,6 +68,12 @@ class EmbeddingModel(ExtendedSection):
     query_prefix: str = Field("", description="put before each query")
     passage_prefix: str = Field("", description="put before each text of the index")
     normalize: bool = Field(True, description="scale vectors to length 1")
+    dimensions: int | None = Field(
+        None,
+        gt=0,
+        description="keep only the first so many numbers of a vector, scaled to length 1 again; "
+        "good for models that were trained for it (Matryoshka) or rotated by PCA",
+    )
     engine: Literal["auto", "torch", "openvino"] = Field(
         "auto", description="auto: PyTorch on CUDA, OpenVINO on a CPU where it is installed"
     )
@@ -112,6 +120,8 @@ class EmbeddingModel(ExtendedSection):
             )
         if is_hosted and (self.engine, self.precision) != ("auto", "auto"):
             raise ValueError("engine and precision of a model behind a server are the server's")
+        if is_hosted and self.dimensions is not None:
+            raise ValueError("a server is asked for its length of vector: set endpoint.dimensions")
         return self
 
 

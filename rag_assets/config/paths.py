@@ -52,6 +52,9 @@ def with_absolute_paths(config: Config, *, root: Path) -> Config:
             and config.glossary.model_copy(
                 update={"files": [_from(root, file) for file in config.glossary.files]}
             ),
+            "documents": config.documents.model_copy(
+                update={"families": _from(root, config.documents.families)}
+            ),
             "retrieval": _anchored_retrieval(config.retrieval, root=root),
             "experiments": {
                 name: _anchored_experiment(experiment, root=root)

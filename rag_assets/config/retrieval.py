@@ -26,6 +26,8 @@ FusionMode: TypeAlias = Literal[
     "distribution_based",
     "weighted",
 ]
+Versions: TypeAlias = Literal["current", "all"]
+"""Of documents that are versions of one: those that no other replaces, or all."""
 UNWEIGHTED = ("simple", "weighted")
 """Modes of fusion that take no weights from the config."""
 RERANK_ARMS = ("candidates", "reranked")
@@ -271,6 +273,9 @@ class Retrieval(Section):
 
     retriever: RetrieverName = Field("best", description="what answers unless another is named")
     top_k: int = Field(10, gt=0, description="units to return")
+    versions: Versions = Field(
+        "current", description="versions of documents that a search returns: current or all"
+    )
     depth: int = Field(100, gt=0, description="units that each arm of a fusion contributes")
     rrf_k: int = Field(60, ge=0, description="constant of reciprocal rank fusion")
     retrievers: dict[Slug, Retriever] = Field({}, validate_default=True)

@@ -15,6 +15,7 @@ from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
 from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
 from rag_assets.config.figures import Figures
+from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
@@ -67,6 +68,7 @@ class Config(Section):
     execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
     evaluation: Evaluation = Evaluation()
+    gate: Gate = Gate()
     schedule: Schedule = Schedule()
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()

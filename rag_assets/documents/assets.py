@@ -11,6 +11,7 @@ from rag_assets.change.sync import Report
 from rag_assets.config import Config, VisionModel
 from rag_assets.config.addresses import accounts_table
 from rag_assets.documents.account_rows import Accounts
+from rag_assets.documents.family_members import families_of
 from rag_assets.lineage import ContentShown
 from rag_assets.process.interrupts import stoppable
 from rag_assets.store import Store
@@ -37,18 +38,21 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
     ) -> dg.MaterializeResult[None]:
         """Elements of each document (headings, text, tables, ...), with page, box and section."""
+        from rag_assets.documents.family_rows import refresh_families
         from rag_assets.documents.parse import refresh_elements
 
         store = lineage.store_of(settings)
         parser = settings.variant(context.partition_key).parser
+        log = lineage.logger_of(context)
         with lineage.tried_twice():
             report = refresh_elements(
                 store,
                 settings,
                 parser=parser,
-                log=lineage.logger_of(context),
+                log=log,
                 retry=config.retry_failed,
             )
+            families = refresh_families(store, settings, parser=parser, log=log)
         accounts = accounts_table(settings, parser)
         return lineage.materialized(
             context,
@@ -59,8 +63,15 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
                 settings, store, report, columns=["type", "page", "section_path", "text"]
             ),
             content=ContentShown(
-                ("elements by type", "pages", "pages with trouble"),
-                lambda: {**_types(store, report), **_completeness(store, accounts=accounts)},
+                (
+                    *("elements by type", "pages", "pages with trouble"),
+                    *("versions of documents", "proposed versions"),
+                ),
+                lambda: {
+                    **_types(store, report),
+                    **_completeness(store, accounts=accounts),
+                    **_versions(store, families.target),
+                },
             ),
             extra={
                 "parser": dg.MetadataValue.text(f"{parser} ({settings.parsers[parser].engine})"),
@@ -199,6 +210,30 @@ def _completeness(store: Store, *, accounts: str) -> Mapping[str, dg.MetadataVal
     return {
         "pages": dg.MetadataValue.text(f"{parsed:,} of {pages:,} read, {empty:,} of them empty"),
         **({"pages with trouble": lineage.records_of(shown)} if shown else {}),
+    }
+
+
+def _versions(store: Store, families: str) -> Mapping[str, dg.MetadataValue]:
+    """Which documents are versions of one, and which may be: a person decides on those."""
+    found = families_of(store, families)
+    shown = [
+        {
+            "document": each.uri,
+            "version": each.version,
+            "status": each.status,
+            "family": each.family or "",
+            "why": each.evidence,
+        }
+        for each in found
+    ]
+    parts = {
+        "versions of documents": [row for row in shown if row["status"] != "proposed"],
+        "proposed versions": [row for row in shown if row["status"] == "proposed"],
+    }
+    return {
+        name: lineage.records_of(rows[: lineage.FAILURES_SHOWN])
+        for name, rows in parts.items()
+        if rows
     }
 
 

@@ -87,36 +87,58 @@ def refresh_chunks(
     Raises:
         ConfigError: The tokenizer of the chunking cannot be found.
     """
-    settings = config.chunkings[chunking]
-    tokenizer = tokenizer_file(settings.tokenizer)
-    counted_by = hashlib.sha256(tokenizer.read_bytes()).hexdigest()
-    rules = config.documents.header_fields
-    step = steps.chunks(config, parser, chunking)
-    has_words = config.figures.vision_model is not None
-    work = _ChunkingPass(
-        store,
-        elements=addresses.elements_table(config, parser),
-        target=step.table,
-        seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
-        settings=settings,
-        rules=rules,
-        described=addresses.descriptions_table(config, parser) if has_words else None,
-    )
-    recipe = work.recipe(counted_by)
+    work = _pass_of(store, config, parser=parser, chunking=chunking)
+    of_elements = _derivation(work, steps.chunks(config, parser, chunking))
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
+        tokenizer = tokenizer_file(config.chunkings[chunking].tokenizer)
         yield from work.transform(changed["key"], TokenCounter.from_file(tokenizer))
 
     chunking_work = sync.Work(
         store=store,
-        target=step.target(schemas.CHUNKS),
-        made_from=steps.made_from(store, step, recipe=recipe),
-        inputs=lambda: work.inputs(recipe),
+        target=of_elements.target,
+        made_from=of_elements.made_from,
+        inputs=of_elements.inputs,
         transform=transform,
     )
     report = sync.refresh(chunking_work, log=log, retry=retry)
     counted = {item.name: getattr(report, item.name) for item in fields(report)}
     return ChunkReport(**counted, texts_kept=work.texts_kept, texts_new=work.texts_new)
+
+
+def derivation(store: Store, config: Config, *, parser: str, chunking: str) -> sync.Derivation:
+    """The chunks, made from the elements of `parser`.
+
+    Raises:
+        ConfigError: The tokenizer of the chunking cannot be found.
+    """
+    work = _pass_of(store, config, parser=parser, chunking=chunking)
+    return _derivation(work, steps.chunks(config, parser, chunking))
+
+
+def _derivation(work: "_ChunkingPass", step: steps.Step) -> sync.Derivation:
+    return sync.Derivation(
+        store=work.store,
+        target=step.target(schemas.CHUNKS),
+        made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        inputs=work.inputs,
+    )
+
+
+def _pass_of(store: Store, config: Config, *, parser: str, chunking: str) -> "_ChunkingPass":
+    settings = config.chunkings[chunking]
+    counted_by = hashlib.sha256(tokenizer_file(settings.tokenizer).read_bytes()).hexdigest()
+    has_words = config.figures.vision_model is not None
+    return _ChunkingPass(
+        store,
+        elements=addresses.elements_table(config, parser),
+        target=addresses.chunks_table(config, parser, chunking),
+        seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
+        settings=settings,
+        counted_by=counted_by,
+        rules=config.documents.header_fields,
+        described=addresses.descriptions_table(config, parser) if has_words else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +174,11 @@ class _ChunkingPass:
         target: str,
         seed: str,
         settings: Chunking,
+        counted_by: str,
         rules: HeaderRules,
         described: str | None,
     ) -> None:
+        self.store = store
         self.elements = elements
         self.described = described
         """The table of descriptions, if figures have any."""
@@ -165,9 +189,10 @@ class _ChunkingPass:
         self._elements_looked_at = rules.elements
         self._descriptions: dict[str, str] = {}
         """By picture."""
-        self._store = store
         self._seed = seed
         self._settings = settings
+        self._counted_by = counted_by
+        """Hash of the tokenizer's file."""
         self._generation = ""
         """Generation of the elements that are read."""
         self._version = 0
@@ -178,24 +203,25 @@ class _ChunkingPass:
         """For each element its document's position in the manifest."""
         self._row_ids = np.empty(0, np.uint64)
 
-    def recipe(self, tokenizer: str) -> str:
-        """Fingerprint of all settings of chunks; `tokenizer` is the hash of its file."""
+    @property
+    def recipe(self) -> str:
+        """Fingerprint of all settings of chunks."""
         settings = self._settings.model_dump(mode="json", exclude={"tokenizer"})
         rules = json.dumps([self._rules, self._elements_looked_at])
-        return fingerprint("chunks", REVISION, self._seed, settings, tokenizer, rules)
+        return fingerprint("chunks", REVISION, self._seed, settings, self._counted_by, rules)
 
-    def inputs(self, recipe: str) -> pa.Table:
+    def inputs(self) -> pa.Table:
         """One input for each document of the manifest that has elements: their content."""
-        self._files = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
-        self._generation = self._store.generation(self.elements)
-        self._version = self._store.version(self._generation)
-        if self.described and self._store.exists(self.described):
-            rows = self._store.read(self.described, columns=["image", "description"])
+        self._files = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
+        self._generation = self.store.generation(self.elements)
+        self._version = self.store.version(self._generation)
+        if self.described and self.store.exists(self.described):
+            rows = self.store.read(self.described, columns=["image", "description"])
             pairs = (rows[name].to_pylist() for name in ("image", "description"))
             self._descriptions = dict(zip(*pairs, strict=True))
         self._index = KeyIndex(self._files["document_id"])
         contents = self._contents(self._files["document_id"])
-        return sync.with_recipe(contents, key="document_id", content="content", recipe=recipe)
+        return sync.with_recipe(contents, key="document_id", content="content", recipe=self.recipe)
 
     def transform(self, documents: pa.ChunkedArray, counter: TokenCounter) -> Iterator[sync.Batch]:
         """Chunks of the changed documents, in batches."""
@@ -213,7 +239,7 @@ class _ChunkingPass:
             )
             for part in _batches(ends - firsts, self._files["size"].to_numpy()[wanted])
         )
-        has_chunks = self._store.count(self._target) > 0
+        has_chunks = self.store.count(self._target) > 0
         for part in read_ahead(parts):
             batch = self._cut(part, counter)
             if has_chunks:
@@ -264,7 +290,7 @@ class _ChunkingPass:
         texts_before: dict[str, set[str]] = {}
         columns = ["document_id", "text_hash"]
         for part in parts_of(documents):
-            before = self._store.read(
+            before = self.store.read(
                 self._target, columns=columns, where=is_one_of("document_id", part)
             )
             for document, text in zip(*(before[name].to_pylist() for name in columns), strict=True):
@@ -280,7 +306,7 @@ class _ChunkingPass:
         counts = np.zeros(len(documents), np.int64)
         sums = np.zeros((len(documents), OCTETS // 8), "<u8")
         owners, row_ids = [self._owners[:0]], [self._row_ids[:0]]
-        batches = self._store.batches(
+        batches = self.store.batches(
             self._generation,
             columns=["document_id", "row_fingerprint", *(["image"] if self._descriptions else [])],
             version=self._version,
@@ -313,7 +339,7 @@ class _ChunkingPass:
                 contents[place] += np.frombuffer(digest, "<u8")
 
     def _blocks(self, row_ids: np.ndarray) -> dict[str, list[Block]]:
-        table = self._store.take(
+        table = self.store.take(
             self._generation,
             row_ids,
             columns=["document_id", *_BLOCK_COLUMNS],

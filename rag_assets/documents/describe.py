@@ -10,7 +10,7 @@ the refresh: its figures are tried again at the next one.
 
 import os
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -86,17 +86,12 @@ def refresh_descriptions(
         log: Receives progress, one line at a time.
         retry: Also try again the figures that the model refused.
     """
-    step = steps.figure_descriptions(config, parser)
-    [(elements, _)] = step.sources
-    figures = config.figures
-    revision = REVISIONS[step.asset]
-    recipe = fingerprint("descriptions", revision, model.model, model.prompt, model.max_tokens)
+    of_figures = derivation(store, config, parser=parser, model=model)
     figures_of: dict[str, _Figure] = {}
 
     def inputs() -> pa.Table:
-        figures_of.update({figure.image: figure for figure in _figures(store, elements, figures)})
-        table = pa.table({"image": pa.array(sorted(figures_of), pa.string())})
-        return sync.with_recipe(table, key="image", content="image", recipe=recipe)
+        figures_of.update(_figures_of(store, config, parser=parser))
+        return _inputs(figures_of, model)
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
         new = dict(zip(*(changed[name].to_pylist() for name in INPUTS.names), strict=True))
@@ -111,12 +106,39 @@ def refresh_descriptions(
 
     work = sync.Work(
         store=store,
-        target=step.target(schemas.DESCRIPTIONS),
-        made_from=steps.made_from(store, step, recipe=fingerprint(recipe, figures.min_pixels)),
+        target=of_figures.target,
+        made_from=of_figures.made_from,
         inputs=inputs,
         transform=transform,
     )
     return sync.refresh(work, log=log, retry=retry)
+
+
+def derivation(store: Store, config: Config, *, parser: str, model: VisionModel) -> sync.Derivation:
+    """The descriptions by `model`, made from the figures that `parser` finds."""
+    step = steps.figure_descriptions(config, parser)
+    recipe = fingerprint(_recipe(model), config.figures.min_pixels)
+    return sync.Derivation(
+        store=store,
+        target=step.target(schemas.DESCRIPTIONS),
+        made_from=steps.made_from(store, step, recipe=recipe),
+        inputs=lambda: _inputs(_figures_of(store, config, parser=parser), model),
+    )
+
+
+def _recipe(model: VisionModel) -> str:
+    revision = REVISIONS["figure_descriptions"]
+    return fingerprint("descriptions", revision, model.model, model.prompt, model.max_tokens)
+
+
+def _figures_of(store: Store, config: Config, *, parser: str) -> dict[str, _Figure]:
+    [(elements, _)] = steps.figure_descriptions(config, parser).sources
+    return {figure.image: figure for figure in _figures(store, elements, config.figures)}
+
+
+def _inputs(figures: Collection[str], model: VisionModel) -> pa.Table:
+    table = pa.table({"image": pa.array(sorted(figures), pa.string())})
+    return sync.with_recipe(table, key="image", content="image", recipe=_recipe(model))
 
 
 def _reused(

@@ -52,7 +52,7 @@ def picture_of(
     store: Store,
     config: Config,
     *,
-    variant: str,
+    variant: str | None,
     unit_id: str,
     page: int | None = None,
     dpi: int = DPI,
@@ -62,7 +62,7 @@ def picture_of(
     Args:
         store: Holds chunks, elements and pictures.
         config: Says where the documents lie.
-        variant: The variant whose parser and chunking made the unit.
+        variant: The variant whose parser and chunking made the unit; None: what serves.
         unit_id: Id of a chunk, as a search returns it.
         page: One of the pages that the unit touches; the first unless given.
         dpi: Dots per inch of a drawn page.
@@ -141,6 +141,7 @@ def _boxes(store: Store, unit: ChunkLocation, *, page: int) -> list[Box]:
         unit.elements,
         columns=["box"],
         where=f"{unit.within} AND page = {page} AND box IS NOT NULL",
+        version=unit.elements_version,
     )
     return [(box[0], box[1], box[2], box[3]) for box in rows["box"].to_pylist()]
 

@@ -87,24 +87,11 @@ def refresh_elements(
         ParserUnavailableError: A parser is not installed; nothing was done.
     """
     settings = config.parsers[parser]
-    parsers = parsers_of(settings, name=parser)
-    step = steps.parsed_documents(config, parser)
-    target = step.target(schemas.ELEMENTS)
     sources = {source.name: source for source in config.sources.documents}
-    scratch = store.root / "scratch" / store.known_as(target.name)
-    chain = chain_of(settings, name=parser)
-    work = _ParsingPass(
-        store,
-        target,
-        accounts=accounts_table(config, parser),
-        engine=settings.engine,
-        parsers=parsers,
-        chain=chain,
-        log=log,
-    )
-
-    readers = [*parsers.values(), *chain.fallback, *([chain.ocr] if chain.ocr else [])]
-    packages = sorted({name for each in readers for name in each.packages})
+    work = _pass_of(store, config, parser=parser, log=log)
+    of_files = _derivation(work, steps.parsed_documents(config, parser))
+    scratch = store.root / "scratch" / store.known_as(of_files.target.name)
+    packages = work.packages
     with for_parsing(config.execution, memory_bytes=MEMORY_A_WORKER, packages=packages) as executor:
 
         def transform(changed: pa.Table) -> Iterator[sync.Batch]:
@@ -114,7 +101,7 @@ def refresh_elements(
                 parsing = Parsing(
                     settings,
                     name=parser,
-                    chain=chain,
+                    chain=work.chain,
                     sources=sources,
                     pictures=work.pictures(),
                     scratch=Path(folder),
@@ -126,16 +113,51 @@ def refresh_elements(
         images.begin(store, log=log)
         parsing_work = sync.Work(
             store=store,
-            target=target,
-            made_from=steps.made_from(store, step, recipe=work.recipe),
-            inputs=work.inputs,
+            target=of_files.target,
+            made_from=of_files.made_from,
+            inputs=of_files.inputs,
             transform=transform,
             settle=work.settle,
-            lost=work.lost,
+            lost=of_files.lost,
         )
         report = sync.refresh(parsing_work, log=log, retry=retry)
     counted = {item.name: getattr(report, item.name) for item in fields(sync.Report)}
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
+
+
+def derivation(store: Store, config: Config, *, parser: str) -> sync.Derivation:
+    """The elements that `parser` finds, made from the files of the manifest.
+
+    Raises:
+        ParserUnavailableError: A parser is not installed.
+    """
+    work = _pass_of(store, config, parser=parser, log=lambda _: None)
+    return _derivation(work, steps.parsed_documents(config, parser))
+
+
+def _derivation(work: "_ParsingPass", step: steps.Step) -> sync.Derivation:
+    return sync.Derivation(
+        store=work.store,
+        target=step.target(schemas.ELEMENTS),
+        made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        inputs=work.inputs,
+        lost=work.lost,
+    )
+
+
+def _pass_of(
+    store: Store, config: Config, *, parser: str, log: Callable[[str], None]
+) -> "_ParsingPass":
+    settings = config.parsers[parser]
+    return _ParsingPass(
+        store,
+        steps.parsed_documents(config, parser).target(schemas.ELEMENTS),
+        accounts=accounts_table(config, parser),
+        engine=settings.engine,
+        parsers=parsers_of(settings, name=parser),
+        chain=chain_of(settings, name=parser),
+        log=log,
+    )
 
 
 class _ParsingPass:
@@ -154,11 +176,11 @@ class _ParsingPass:
     ) -> None:
         self.contents = 0
         self.pages = 0
-        self._store = store
+        self.store = store
+        self.chain = chain
         self._target = target
         self._engine = engine
         self._parsers = parsers
-        self._chain = chain
         self._log = log
         self._accounts = Accounts(store, accounts)
         self._reuse = Reuse(
@@ -178,25 +200,32 @@ class _ParsingPass:
         no accounts are not up to date: they get one anyway.
         """
         name = self._target.name
-        if not self._store.count(name):
+        if not self.store.count(name):
             return None
-        if images.are_lost(self._store, name):
+        if images.are_lost(self.store, name):
             return "its pictures are gone"
-        if self._store.exists(self._accounts.table):
+        if self.store.exists(self._accounts.table):
             return None
-        stored = self._store.read(name, columns=["fingerprint"])["fingerprint"]
+        stored = self.store.read(name, columns=["fingerprint"])["fingerprint"]
         is_up_to_date = pc.is_in(stored, self.inputs()["fingerprint"].combine_chunks())
         return f"{self._accounts.table} is gone" if pc.any(is_up_to_date).as_py() else None
+
+    @property
+    def packages(self) -> list[str]:
+        """What has to be installed where files are parsed."""
+        ocr = [self.chain.ocr] if self.chain.ocr else []
+        readers = [*self._parsers.values(), *self.chain.fallback, *ocr]
+        return sorted({name for each in readers for name in each.packages})
 
     @property
     def recipe(self) -> str:
         """Fingerprint of all parsers."""
         versions = {media_type: parser.version for media_type, parser in self._parsers.items()}
-        return fingerprint(versions, self._chain.version, REVISION)
+        return fingerprint(versions, self.chain.version, REVISION)
 
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""
-        self._manifest = self._store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        self._manifest = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
         return sync.with_recipe(
             self._manifest.select(["document_id"]).append_column("content", self._contents()),
             key="document_id",
@@ -247,7 +276,7 @@ class _ParsingPass:
                 found.append(fingerprint(status, reason, sha256, media_type))
         for media_type, places in parsed.items():
             version = self._parsers[media_type].version
-            recipe = [version, self._chain.version] if media_type == PDF else version
+            recipe = [version, self.chain.version] if media_type == PDF else version
             firsts = (found[place] for place in places)
             if media_type in SHOWING_PICTURES and links:
                 firsts = ([found[place], *links[place]] for place in places)
@@ -296,7 +325,7 @@ class _ParsingPass:
         for item, file in kept:
             rows.add(item, file)
         found = (element for elements in rows.elements.values() for element in elements)
-        images.keep(self._store, pictures(found), log=self._log)
+        images.keep(self.store, pictures(found), log=self._log)
         engines = (engine for item, _ in kept for engine in item.engines)
         table = with_languages(to_arrow(rows.elements, engine=self._engine, engines=engines))
         languages = language_of_documents(table)

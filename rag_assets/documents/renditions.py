@@ -29,8 +29,8 @@ class Table:
     """See `plain_text`."""
 
 
-def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -> Table:
-    """The table that the chunk `unit_id` of `variant` shows.
+def table_of_unit(store: Store, config: Config, *, variant: str | None, unit_id: str) -> Table:
+    """The table that the chunk `unit_id` of `variant` shows; of what serves, if none is named.
 
     Raises:
         NotShownError: There is no such chunk, or it shows no table.
@@ -41,6 +41,7 @@ def table_of_unit(store: Store, config: Config, *, variant: str, unit_id: str) -
         unit.elements,
         columns=["page", "text", "cells", "spans"],
         where=f"{unit.within} AND type = 'table'",
+        version=unit.elements_version,
     ).to_pylist()
     if not found:
         raise NotShownError(f"{unit_id} is no table: give --out FILE.png to see its page")

@@ -28,6 +28,7 @@ from rag_assets.evaluation.indexed_gold import gold_state, read_indexed_gold
 from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
+from rag_assets.evaluation.superseded_gold import among_all_versions, told_apart
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
@@ -121,7 +122,7 @@ def _question_set(config: Config, path: Path) -> QuestionSet:
     return QuestionSet(path=path, documents=beside if beside.is_file() else None)
 
 
-def _made_from(
+def fingerprint_of(
     store: Store,
     config: Config,
     *,
@@ -130,6 +131,16 @@ def _made_from(
     questions: str,
     retrievers: Sequence[str],
 ) -> str:
+    """Fingerprint of all that an evaluation depends on: see `EvaluationRecord.made_from`.
+
+    Args:
+        store: The state.
+        config: Says how the retrievers search.
+        variant: Its gold is looked for.
+        complete_set: What is searched.
+        questions: Another value once the questions have changed.
+        retrievers: Those that are measured, in their order.
+    """
     from rag_assets.models.rerankers import replaceable
     from rag_assets.retrieval.glossary import glossary_of
 
@@ -147,7 +158,7 @@ def _made_from(
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
         config.retrieval.model_dump(mode="json"),
-        _rewrites(config, retrievers),
+        rewrites_of(config, retrievers),
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
@@ -157,7 +168,12 @@ def _made_from(
     )
 
 
-def _rewrites(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
+def depth_of(config: Config) -> int:
+    """Units that are kept of each ranking."""
+    return max(config.retrieval.depth, DEPTH_PER_RANK * max(config.evaluation.cutoffs))
+
+
+def rewrites_of(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
     """Hash of each file of rewrites that `retrievers` read, by retriever; one may be missing."""
     fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
     return {
@@ -187,7 +203,7 @@ def _evaluated(
     with store.lock(f"evaluation__{variant}", log=log):
         # inside the lock: index and questions may have changed while it was waited for
         complete_set = set_of_recipe(store, config, variant)
-        made_from = _made_from(
+        made_from = fingerprint_of(
             store,
             config,
             variant=variant,
@@ -239,17 +255,18 @@ def _measure(
     started = time.monotonic()
     cutoffs = sorted({*config.evaluation.cutoffs})
     retrievers = list(dict.fromkeys(retrievers))
-    depth = max(config.retrieval.depth, DEPTH_PER_RANK * cutoffs[-1])
+    depth = depth_of(config)
     index = open_index(store, config, variant, complete_set=complete_set)
     retrievers = _usable(index, retrievers, log=log)
+    gold = [piece for question in questions for piece in question.gold]
+    indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
+    questions, apart = told_apart(index, questions, indexed=indexed)
     rankings: dict[str, pa.Table] = {}
     for retriever in retrievers:
         log(f"{variant}: searching {len(questions):,} questions with {retriever}")
         rankings[retriever] = index.search_many(
             [question.text for question in questions], retriever=retriever, length=depth
         )
-    gold = [piece for question in questions for piece in question.gold]
-    indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
     scores = evaluate(
         rankings,
         questions,
@@ -282,6 +299,15 @@ def _measure(
         settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
         margin=config.evaluation.margin,
         flaws=examine(evidence),
+        versions=config.retrieval.versions,
+        superseded=among_all_versions(
+            index,
+            apart,
+            indexed=indexed,
+            retriever=_main(config, retrievers),
+            cutoffs=cutoffs,
+            depth=depth,
+        ),
     )
     result = EvaluationResult(
         folder,

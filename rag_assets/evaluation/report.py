@@ -61,6 +61,7 @@ def render(result: EvaluationResult) -> str:
         *section("Time for a question", *_latency(result)),
         *section("Worst questions", *_worst(result)),
         *section("Gold that is not in the index", *_missing(result)),
+        *_superseded(result),
         *section("Settings and versions", _settings(result)),
     ]
     return page(title, parts)
@@ -295,6 +296,25 @@ def _missing(result: EvaluationResult) -> Iterator[str]:
                 yield note(f"{len(rows) - MISSING_SHOWN} more are in questions.parquet.")
         else:
             yield note(f"{what}: none.")
+
+
+def _superseded(result: EvaluationResult) -> Iterator[str]:
+    """Questions that ask for what only a superseded version says."""
+    if not result.record.superseded:
+        return
+    rows = [
+        {
+            "question": each.question,
+            "gold": ", ".join(each.gold),
+            "rank among all versions": each.first_rank or "not found",
+        }
+        for each in result.record.superseded
+    ]
+    explanation = (
+        "Their gold lies in a version that a newer one has replaced, which a search for current "
+        "versions leaves out. They count in no number above."
+    )
+    yield from section("Gold that is superseded", note(explanation), table(list(rows[0]), rows))
 
 
 def _settings(result: EvaluationResult) -> str:

@@ -22,6 +22,7 @@ from rag_assets.change.sync import Failure
 from rag_assets.evaluation.flaws import Flaw
 from rag_assets.evaluation.latency import Latency
 from rag_assets.evaluation.scores import Scores
+from rag_assets.evaluation.superseded_gold import SupersededGold
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 
@@ -57,6 +58,10 @@ class EvaluationRecord:
     flaws: Sequence[Flaw] = ()
     """What makes its numbers say less than they seem to, as it showed when it was made: see
     `doctor.flaws_of`."""
+    versions: str = "all"
+    """Versions of documents that were searched: `current` or `all`."""
+    superseded: Sequence[SupersededGold] = ()
+    """Questions that were not measured, since their gold lies in a superseded document."""
 
 
 @dataclass(frozen=True, slots=True)

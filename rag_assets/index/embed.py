@@ -8,8 +8,9 @@ committed part by part: a killed run goes on where it stopped.
 """
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,16 @@ from rag_assets import schemas
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.row_inputs import RowInputs
 from rag_assets.change.steps import REVISIONS, variant_steps
-from rag_assets.change.sync import Batch, Failure, Report, Target, Work, refresh
+from rag_assets.change.sync import (
+    Batch,
+    Derivation,
+    Failure,
+    Report,
+    Target,
+    Work,
+    refresh,
+    refresh_part,
+)
 from rag_assets.columns.gathered import gathered
 from rag_assets.columns.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
@@ -73,6 +83,28 @@ class EmbeddingReport:
     """Time that embedding took, loading the model excluded."""
     norms: tuple[float, float] | None = None
     """Least and largest length of the new vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedAhead:
+    """What was embedded of a units table before the rest."""
+
+    embedded: int = 0
+    """Texts that went through the model."""
+    reused: int = 0
+    """Units that took the vector of an equal text."""
+    tokens: int = 0
+    failures: Sequence[Failure] = ()
+
+    def with_more(self, other: Self) -> Self:
+        """Both together."""
+        return replace(
+            self,
+            embedded=self.embedded + other.embedded,
+            reused=self.reused + other.reused,
+            tokens=self.tokens + other.tokens,
+            failures=[*self.failures, *other.failures],
+        )
 
 
 def refresh_documents(
@@ -131,20 +163,56 @@ def refresh_units(
     work = _EmbeddingPass(
         store, source=source, target=target, encoder=encoder, execution=execution, log=log
     )
-    embedding_work = Work(
+    return work.report(refresh(work.work, log=log, retry=retry))
+
+
+def embed_ahead(
+    store: Store,
+    *,
+    source: TextSource,
+    target: str,
+    encoder: IndexEncoder,
+    execution: Execution,
+    units: Collection[str],
+    log: Log,
+) -> EmbeddedAhead:
+    """Embed some `units` of `source` alone; the next refresh goes on from there.
+
+    Raises:
+        MissingTableError, WeightsError, EncoderError, ClusterError: As `refresh_units`.
+    """
+    encoder.confirm(log)
+    part = _EmbeddingPass(
+        store, source=source, target=target, encoder=encoder, execution=execution, log=log
+    )
+    _, failures = refresh_part(part.work, keys=units, log=log)
+    return part.done(failures)
+
+
+def derivation(
+    store: Store, *, source: TextSource, target: str, encoder: IndexEncoder
+) -> Derivation:
+    """The table `target` of units with vectors of `encoder`, made from the texts of `source`."""
+    recipe = _recipe(encoder)
+    return Derivation(
         store=store,
         target=Target(
             name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
         ),
         made_from=lambda: {
             source.asset: current_version(store, source.name, key=source.key),
-            "recipe": work.recipe,
+            "recipe": recipe,
         },
-        inputs=work.inputs,
-        transform=work.transform,
+        inputs=lambda: _inputs(store, source, recipe=recipe),
     )
-    report = refresh(embedding_work, log=log, retry=retry)
-    return work.report(report)
+
+
+def _recipe(encoder: IndexEncoder) -> str:
+    return f"{RECIPE}/{encoder.encoder_id}"
+
+
+def _inputs(store: Store, source: TextSource, *, recipe: str) -> RowInputs:
+    return RowInputs.of(store, source.name, key=source.key, recipe=recipe)
 
 
 class _EmbeddingPass:
@@ -160,7 +228,6 @@ class _EmbeddingPass:
         execution: Execution,
         log: Log,
     ) -> None:
-        self.recipe = f"{RECIPE}/{encoder.encoder_id}"
         self._store = store
         self._source = source
         self._target = target
@@ -172,10 +239,23 @@ class _EmbeddingPass:
         self._seconds = 0.0
         self._norms: list[float] = []
 
+    @property
+    def work(self) -> Work:
+        """The pass as `refresh` takes it."""
+        of_texts = derivation(
+            self._store, source=self._source, target=self._target, encoder=self._encoder
+        )
+        return Work(
+            store=self._store,
+            target=of_texts.target,
+            made_from=of_texts.made_from,
+            inputs=self.inputs,
+            transform=self.transform,
+        )
+
     def inputs(self) -> RowInputs:
         """The rows of the source, which is read at this version from now on."""
-        name, key = self._source.name, self._source.key
-        rows = RowInputs.of(self._store, name, key=key, recipe=self.recipe)
+        rows = _inputs(self._store, self._source, recipe=_recipe(self._encoder))
         [self._texts_at] = rows.tables.items()
         return rows
 
@@ -242,6 +322,11 @@ class _EmbeddingPass:
             seconds=self._seconds,
             norms=(min(self._norms), max(self._norms)) if self._norms else None,
         )
+
+    def done(self, failures: Sequence[Failure]) -> EmbeddedAhead:
+        """The tally of a part of a pass."""
+        reused = self._units - self._embedded
+        return EmbeddedAhead(self._embedded, reused, tokens=self._tokens, failures=failures)
 
     def _plan(self, keys: pa.ChunkedArray) -> pa.Table:
         """The changed texts: their digests (`TEXT`), bytes and row id in the source."""

@@ -1,17 +1,20 @@
 """The encoder that an index is built with, known before it is loaded."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.models.embedding import part_tokens
 from rag_assets.models.hosted import ServerError
-from rag_assets.models.hosted_embedding import HostedEncoder, load_hosted
-from rag_assets.models.paths import Choice, chosen_path
+from rag_assets.models.hosted_embedding import HostedEncoder, is_introduced, load_hosted
+from rag_assets.models.paths import Choice, chosen_path, known_path
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import choice_of, choosing_task, embedding_task
-from rag_assets.models.weights import encoder_id, weights_of
+from rag_assets.models.weights import encoder_id, is_here, weights_of
 from rag_assets.store import Store
 from rag_assets.workers import Failed, Task
 from rag_assets.workers.executors import for_embedding
@@ -48,14 +51,41 @@ def encoder_of(store: Store, config: Config, *, model: str) -> IndexEncoder:
     settings = config.models[model]
     if settings.endpoint:
         return _hosted(store, settings)
-    weights = weights_of(settings, home=store.encoders)
-    is_here = config.execution.embedding != "ray"
+    computes_here = config.execution.embedding != "ray"
     path = chosen_path(
         settings,
         name=model,
         home=store.encoders,
-        elsewhere=None if is_here else partial(_chosen_on_ray, store, config),
+        elsewhere=None if computes_here else partial(_chosen_on_ray, store, config),
     )
+    return _on_path(store, settings, path=path, home=store.encoders)
+
+
+def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder | None:
+    """The encoder that `encoder_of` would give, if the state has been built with it before.
+
+    None for a model that this state does not know yet, or that is not on this machine: nothing is
+    loaded, downloaded or written. What is kept of hashes of weights goes into a copy.
+
+    Raises:
+        WeightsError: The weights lack what is needed.
+    """
+    settings = config.models[model]
+    if settings.endpoint:
+        return _hosted(store, settings) if is_introduced(settings, home=store.encoders) else None
+    if not is_here(settings):
+        return None
+    with TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for file in store.encoders.glob("*.json"):
+            shutil.copy(file, copy)
+        path = known_path(settings, name=model, home=copy)
+        return _on_path(store, settings, path=path, home=copy) if path else None
+
+
+def _on_path(store: Store, settings: EmbeddingModel, *, path: str, home: Path) -> IndexEncoder:
+    """A model that is computed on `path`; hashes of its weights are kept in `home`."""
+    weights = weights_of(settings, home=home)
     identity = encoder_id(weights.model_id, path)
     return IndexEncoder(
         model_id=weights.model_id,

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from rag_assets import schemas
 from rag_assets.change.row_inputs import RowInputs
-from rag_assets.change.steps import REVISIONS, made_from, variant_steps
-from rag_assets.change.sync import Batch, Report, Work, refresh
+from rag_assets.change.steps import REVISIONS, Step, made_from, variant_steps
+from rag_assets.change.sync import Batch, Derivation, Report, Work, refresh
 from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Config
 from rag_assets.index.encoders import encoder_of
@@ -32,14 +32,12 @@ def refresh_joint(
     Raises:
         MissingTableError: One of the two was never built.
     """
-    step = variant_steps(config, variant)["joint_index"]
     schema = joint_schema(store, config, variant=variant)
-    recipe = str(REVISIONS[step.asset])
-    parts = [name for name, _ in step.sources]
+    of_units = derivation(store, config, variant=variant, schema=schema)
     pinned: dict[str, int] = {}
 
     def inputs() -> RowInputs:
-        units = RowInputs.of(store, *parts, key=step.key, recipe=recipe)
+        units = _inputs(store, _step(config, variant))
         pinned.update(units.tables)
         return units
 
@@ -54,12 +52,32 @@ def refresh_joint(
 
     work = Work(
         store=store,
-        target=step.target(schema),
-        made_from=made_from(store, step, recipe=recipe),
+        target=of_units.target,
+        made_from=of_units.made_from,
         inputs=inputs,
         transform=transform,
     )
     return refresh(work, log=log, retry=retry)
+
+
+def derivation(store: Store, config: Config, *, variant: str, schema: pa.Schema) -> Derivation:
+    """The variant's joint table, made from its units of both domains."""
+    step = _step(config, variant)
+    return Derivation(
+        store=store,
+        target=step.target(schema),
+        made_from=made_from(store, step, recipe=str(REVISIONS[step.asset])),
+        inputs=lambda: _inputs(store, step),
+    )
+
+
+def _step(config: Config, variant: str) -> Step:
+    return variant_steps(config, variant)["joint_index"]
+
+
+def _inputs(store: Store, step: Step) -> RowInputs:
+    parts = (name for name, _ in step.sources)
+    return RowInputs.of(store, *parts, key=step.key, recipe=str(REVISIONS[step.asset]))
 
 
 def joint_schema(store: Store, config: Config, *, variant: str) -> pa.Schema:

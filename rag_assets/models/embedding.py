@@ -294,7 +294,7 @@ class ModelEncoder:
         """
         ids, mask = padded(batch, pad=self._replicas.pad)
         try:
-            return unit(forward(ids, mask))
+            return unit(forward(ids, mask)[:, : self.dimension])
         except MemoryError as error:
             if len(batch) == 1:
                 raise EncoderError(

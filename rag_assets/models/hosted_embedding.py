@@ -129,6 +129,11 @@ def load_hosted(model: EmbeddingModel, *, home: Path) -> "HostedEncoder":
     return _loaded(model, home)
 
 
+def is_introduced(model: EmbeddingModel, *, home: Path) -> bool:
+    """Whether `home` has the record of who the model is, so that `load_hosted` asks nobody."""
+    return HostedIdentity.read(_record(model, home)) is not None
+
+
 @lru_cache(maxsize=4)
 def _loaded(model: EmbeddingModel, home: Path) -> "HostedEncoder":
     assert model.endpoint is not None, "a model behind a server has an endpoint"

@@ -22,6 +22,8 @@ from rag_assets.models.weights import weights_of
 from rag_assets.store.atomic import write_atomically
 
 CUDA = ("cuda/torch/fp16", "cuda/torch/bf16", "cuda/torch/fp32")
+STATIC = ("cpu/torch/fp32",)
+"""A table of vectors is looked up faster than it is sent to a GPU."""
 CPU = ("cpu/openvino/fp32", "cpu/torch/fp32", "cpu/torch/bf16", "cpu/torch/fp16")
 CPU_WITH_BF16 = (
     "cpu/openvino/bf16",
@@ -68,7 +70,9 @@ def paths_here(model: EmbeddingModel) -> list[str]:
     """
     import torch
 
-    if torch.cuda.is_available() and model.engine != "openvino":
+    if model.backend == "static":
+        offered = STATIC
+    elif torch.cuda.is_available() and model.engine != "openvino":
         offered = CUDA
     else:
         offered = CPU_WITH_BF16 if has_bf16() else CPU
@@ -174,6 +178,17 @@ def path_of(model: EmbeddingModel, *, name: str, home: Path) -> str:
     except OSError as error:
         logger.info("the path of %s is chosen anew each time: %s", name, error)
         return choose(model, home=home).path
+
+
+def known_path(model: EmbeddingModel, *, home: Path, name: str) -> str | None:
+    """The path that `chosen_path` would find in `home`; None if it was never chosen.
+
+    Raises:
+        WeightsError: There are no weights, or they are broken.
+    """
+    asked = f"{model.engine}/{model.precision}"
+    known = _choices(model, home=home, first=home / f"{name}.json")
+    return next((kept.path for kept in known if kept.asked in (asked, None)), None)
 
 
 def load_for_queries(model: EmbeddingModel, *, name: str, home: Path) -> TextEncoder:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from rag_assets.models.static import static_module
 from rag_assets.models.weights import Weights, WeightsError
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def load_torch(
     load = {
         "sentence_transformers": partial(_sentence_transformers, output=output),
         "flag_embedding": _flag_embedding,
+        "static": _static,
     }
     is_cuda = device == "cuda"
     names = [f"cuda:{n}" for n in range(torch.cuda.device_count())] if is_cuda else ["cpu"]
@@ -175,6 +177,22 @@ def _flag_embedding(
     ) -> "torch.Tensor":
         batch = {"input_ids": ids, "attention_mask": mask}
         return model(batch, return_dense=True)["dense_vecs"]
+
+    return tokenizer, vectors
+
+
+def _static(
+    weights: Weights, device: str, _precision: str
+) -> "tuple[PreTrainedTokenizerBase, _Model]":
+    import torch
+
+    tokenizer, table = static_module(weights.folder, device=device, dtype=torch.float32)
+
+    def vectors(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        # the sum in place of the mean: a vector is scaled to length 1 anyway
+        return torch.nn.functional.embedding_bag(
+            ids, table, per_sample_weights=mask.to(table.dtype), mode="sum"
+        )
 
     return tokenizer, vectors
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from rag_assets.config import ConfigError, EmbeddingModel, resolve_package_path
 from rag_assets.identity import fingerprint
+from rag_assets.models.static import static_dimension, static_window, table_folder
 from rag_assets.store.atomic import write_atomically
 
 ID_LENGTH = 32
@@ -107,9 +108,13 @@ def weights_of(
             "commit that you have read; without it, the newest code would run"
         )
     folder = _folder_of(model, with_code=with_code)
-    settings = _json(folder / "config.json")
-    dimension = _dimension(folder, settings)
-    limit = _max_tokens(folder, settings)
+    whole, limit = _shape(folder, model)
+    dimension = model.dimensions or whole
+    if dimension > whole:
+        raise WeightsError(
+            f"dimensions {dimension} of the model {model.path} is more than the {whole} that it "
+            "has: lower it or leave it out"
+        )
     if model.max_tokens and model.max_tokens > limit:
         raise WeightsError(
             f"max_tokens {model.max_tokens} of the model {model.path} is more than its window of "
@@ -136,6 +141,11 @@ def weights_of(
     )
 
 
+def is_here(model: EmbeddingModel) -> bool:
+    """Whether `weights_of` would find the model without downloading it."""
+    return not _is_hub_id(model) or _snapshot(model, with_code=False) is not None
+
+
 def _is_hub_id(model: EmbeddingModel) -> bool:
     is_local = model.path.startswith((".", "~", "/", "package:")) or Path(model.path).exists()
     return not is_local and HUB_ID.fullmatch(model.path) is not None
@@ -151,12 +161,16 @@ def _folder_of(model: EmbeddingModel, *, with_code: bool) -> Path:
             raise WeightsError(str(error)) from error
     else:
         folder = Path(model.path).expanduser()
-    if not (folder / "config.json").is_file():
+    if not _is_model(folder):
         raise WeightsError(
             f"no embedding model at {folder}: it holds no config.json. Give models.<name>.path a "
             "folder saved by sentence-transformers, package:NAME/FOLDER, or a hub id"
         )
     return folder
+
+
+def _is_model(folder: Path) -> bool:
+    return (folder / "config.json").is_file() or table_folder(folder) is not None
 
 
 def _snapshot(model: EmbeddingModel, *, with_code: bool) -> Path | None:
@@ -169,7 +183,7 @@ def _snapshot(model: EmbeddingModel, *, with_code: bool) -> Path | None:
     if not commit:
         return None
     folder = repository / "snapshots" / commit
-    is_whole = (folder / "config.json").is_file() and any(_weight_files(folder))
+    is_whole = _is_model(folder) and any(_weight_files(folder))
     has_code = any(folder.glob(CODE))
     return folder if is_whole and (has_code or not with_code) else None
 
@@ -202,6 +216,7 @@ def _download(model: EmbeddingModel, *, with_code: bool) -> Path:
 
 def _weight_files(folder: Path) -> list[Path]:
     """The files that are loaded: safetensors where there are any."""
+    folder = table_folder(folder) or folder
     for pattern in ("*.safetensors", "pytorch_model*.bin"):
         found = sorted(folder.glob(pattern))
         if found:
@@ -223,7 +238,10 @@ def _contents(folder: Path, *, home: Path | None, with_code: bool) -> Mapping[st
 
 
 def _settings_files(folder: Path) -> Iterator[Path]:
-    yield from (folder / name for name in (*SETTINGS, *TOKENIZERS) if (folder / name).is_file())
+    table = table_folder(folder)
+    folders = [folder] if table in (None, folder) else [folder, table]
+    names = [place / name for place in folders for name in (*SETTINGS, *TOKENIZERS)]
+    yield from (path for path in names if path.is_file())
     for module in _modules(folder):
         if module != folder:
             yield from sorted(module.glob("config.json"))
@@ -239,6 +257,22 @@ def _modules(folder: Path) -> list[Path]:
         return [folder / entry["path"] for entry in json.loads(file.read_text("utf-8"))]
     except (ValueError, KeyError, TypeError) as error:
         raise WeightsError(f"{file} lists no modules ({error!r}): copy the model again") from error
+
+
+def _shape(folder: Path, model: EmbeddingModel) -> tuple[int, int]:
+    """Length of the model's own vectors, and its window."""
+    settings = _json(folder / "config.json")
+    if model.backend == "static":
+        try:
+            return static_dimension(folder), model.max_tokens or static_window(settings)
+        except ValueError as error:
+            raise WeightsError(f"no static model at {folder}: {error}") from error
+    if table_folder(folder):
+        raise WeightsError(
+            f"{folder} holds a static model, a vector for each token: set models.<name>.backend "
+            "to static"
+        )
+    return _dimension(folder, settings), _max_tokens(folder, settings)
 
 
 def _dimension(folder: Path, settings: Mapping[str, object]) -> int:

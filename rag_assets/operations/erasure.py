@@ -102,10 +102,10 @@ def texts_in(batch: pa.RecordBatch) -> Iterator[str]:
             yield from filter(None, strings.to_pylist())
 
 
-def erase_units(
+def erase_pinned(
     store: Store, generation: str, document: str, *, pinned: Collection[Pin]
 ) -> Mapping[Pin, Pin]:
-    """Make each needed version of a table of units again without a document, the newest last.
+    """Make each needed version of a table again without a document, the newest last.
 
     Old versions stay for now: pins name them until they are moved.
 
@@ -121,7 +121,8 @@ def erase_units(
         if store.version(generation) != version:
             store.open(generation, version=version).to_lance().restore()
         delete_for_good(store, generation, column=DOCUMENT, keys=[document])
-        made[version] = pin_of(store, generation)
+        key = UNIT if UNIT in store.schema(generation).names else DOCUMENT
+        made[version] = pin_of(store, generation, key=key)
     return {pin: made[pin.version] for pin in mine}
 
 

@@ -14,15 +14,18 @@ from rag_assets.change.completing import JOINT
 from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind, asset_path
-from rag_assets.operations import left_out
+from rag_assets.operations import held, left_out
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.sources import readability
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.serving_pointer import GonePinsError, ServingPointerError
 
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
 GROUPS_NAMED = 3
+SERVING_INDEX = "serving_index"
+"""The asset that moves the serving pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
         *_damaged_tables(store, damaged),
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
+        *_serving_problems(store),
         *_failed_units(left_out.left_out(store, config, entries)),
     ]
 
@@ -149,7 +153,7 @@ def _damaged_tables(store: Store, damaged: Mapping[str, str]) -> Iterator[Proble
 
 def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
     """Expectations whose failure stops what comes after."""
-    by_rank = [config.serving_variant, *config.variants]
+    by_rank = [serving_pointer.serving_variant(store, config), *config.variants]
     variants = {
         store.known_as(step.table): f" of {name}"
         for name in reversed(by_rank)  # of those that share a table, the first names it
@@ -172,9 +176,9 @@ def _failed_checks(store: Store, config: Config) -> Iterator[Problem]:
 
 def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     """The index that serves lacks what its inputs hold, and nobody is working on it."""
-    variant = config.serving_variant
+    variant = serving_pointer.serving_variant(store, config)
     steps = variant_steps(config, variant)
-    why = _why_stale(store, list(steps.values()))
+    why = why_stale(store, list(steps.values()))
     if why is None or _is_blocked(store, config, [*steps.values()]) or _is_at_work(store):
         return
     since = store.ended_at(steps[JOINT].table)
@@ -189,6 +193,29 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     )
 
 
+def _serving_problems(store: Store) -> Iterator[Problem]:
+    """What serves cannot be opened, or a newer index may not take its place."""
+    now = datetime.now(UTC)
+    try:
+        pointer = serving_pointer.current(store)
+        if pointer and not serving_pointer.is_held(store, pointer):
+            raise GonePinsError(pointer.number, variant=pointer.variant)
+    except ServingPointerError as error:
+        reason, _, remedy = str(error).partition(": run ")
+        yield Problem(
+            "serving_lost", "serving pointer", since=now, reason=reason, remedy=f"run {remedy}"
+        )
+    if back := held.read(store):
+        yield Problem(
+            "promotion_held",
+            f"variant {back.variant}",
+            since=datetime.fromisoformat(back.since),
+            reason="\n".join((f"{back.outcome}: what served before still serves", *back.reasons)),
+            remedy=back.remedy,
+            assets=(SERVING_INDEX,),
+        )
+
+
 def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:
     """Whether a failed check holds the index back: that is told as the check."""
     tables = {store.known_as(step.table) for step in (*shared_steps().values(), *steps)}
@@ -198,8 +225,8 @@ def _is_blocked(store: Store, config: Config, steps: Sequence[Step]) -> bool:
     )
 
 
-def _why_stale(store: Store, steps: Sequence[Step]) -> str | None:
-    """The first step that is not made from its inputs as they are now; None if all are."""
+def why_stale(store: Store, steps: Sequence[Step]) -> str | None:
+    """The first of `steps` that is not made from its inputs as they are now; None if all are."""
     inputs = [each for step in steps for each in step.inputs]
     if not any(store.exists(each.table) for each in inputs):
         return None  # nothing was ever refreshed

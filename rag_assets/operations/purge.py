@@ -8,7 +8,7 @@ with the document's id in `purges/`. Running it again finishes the rest.
 
 import json
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,17 @@ from rag_assets.change import completing
 from rag_assets.change.quarantine import QUARANTINE, forget
 from rag_assets.evaluation.experiments.arms import root_of
 from rag_assets.evaluation.experiments.runs import lock_of
-from rag_assets.operations import erasure, proof, run_records, state_files
+from rag_assets.operations import erasure, held, proof, run_records, state_files
 from rag_assets.operations.erasure import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.proof import Proof
 from rag_assets.operations.purge_plan import IMAGE, MANIFEST, Document, Log, PurgeContext, PurgePlan
 from rag_assets.retrieval.cache import Cache
 from rag_assets.sources.files.known_files import KnownFiles
-from rag_assets.store import Store, complete_sets, images
+from rag_assets.store import Store, complete_sets, images, serving_pointer
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.clean_up import keep_only
+from rag_assets.store.serving_pointer import DamagedPointerError
 
 if TYPE_CHECKING:
     from rag_assets.store.pins import Pin
@@ -113,10 +114,11 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     tables = [each for each in erasure.document_tables(store) if name_of(each) != MANIFEST]
     units = [each for each in tables if UNIT in store.schema(each).names]
     units = [each for each in units if not name_of(each).startswith("rows__")]
+    pinned = [*units, *(each for each in tables if each.startswith(schemas.FAMILIES_PREFIX))]
     elements = [each for each in tables if each.startswith(schemas.ELEMENTS_PREFIX)]
-    others = [each for each in tables if each not in (*units, *elements)]
+    others = [each for each in tables if each not in (*pinned, *elements)]
     others = [each for each in others if not name_of(each).startswith("rows__")]
-    _erase_units(state, units, document)
+    _erase_pinned(state, pinned, document)
     _erase_from(store, others, document, log=log)
     _erase_entries(store, plan)
     _erase_questions(store, plan)
@@ -124,22 +126,34 @@ def _erase_rows(state: PurgeContext, plan: PurgePlan) -> None:
     _erase_descriptions(store)
 
 
-def _erase_units(state: PurgeContext, units: Sequence[str], document: Document) -> None:
+def _erase_pinned(state: PurgeContext, tables: Sequence[str], document: Document) -> None:
+    """Erase the document from the tables that complete sets pin, in all pinned versions."""
     store = state.store
     completing.take_over(store, state.config)
-    pins = {pin for each in complete_sets.all_sets(store) for pin in each.pins}
+    pins = _needed_pins(store)
     moved: dict[Pin, Pin] = {}
-    for generation in units:
-        moved |= erasure.erase_units(store, generation, document.document_id, pinned=pins)
+    for generation in tables:
+        moved |= erasure.erase_pinned(store, generation, document.document_id, pinned=pins)
         state.log(f"{folder_of(generation)}: rewritten without the document")
     complete_sets.move(store, moved)
-    still_pinned = {pin for each in complete_sets.all_sets(store) for pin in each.pins}
-    for generation in units:
+    serving_pointer.forget_purged(store, moved)
+    held.clear(store)  # its verdict quotes questions
+    still_pinned = _needed_pins(store)
+    for generation in tables:
         keep_only(
             store,
             generation,
             versions={pin.version for pin in still_pinned if pin.table == generation},
         )
+
+
+def _needed_pins(store: Store) -> "set[Pin]":
+    """What answers queries; what served before goes, since nobody may roll back to it."""
+    pins = {pin for each in complete_sets.all_sets(store) for pin in each.pins}
+    with suppress(DamagedPointerError):
+        if pointer := serving_pointer.current(store):
+            pins.update(pointer.complete_set.pins)
+    return pins
 
 
 def _erase_from(store: Store, generations: Sequence[str], document: Document, *, log: Log) -> None:

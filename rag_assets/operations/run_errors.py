@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets.operations.disk_remedies import remedy_for
+from rag_assets.operations.problems import SERVING_INDEX
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 JUDGED = "ASSET_CHECK_EVALUATION"
 BLOCKED = "nothing after it was built"
 """Start of the reason of a failed check; the next lines give examples and the remedy."""
+HELD_BACK = "held back"
+"""The same for the gate of what serves, after which nothing comes."""
 INTERRUPTS = frozenset({"DagsterExecutionInterruptedError", "KeyboardInterrupt"})
 OWN = "rag_assets."
 """Start of the message of this project's own errors: the name of their class."""
@@ -47,13 +50,17 @@ def stopped_by_checks(events: Iterable["dg.DagsterEvent"]) -> dict[str, str]:
     """For each step stopped by a check: the files and rows that the check found, and why."""
     judged = [event for event in events if event.event_type_value == JUDGED]
     return {
-        str(event.step_key): f"{BLOCKED}: {_plain(found.description)}"
+        str(event.step_key): f"{_begin(found)}: {_plain(found.description)}"
         for event in judged
         if (found := event.asset_check_evaluation_data)
         and found.blocking
         and not found.passed
         and found.description
     }
+
+
+def _begin(judged: "dg.AssetCheckEvaluation") -> str:
+    return HELD_BACK if judged.asset_key.path == [SERVING_INDEX] else BLOCKED
 
 
 def _plain(markdown: str) -> str:

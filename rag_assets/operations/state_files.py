@@ -27,6 +27,7 @@ ELSEWHERE = frozenset(
         "locks",
         "looks",
         "purges",
+        "serving",
     }
 )
 """Folders that other modules erase from, or that have nothing of documents."""

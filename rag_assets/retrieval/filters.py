@@ -6,8 +6,11 @@ pattern or as SQL.
 """
 
 from dataclasses import dataclass, fields
+from datetime import date
+from typing import get_args
 
 from rag_assets.columns.sql import quoted
+from rag_assets.config import Versions
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
 
 SECTION_MARK = " > "
@@ -44,6 +47,11 @@ class Filters:
     """`name: value` of header fields of a chunk's document, exactly as they were found."""
     documents: frozenset[str] | None = None
     """URIs of the only documents to search; table rows are not affected."""
+    versions: Versions | None = None
+    """`current` or `all` versions of documents; that of the config unless given. What it leaves out
+    depends on the index: see `versions.IndexedFamilies`."""
+    as_of: date | None = None
+    """Day on which the versions of documents were valid, in the place of `versions`."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -55,13 +63,18 @@ class Filters:
             if value is not None and value not in known:
                 allowed = " or ".join(known)
                 raise ValueError(f"filter {name} = {value!r}: there is only {allowed}")
+        if self.versions not in (None, *get_args(Versions)):
+            allowed = " or ".join(get_args(Versions))
+            raise ValueError(f"filter versions = {self.versions!r}: there is only {allowed}")
+        if self.versions and self.as_of:
+            raise ValueError("filters versions and as_of exclude each other: give one of them")
         for entry in self.fields:
             name, mark, value = entry.partition(FIELD_MARK)
             if not (name.strip() and mark and value.strip()):
                 raise ValueError(f"filter field {entry!r} is not written as 'name: value'")
 
     def condition(self) -> str | None:
-        """The filters as an SQL condition on `schemas.units`; None if everything is allowed."""
+        """All but versions as an SQL condition on `schemas.units`; None if nothing is asked."""
         conditions = [
             f"`{column}` = {literal(value)}"
             for column in ("domain", "source", "uri", "table", "type", "language")

@@ -5,9 +5,10 @@
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 
-An index is opened at the last set of tables that a refresh completed: see `store.complete_sets`.
-It keeps answering from that set while other versions are written, for as long as
-`clean_up.keep_days` keeps the set. Models are loaded at the first query that needs them.
+An index is opened at the last set of tables that a refresh completed (see `store.complete_sets`),
+or at what the serving pointer names (see `retrieval.serving`). It keeps answering from that set
+while other versions are written, for as long as `clean_up.keep_days` keeps the set. Models are
+loaded at the first query that needs them.
 """
 
 import logging
@@ -47,6 +48,7 @@ from rag_assets.retrieval.rankings import UNIT_COLUMNS, Position, Ranking, ranki
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
 from rag_assets.retrieval.units import UnitTable
+from rag_assets.retrieval.versions import Choice, IndexedFamilies, indexed_families, label_of
 from rag_assets.schemas import DOMAINS
 from rag_assets.store import MissingIndexError, MissingTableError, Store
 from rag_assets.store.catalog import folder_of
@@ -112,6 +114,10 @@ class Hit:
     text: str
     context: str
     """The text with its surroundings if the retriever expands hits, else the text alone."""
+    version: str | None
+    """Of its document, where that has other versions in the index."""
+    is_superseded: bool
+    """Whether a newer version of its document is in the index."""
     arms: Mapping[str, Position]
     """Rank and score in each signal and stage that found it, such as `dense`: see `explain`."""
 
@@ -123,6 +129,10 @@ class Results(Sequence[Hit]):
     query: str
     retriever: RetrieverName
     hits: tuple[Hit, ...]
+    versions: str
+    """Which versions of documents were searched: see `versions.label_of`."""
+    left_out: int
+    """Documents that were not searched, since they are other versions."""
     ranking: Ranking
     """The ranking behind the hits, with all rankings that it was made from."""
     seconds: Mapping[str, float]
@@ -152,11 +162,18 @@ def open_index(
     variant: str,
     *,
     complete_set: CompleteSet | None = None,
+    retrieval: Retrieval | None = None,
     encoder: QueryEncoder | None = None,
 ) -> "VariantIndex":
     """The index of `variant` at its last complete set, or at `complete_set`.
 
-    `encoder` embeds queries. Unless given, it is the model of the set, loaded when first needed.
+    Args:
+        store: Holds its tables.
+        config: As it is now.
+        variant: Its name; one that the config no longer has needs a `complete_set`.
+        complete_set: What to open.
+        retrieval: What answers queries; that of the config unless given.
+        encoder: Embeds queries. Unless given, it is the model of the set, loaded when first needed.
 
     Raises:
         ConfigError: The config has no such variant.
@@ -164,10 +181,10 @@ def open_index(
         OutdatedIndexError: The tables of `complete_set` were cleaned up or built anew.
         DamagedTablesError: Files of its tables cannot be read.
     """
-    names = config.tables_of(variant)
     complete_set = complete_set or _require_pinned(
         store, set_of(store, config, variant), variant=variant
     )
+    retrieval = retrieval or config.retrieval
     stamps = [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins]
     with _named_errors(store, complete_set, variant=variant):
         domains = {
@@ -178,7 +195,7 @@ def open_index(
         joint = opened(store, complete_set.joint)
         for pin in complete_set.pins:
             store.check(pin.table, version=pin.version)
-    is_current = complete_set.is_of(store, names)
+    is_current = variant in config.variants and complete_set.is_of(store, config.tables_of(variant))
     models = _models_now(config, variant) if is_current else _models_then(complete_set)
     loaders = {
         domain: (lambda: encoder)
@@ -190,16 +207,22 @@ def open_index(
         joint,
         complete_set=complete_set,
         domains=domains,
-        settings=config.retrieval,
+        settings=retrieval,
         variant=variant,
         load_encoders=loaders,
         models=list(dict.fromkeys(name for name, _ in models.values())),
         load_reranker=lambda name: load_reranker(
-            config.retrieval.rerankers[name], name=name, home=store.encoders
+            retrieval.rerankers[name], name=name, home=store.encoders
         ),
         glossary=glossary_of(config),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,
+        load_families=partial(
+            indexed_families,
+            store,
+            families=complete_set.families,
+            units=complete_set.documents or complete_set.joint,
+        ),
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
     )
 
@@ -292,6 +315,7 @@ class VariantIndex:
         glossary: Glossary | None,
         cache: Cache,
         ann_from_rows: int | None,
+        load_families: Callable[[], IndexedFamilies],
         open_tables: Callable[[], AbstractContextManager[None]],
     ) -> None:
         """Use `open_index` instead."""
@@ -307,6 +331,7 @@ class VariantIndex:
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
         self._glossary = glossary
         self._cache = cache
+        self._load_families = load_families
         self._open_tables = open_tables
         self._encoders: dict[str, QueryEncoder] = {}
         self._limits_told: set[str] = set()
@@ -336,9 +361,9 @@ class VariantIndex:
             DamagedTablesError: Files of its tables cannot be read.
         """
         name, chosen = self._chosen(retriever)
-        call = self._call(filters, rankings=Cache(None))
         around: Mapping[str, str] = {}
         with self._open_tables():
+            call = self._call(filters, rankings=Cache(None))
             [ranking] = self._rank(call, [query], chosen, top_k=top_k)
             self._tell_of_limit(name, chosen, found=len(ranking), top_k=top_k)
             with call.timed("read"):
@@ -346,10 +371,13 @@ class VariantIndex:
             if chosen.expand:
                 with call.timed("expand"):
                     around = self._contexts(units, settings=chosen.expand)
+        choice = self._choice(filters)
         return Results(
             query=query,
             retriever=name,
-            hits=_hits(ranking, units, around=around),
+            hits=_hits(ranking, units, around=around, families=self.families),
+            versions=label_of(choice),
+            left_out=len(self.families.left_out(choice)),
             ranking=ranking,
             seconds=call.seconds,
         )
@@ -397,8 +425,8 @@ class VariantIndex:
             OutdatedIndexError: As `search`.
         """
         _, chosen = self._chosen(retriever)
-        call = self._call(filters, rankings=self._cache)
         with self._open_tables():
+            call = self._call(filters, rankings=self._cache)
             found = self._rank(call, queries, chosen, top_k=top_k, length=length)
         return Ranked(found, call.seconds, call.work, read=self._read)
 
@@ -439,6 +467,11 @@ class VariantIndex:
         for model in (*rerankers, *encoders):
             if isinstance(model, Remembering):
                 model.forget()
+
+    @cached_property
+    def families(self) -> IndexedFamilies:
+        """Which of its documents are versions of one."""
+        return self._load_families()
 
     @cached_property
     def encoder(self) -> QueryEncoder:
@@ -485,12 +518,24 @@ class VariantIndex:
             read=self._read,
             encoder=self._encoder_of,
             reranker=self._load_reranker,
-            where=filters.condition() if filters else None,
+            where=self._condition(filters),
             settings=self.settings,
             scores=self._cache,
             rankings=rankings,
             glossary=self._glossary,
         )
+
+    def _condition(self, filters: Filters | None) -> str | None:
+        """What units must be to be returned, as SQL."""
+        own = filters.condition() if filters else None
+        of_versions = self.families.condition(self._choice(filters))
+        return " AND ".join(part for part in (own, of_versions) if part) or None
+
+    def _choice(self, filters: Filters | None) -> Choice:
+        """Which versions of documents are searched."""
+        if filters is None:
+            return self.settings.versions
+        return filters.as_of or filters.versions or self.settings.versions
 
     def _rank(
         self,
@@ -560,7 +605,11 @@ class VariantIndex:
 
 
 def _hits(
-    ranking: Ranking, units: Sequence[Mapping], *, around: Mapping[str, str]
+    ranking: Ranking,
+    units: Sequence[Mapping],
+    *,
+    around: Mapping[str, str],
+    families: IndexedFamilies,
 ) -> tuple[Hit, ...]:
     stages = {name: below.positions() for name, below in ranking.stages().items()}
     return tuple(
@@ -579,7 +628,10 @@ def _hits(
             language=unit.get("language"),
             image=unit.get("image"),
             fields=tuple(unit.get("fields") or ()),
+            version=member.version if (member := families.by_document.get(key)) else None,
+            is_superseded=key in families.superseded,
             **{name: unit[name] for name in SHOWN_COLUMNS},
         )
         for unit, (unit_id, position) in zip(units, ranking.positions().items(), strict=True)
+        for key in [(unit["source"], unit["uri"])]
     )

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -31,6 +31,8 @@ gives 1.8 times the queries a second of a single thread."""
 MEMORY_BYTES = 128 * 2**20
 """Units are kept in memory if their columns, `UNSHOWN_COLUMNS` left out, take at most this on disk;
 in memory they take about twice as much."""
+CONDITIONS_KEPT = 4
+"""Conditions on units whose rows are kept, 8 bytes for each row."""
 UNSHOWN_COLUMNS = (dense.COLUMN, "encoder_id", *schemas.SYSTEM_COLUMNS)
 """Columns that no hit shows, so that they are not kept in memory."""
 
@@ -61,6 +63,7 @@ class UnitTable:
         self.table = table
         self._ann_from_rows = ann_from_rows
         self._was_read = False
+        self._allowed = lru_cache(maxsize=CONDITIONS_KEPT)(self._find_allowed)
 
     @cached_property
     def count(self) -> int:
@@ -221,6 +224,7 @@ class UnitTable:
     def _has_text_index(self) -> bool:
         return lexical.has_text_index(self.table)
 
-    def _allowed(self, where: str) -> np.ndarray:
+    def _find_allowed(self, where: str) -> np.ndarray:
+        """The rows that a condition allows, which is the same for many searches."""
         rows = self.dataset.to_table(columns=[], filter=where, with_row_id=True)
         return rows[ROW_ID].to_numpy()

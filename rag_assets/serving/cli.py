@@ -18,13 +18,19 @@ from rag_assets.serving.commands import (
     alerts,
     backfill,
     clean_up,
+    doctor,
+    documents,
     evaluate,
     experiment,
     explain,
     export,
+    history,
     init,
+    preview,
+    promote,
     purge,
     refresh,
+    rollback,
     search,
     show,
     status,
@@ -33,10 +39,12 @@ from rag_assets.serving.commands import (
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
+from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, backfill, search, show, explain, evaluate, experiment),
-    *(status, alerts, export, clean_up, purge, ui),
+    *(init, refresh, search, show, explain, documents, evaluate, experiment),
+    *(preview, backfill, promote, rollback, history),
+    *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
 OFFLINE_DEFAULTS: Mapping[str, str] = {
@@ -62,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         CommandError,
         DamagedTablesError,
         MissingTableError,
+        ServingPointerError,
         UnreachableTablesError,
     ) as error:
         return _complain(error, code=FAILED)

@@ -20,7 +20,18 @@ def scores(result: "EvaluationResult") -> str:
         for retriever in result.record.retrievers
     ]
     title = f"Retrieval of variant {result.record.variant} on {result.record.questions:,} questions"
-    return f"{title}\n{table(rows, columns=list(rows[0]))}\nReport: {result.report}"
+    lines = [title, table(rows, columns=list(rows[0])), *_superseded(result)]
+    return "\n".join([*lines, f"Report: {result.report}"])
+
+
+def _superseded(result: "EvaluationResult") -> list[str]:
+    """How many questions were left out, since their gold is superseded."""
+    apart = result.record.superseded
+    if not apart:
+        return []
+    count = "1 question" if len(apart) == 1 else f"{len(apart):,} questions"
+    ids = ", ".join(each.question_id for each in apart)
+    return [f"Not counted, as the gold lies in a superseded version: {count} ({ids})"]
 
 
 def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str, object]:

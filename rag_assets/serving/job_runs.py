@@ -13,6 +13,8 @@ from rag_assets.operations import lost_runs, run_errors
 from rag_assets.operations.run_problems import NIGHTLY_JOB
 from rag_assets.serving import alerting, answers
 from rag_assets.serving.answers import CommandError, say
+from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -78,7 +80,7 @@ def execute(
         closed, run_id = lost_runs.close_dead_runs(opened), make_new_run_id()
         alerting.tell_of_closed(config, opened, closed=closed)
         dagster_instance.wait_for_pools(opened, say=say)
-        if job_name == NIGHTLY_JOB and variant == config.serving_variant:
+        if job_name == NIGHTLY_JOB and variant == serving_variant(Store.of(config), config):
             alerting.nightly_begins(config, run_id=run_id)
         with ended_after(config.execution.max_runtime_seconds):
             return _executed(

@@ -26,8 +26,9 @@ from rag_assets.store.rows import MissingIndexError, MissingTableError
 from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
-PINNED = ("joint", "documents", "rows")
-OF_ROWS = ("row_model", "row_settings")
+PINNED = ("joint", "documents", "rows", "families")
+OPTIONAL = ("row_model", "row_settings", "families")
+"""Left out of a record where they are None: releases that have no such field can read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,19 @@ class CompleteSet:
     row_model: str | None = None
     """Name of the embedding model of rows, if it is another."""
     row_settings: Mapping[str, object] | None = None
+    families: Pin | None = None
+    """Which of its documents are versions of one; None in a set of a release before."""
 
     @property
     def pins(self) -> tuple[Pin, ...]:
         """All that it pins, the joint table first."""
-        return tuple(pin for pin in (self.joint, self.documents, self.rows) if pin is not None)
+        return (*self.unit_pins, *([self.families] if self.families else []))
+
+    @property
+    def unit_pins(self) -> tuple[Pin, ...]:
+        """The tables of units that it pins, the joint table first."""
+        pinned = (self.joint, self.documents, self.rows)
+        return tuple(pin for pin in pinned if pin is not None)
 
     @property
     def embedding(self) -> EmbeddingModel:
@@ -79,7 +88,11 @@ class CompleteSet:
         """The set that `file` records; None if it cannot be read."""
         try:
             record = json.loads(file.read_text("utf-8"))
-            pins = {name: record[name] and Pin(**record[name]) for name in PINNED}
+            pins = {
+                name: record[name] and Pin(**record[name])
+                for name in PINNED
+                if name in record or name != "families"
+            }
             return cls(**(record | pins))
         except (OSError, ValueError, TypeError, KeyError):
             return None
@@ -137,8 +150,13 @@ def move(store: Store, moved: Mapping[Pin, Pin]) -> None:
     for file in (store.root / FOLDER).glob("*.json"):
         complete_set = CompleteSet.read(file)
         if complete_set and moved.keys() & set(complete_set.pins):
-            pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
-            write_atomically(file, as_json(replace(complete_set, **pins, seen="")))
+            write_atomically(file, as_json(with_moved(complete_set, moved)))
+
+
+def with_moved(complete_set: CompleteSet, moved: Mapping[Pin, Pin]) -> CompleteSet:
+    """A set that names what took the place of its pins, and that the next refresh records anew."""
+    pins = {name: moved.get(pin := getattr(complete_set, name), pin) for name in PINNED}
+    return replace(complete_set, **pins, seen="")
 
 
 def forget_gone(store: Store) -> None:
@@ -166,7 +184,7 @@ def file_of(store: Store, variant: str) -> Path:
 def as_json(complete_set: CompleteSet) -> str:
     """A set as its file records it."""
     record = asdict(complete_set)
-    unused = {name for name in OF_ROWS if record[name] is None}
+    unused = {name for name in OPTIONAL if record[name] is None}
     return json.dumps({name: record[name] for name in record if name not in unused}, indent=1)
 
 
@@ -211,6 +229,7 @@ def as_it_stands(store: Store, config: Config, variant: str) -> CompleteSet:
         joint=pin_of(store, tables.joint),
         documents=pinned(tables.documents),
         rows=pinned(tables.rows),
+        families=pinned(tables.families) if store.ended(tables.families) else None,
         elements=tables.elements,
         chunks=tables.chunks,
         **models_of(config, variant),

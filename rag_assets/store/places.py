@@ -60,6 +60,10 @@ class Place(Protocol):
         """Remove what killed runs left of tables that they began or dropped; nobody may write."""
         ...
 
+    def begun(self) -> list[str]:
+        """What killed runs left of tables that they had only begun, sorted."""
+        ...
+
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are, in bytes; None for one that is gone."""
         ...
@@ -118,9 +122,15 @@ class Folder:
 
     def sweep(self) -> None:
         """Remove what killed runs left of tables that they began or dropped."""
-        begun = [path for path in self._path.glob("*.lance") if not self.exists(path.stem)]
+        begun = [self._path / f"{name}.lance" for name in self.begun()]
         for folder in (*begun, *self._path.glob(".*.dropped")):
             remove_folder(folder)
+
+    def begun(self) -> list[str]:
+        """What killed runs left of tables that they had only begun, sorted."""
+        return sorted(
+            path.stem for path in self._path.glob("*.lance") if not self.exists(path.stem)
+        )
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are."""
@@ -176,9 +186,17 @@ class Bucket:
 
     def sweep(self) -> None:
         """Remove what killed runs left of tables that they began or dropped."""
-        for info in self._listed(""):
-            if info.extension == "lance" and not self.exists(info.base_name.removesuffix(".lance")):
-                self.drop(info.base_name.removesuffix(".lance"))
+        for name in self.begun():
+            self.drop(name)
+
+    def begun(self) -> list[str]:
+        """What killed runs left of tables that they had only begun, sorted."""
+        named = [
+            info.base_name.removesuffix(".lance")
+            for info in self._listed("")
+            if info.extension == "lance"
+        ]
+        return sorted(name for name in named if not self.exists(name))
 
     def sizes(self, name: str, paths: Sequence[str], /) -> dict[str, int | None]:
         """How long these files of a table are: one question for all of a folder."""

@@ -490,6 +490,10 @@ class Store:
         """Remove what killed runs left of tables that they began or dropped; nobody may write."""
         self._tables.sweep()
 
+    def begun(self) -> list[str]:
+        """Generations that a killed run had only begun: there is no version of them."""
+        return sorted(map(generation_in, self._tables.begun()))
+
     def forget(self, name: str) -> None:
         """Remove a generation that nobody names any more, and all that is known of it."""
         generation = self.generation(name)

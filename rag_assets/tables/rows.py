@@ -20,7 +20,7 @@ from rag_assets import schemas
 from rag_assets.change import steps, sync
 from rag_assets.change.changing_inputs import ChangingInputs
 from rag_assets.change.difference import INPUTS, InputChanges
-from rag_assets.change.sync import Batch, Failure, Report, Work
+from rag_assets.change.sync import Batch, Derivation, Failure, Report, Work
 from rag_assets.columns import composite_keys
 from rag_assets.columns.keys import ABSENT, KeyIndex
 from rag_assets.columns.sql import quoted
@@ -114,11 +114,21 @@ def refresh_rows(
     work = Work(
         store=store,
         target=TARGET,
-        made_from=lambda: {"exports": fingerprint(READING, inputs().versions)},
+        made_from=lambda: inputs().made_from,
         inputs=inputs,
         transform=lambda changed: inputs().transform(changed),
     )
     return sync.refresh(work, log=log, retry=retry)
+
+
+def derivation(store: Store, *, sources: Collection[str]) -> Derivation:
+    """`table_rows`, made from the exported tables of `sources`."""
+    return Derivation(
+        store=store,
+        target=TARGET,
+        made_from=lambda: TableInputs(store, sources=sources).made_from,
+        inputs=lambda: TableInputs(store, sources=sources),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +172,11 @@ class TableInputs(ChangingInputs):
         """For each table a fingerprint of its rows and of what is said about it."""
         now = {name: table.data_version for name, table in self._tables.items()}
         return {**now, **{name: _version_in(mark) for name, mark in self._marks.items()}}
+
+    @property
+    def made_from(self) -> dict[str, str]:
+        """What `table_rows` is made from, by name."""
+        return {"exports": fingerprint(READING, self.versions)}
 
     @override
     def __iter__(self) -> Iterator[pa.RecordBatch]:

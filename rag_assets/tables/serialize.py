@@ -16,7 +16,7 @@ from rag_assets import schemas
 from rag_assets.change import steps
 from rag_assets.change.row_inputs import RowInputs
 from rag_assets.change.steps import REVISIONS
-from rag_assets.change.sync import Batch, Failure, Report, Work, refresh
+from rag_assets.change.sync import Batch, Derivation, Failure, Report, Work, refresh
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, is_one_of
 from rag_assets.config import Config, SerializerName
 from rag_assets.identity import fingerprint, text_hash
@@ -39,12 +39,11 @@ def refresh_serialized_rows(
 ) -> Report:
     """Bring the table of `serializer` up to `table_rows`; `retry` also tries failed rows."""
     empty_cells = config.tables.empty_cells
-    recipe = fingerprint("serialized_rows", REVISIONS["serialized_rows"], serializer, empty_cells)
-    step = steps.serialized_rows(config, serializer)
+    of_rows = derivation(store, config, serializer=serializer)
     pinned: dict[str, int] = {}
 
     def inputs() -> RowInputs:
-        rows = RowInputs.of(store, TABLE_ROWS_TABLE, key="row_id", recipe=recipe)
+        rows = _inputs(store, recipe=_recipe(config, serializer))
         pinned.update(rows.tables)
         return rows
 
@@ -55,12 +54,33 @@ def refresh_serialized_rows(
 
     work = Work(
         store=store,
-        target=step.target(schemas.SERIALIZED_ROWS),
-        made_from=steps.made_from(store, step, recipe=recipe),
+        target=of_rows.target,
+        made_from=of_rows.made_from,
         inputs=inputs,
         transform=transform,
     )
     return refresh(work, log=log, retry=retry)
+
+
+def derivation(store: Store, config: Config, *, serializer: SerializerName) -> Derivation:
+    """The table of `serializer`, made from `table_rows`."""
+    recipe = _recipe(config, serializer)
+    step = steps.serialized_rows(config, serializer)
+    return Derivation(
+        store=store,
+        target=step.target(schemas.SERIALIZED_ROWS),
+        made_from=steps.made_from(store, step, recipe=recipe),
+        inputs=lambda: _inputs(store, recipe=recipe),
+    )
+
+
+def _recipe(config: Config, serializer: SerializerName) -> str:
+    revision = REVISIONS["serialized_rows"]
+    return fingerprint("serialized_rows", revision, serializer, config.tables.empty_cells)
+
+
+def _inputs(store: Store, *, recipe: str) -> RowInputs:
+    return RowInputs.of(store, TABLE_ROWS_TABLE, key="row_id", recipe=recipe)
 
 
 def serialized(rows: pa.Table, *, serializer: SerializerName, empty_cells: EmptyCells) -> Batch:

@@ -15,6 +15,7 @@ KEYS = {
     "document_files": "document_id",
     "elements": "element_id",
     "accounts": "document_id",
+    "families": "document_id",
     "images": "image",
     "chunks": "chunk_id",
     "table_rows": "row_id",

@@ -6,9 +6,10 @@ reuse of vectors, is the real thing. It writes each text that it embeds into a l
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
+from rag_assets.operations import derivations
+from rag_assets.retrieval import search
 from rag_assets.workers import Task
 
 DIMENSION = 32
@@ -114,12 +117,20 @@ def hashing(ledger: Path | None = None) -> AbstractContextManager[None]:
 @contextmanager
 def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
     """Let every stage of this process embed with `encoder`."""
-    modules = (assets, embed, joint)
-    held = [module.encoder_of for module in modules]
-    for module in modules:
-        module.encoder_of = lambda *_, **__: encoder
-    try:
+
+    def queries(*_: object, **__: object) -> HashEncoder:
+        return _of_queries(encoder)
+
+    with ExitStack() as patches:
+        for module in (assets, embed, joint):
+            patches.enter_context(patch.object(module, "encoder_of", lambda *_, **__: encoder))
+        patches.enter_context(patch.object(derivations, "known_encoder", lambda *_, **__: encoder))
+        patches.enter_context(patch.object(search, "load_for_queries", queries))
         yield
-    finally:
-        for module, real in zip(modules, held, strict=True):
-            module.encoder_of = real
+
+
+def _of_queries(encoder: IndexEncoder) -> HashEncoder:
+    """What embeds queries for an index of `encoder`."""
+    found = HashEncoder(None, encoder_id=encoder.encoder_id, dimension=encoder.dimension)
+    found.model_id = encoder.model_id
+    return found

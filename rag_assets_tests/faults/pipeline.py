@@ -26,15 +26,17 @@ import pyarrow as pa
 from rag_assets import config as configuration
 from rag_assets.change import completing, reclaim, sync
 from rag_assets.config import Config
-from rag_assets.documents import chunk, element_reuse, parse
+from rag_assets.documents import chunk, element_reuse, family_rows, parse
 from rag_assets.index import embed, joint, parts
 from rag_assets.index.indexes import maintain
 from rag_assets.lineage import store_of
+from rag_assets.operations.promotion import promote_refreshed
 from rag_assets.serving import cli
 from rag_assets.serving.answers import say
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, clean_up
+from rag_assets.store.serving_pointer import serving_variant
 from rag_assets.tables import rows, serialize
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 
@@ -75,6 +77,7 @@ def refresh(
         )
         done.extend(export.report for export in exports)
     done.append(parse.refresh_elements(store, config, parser=recipe.parser, log=log, retry=retry))
+    done.append(family_rows.refresh_families(store, config, parser=recipe.parser, log=log))
     done.append(
         chunk.refresh_chunks(
             store,
@@ -91,7 +94,10 @@ def refresh(
             store, config, serializer=recipe.serializer, log=log, retry=retry
         )
     )
-    return [*done, *build_index(config, variant=variant, log=log)]
+    done.extend(build_index(config, variant=variant, log=log))
+    if variant == serving_variant(store, config):
+        promote_refreshed(store, config, log=log)
+    return done
 
 
 def build_index(

@@ -29,6 +29,7 @@ from rag_assets.evaluation.summary import column
 from rag_assets.identity import fingerprint
 from rag_assets.models.rerankers import replaceable
 from rag_assets.retrieval import rewriters
+from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.fusion import domain_weights
 from rag_assets.retrieval.glossary import glossary_of
 from rag_assets.retrieval.rankings import Ranking
@@ -200,12 +201,13 @@ class ArmRunner:
         """Run `arm` in `index`, without reading or writing stored results."""
         started = time.monotonic()
         self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
+        filters = replace(arm.filters or Filters(), versions="all")  # gold may be superseded
         ranked = index.rank(
             [question.text for question in self.questions],
             retriever=arm.retriever,
             top_k=TOP_N,
             length=DEPTH,
-            filters=arm.filters,
+            filters=filters,
         )
         count = len(self.questions)
         scores = scored(
@@ -221,7 +223,7 @@ class ArmRunner:
             [question.text for question in self.questions],
             {arm.name: arm.retriever},
             top_k=TOP_N,
-            filters=arm.filters,
+            filters=filters,
             most=TIMED_QUESTIONS,
         ).values()
         record = ArmRecord(

@@ -35,6 +35,7 @@ from rag_assets.operations.run_problems import (
     run_problems,
 )
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -201,7 +202,7 @@ class Teller:
         self, record: AlertRecord, instance: "dg.DagsterInstance | None"
     ) -> AlertRecord:
         """Call the pings for the newest nightly run, or for the failure of a command."""
-        variant = self._config.serving_variant
+        variant = serving_variant(Store.of(self._config), self._config)
         nightly = name_of_run(NIGHTLY_JOB, variant=variant)
         failed = [one for one in record.noted if one.subject == nightly]
         if failed:

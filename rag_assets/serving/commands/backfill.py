@@ -1,8 +1,9 @@
-"""`rag-assets backfill`: the job that builds one variant, in this process."""
+"""`rag-assets backfill`: the job that builds one variant, in this process, at low priority."""
 
 import argparse
 
 from rag_assets import config as configuration
+from rag_assets.process.priority import yield_to_others
 from rag_assets.serving import refresh_run
 from rag_assets.serving.answers import Answer
 from rag_assets.serving.commands.refresh import refreshed
@@ -20,4 +21,5 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Answer:
     """Run the job `backfill_variant`; sources that were never read are read first."""
+    yield_to_others()
     return refreshed(configuration.load(), variant=options.variant, job=refresh_run.backfill_job)

@@ -20,6 +20,7 @@ from rag_assets.serving.answers import (
 )
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.flaws import Flaw
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> Answer:
     config = configuration.load()
     if options.questions is not None:
         _check_readable(options.questions)
-    variant = options.variant or config.serving_variant
+    variant = options.variant or serving_variant(Store.of(config), config)
     config.variant(variant)
     try:
         if options.retriever:

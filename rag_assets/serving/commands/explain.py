@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.serving.answers import Answer, CommandError
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     from rag_assets.operations.explain import UnitLineage
@@ -30,10 +31,11 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.operations.explain import UnknownUnitError, explain
 
     config = configuration.load()
-    variant = options.variant or config.serving_variant
+    store = Store.of(config)
+    variant = options.variant or serving_variant(store, config)
     config.variant(variant)
     try:
-        found = explain(Store.of(config), config, unit_id=options.unit_id, variant=variant)
+        found = explain(store, config, unit_id=options.unit_id, variant=variant)
     except UnknownUnitError as error:
         raise CommandError(str(error)) from error
     return Answer(found.record(), _told(found))

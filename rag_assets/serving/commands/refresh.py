@@ -14,6 +14,7 @@ from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 SUMMARY = "update the index from its sources; only what changed is processed"
 EXAMPLES = """\
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> Answer:
     config = configuration.load()
     return refreshed(
         config,
-        variant=options.variant or config.serving_variant,
+        variant=options.variant or serving_variant(Store.of(config), config),
         allow_shrink=options.allow_shrink,
         retry_failed=options.retry_failed,
         accept_drift=options.accept_drift,

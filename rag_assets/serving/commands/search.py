@@ -4,11 +4,20 @@ import argparse
 import sys
 import textwrap
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from rag_assets import config as configuration
+from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.answers import Answer, CommandError, Json, positive, search_errors, table
+from rag_assets.serving.answers import (
+    Answer,
+    CommandError,
+    Json,
+    day,
+    positive,
+    search_errors,
+    table,
+)
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -22,6 +31,7 @@ EXAMPLES = """\
   rag-assets search "density of aluminium" --domain table --top-k 3
   rag-assets search "surface treatment" --retriever bm25 --source documents --json
   rag-assets search "specimen dimensions" --field "number: ISO 527-2:2012" --type table
+  rag-assets search "creep from the scribe" --as-of 2020-01-01
   rag-assets search "yield strength" --retriever hybrid_late_fusion --explain
   rag-assets search - < queries.txt        one query a line"""
 
@@ -49,17 +59,27 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="NAME: VALUE",
         help="only documents with this header field: 'number: ISO 527'; may be given again",
     )
+    command.add_argument(
+        "--versions",
+        choices=get_args(configuration.Versions),
+        help="versions of documents: current, or all (default: retrieval.versions)",
+    )
+    command.add_argument(
+        "--as-of",
+        type=day,
+        metavar="DATE",
+        help="versions of documents that were valid on this day (YYYY-MM-DD)",
+    )
     command.add_argument("--explain", action="store_true", help="show rank and score in each stage")
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Search once, or once for each line of stdin."""
     config = configuration.load()
-    variant = options.variant or config.serving_variant
-    config.variant(variant)
+    if options.variant:
+        config.variant(options.variant)
 
     from rag_assets.retrieval.filters import Filters
-    from rag_assets.retrieval.search import open_index
 
     many = options.query == STDIN
     queries = _lines() if many else [_readable(options.query)]
@@ -72,8 +92,10 @@ def run(options: argparse.Namespace) -> Answer:
             type=options.type,
             language=options.language,
             fields=tuple(options.field),
+            versions=options.versions,
+            as_of=options.as_of,
         )
-        index = open_index(Store.of(config), config, variant)
+        index = _opened(config, options.variant)
         with search_errors():
             found = [
                 index.search(
@@ -85,8 +107,17 @@ def run(options: argparse.Namespace) -> Answer:
     except ValueError as error:
         raise CommandError(str(error)) from error
     if many:
-        return _several(found, variant=variant, explain=options.explain, origins=origins)
-    return _one(found[0], variant=variant, explain=options.explain, origins=origins)
+        return _several(found, variant=index.variant, explain=options.explain, origins=origins)
+    return _one(found[0], variant=index.variant, explain=options.explain, origins=origins)
+
+
+def _opened(config: Config, variant: str | None) -> "VariantIndex":
+    """What serves; with a variant, its last complete index."""
+    from rag_assets.retrieval.search import open_index
+    from rag_assets.retrieval.serving import open_serving
+
+    store = Store.of(config)
+    return open_index(store, config, variant) if variant else open_serving(store, config)
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
@@ -122,10 +153,14 @@ def _one(
         "query": results.query,
         "variant": variant,
         "retriever": results.retriever,
+        "versions": results.versions,
+        "other_versions_left_out": results.left_out,
         "seconds": dict(results.seconds),
         "hits": [_record(hit) | _lineage(hit, origins) for hit in results],
     }
-    text = "\n\n".join(map(_shown, results)) or "Nothing was found."
+    text = "\n\n".join([*map(_shown, results), *_versions(results)])
+    if not results:
+        text = "\n\n".join(["Nothing was found.", *_versions(results)])
     if not explain:
         return Answer(record, text)
     explanation = results.explain().to_pylist()
@@ -134,6 +169,14 @@ def _one(
 
 def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
     return {"lineage": origins[hit.unit_id]} if hit.unit_id in origins else {}
+
+
+def _versions(results: "Results") -> list[str]:
+    """Which versions of documents were searched, if that made a difference."""
+    if not results.left_out:
+        return []
+    count = f"{results.left_out:,} documents are" if results.left_out > 1 else "1 document is"
+    return [f"Versions: {results.versions}; {count} another version (see --versions all)."]
 
 
 def _record(hit: "Hit") -> dict:
@@ -185,5 +228,6 @@ def _place(hit: "Hit") -> str:
         return f"{hit.uri}, row {hit.row_key}: {hit.title}"
     pages = ", ".join(map(str, hit.pages))
     shown = hit.type if hit.type not in (None, "text") else ""
-    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown]
+    replaced = "superseded" if hit.is_superseded else ""
+    parts = [hit.uri, f"page {pages}" if pages else "", hit.section, shown, replaced]
     return ", ".join(part for part in parts if part)

@@ -36,16 +36,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Answer:
     """Draw the page and write it to a file, or print the table."""
     config = configuration.load()
-    variant = options.variant or config.serving_variant
-    config.variant(variant)
+    if options.variant:
+        config.variant(options.variant)
     if options.out is None and options.page is not None:
         raise CommandError("--page is for a picture: name the file to write with --out")
     if options.out is None:
-        return _table(config, variant=variant, unit_id=options.unit_id)
-    return _picture(config, options, variant=variant)
+        return _table(config, variant=options.variant, unit_id=options.unit_id)
+    return _picture(config, options)
 
 
-def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
+def _table(config: Config, *, variant: str | None, unit_id: str) -> Answer:
     from rag_assets.documents.chunk_location import NotShownError
     from rag_assets.documents.renditions import table_of_unit
 
@@ -56,7 +56,7 @@ def _table(config: Config, *, variant: str, unit_id: str) -> Answer:
     return Answer(asdict(table), table.text)
 
 
-def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> Answer:
+def _picture(config: Config, options: argparse.Namespace) -> Answer:
     from rag_assets.documents.chunk_location import NotShownError
     from rag_assets.documents.page_pictures import picture_of
     from rag_assets.store.atomic import write_atomically
@@ -65,7 +65,7 @@ def _picture(config: Config, options: argparse.Namespace, *, variant: str) -> An
         picture = picture_of(
             Store.of(config),
             config,
-            variant=variant,
+            variant=options.variant,
             unit_id=options.unit_id,
             page=options.page,
             dpi=options.dpi,

@@ -102,6 +102,27 @@ class _Manifest:
     def land(self) -> None:
         """Read the files that changed, and write down what was found."""
         known = KnownFiles(self.store)
+        self._find_out(known, read=partial(self._read, known=known))
+        assert self.marks is not None, "they have just been found out"
+        known.save(keep=self.marks["key"])
+
+    def examine(self) -> None:
+        """Read the files that changed, and write nothing down."""
+        self._find_out(KnownFiles(self.store), read=self._examined)
+
+    def held_then(self) -> pa.Table:
+        """What `document_files` will hold of all files."""
+        if self.marks is None or not self.store.exists(TARGET.name):
+            return self.rows.select(CONTENT.names)
+        held = self.store.read(TARGET.name, columns=CONTENT.names)
+        is_kept = KeyIndex(self.marks["key"]).places(held[TARGET.key]) != ABSENT
+        is_kept &= KeyIndex(self.rows[TARGET.key]).places(held[TARGET.key]) == ABSENT
+        kept = held.filter(pa.array(is_kept)).cast(CONTENT)
+        return pa.concat_tables([self.rows.select(CONTENT.names), kept])
+
+    def _find_out(
+        self, known: KnownFiles, *, read: Callable[[Sequence[Listing]], list[pa.Table]]
+    ) -> None:
         parts = [known.unmoved(listing) for listing in self.listings]
         moved = [
             replace(listing, entries=entries)
@@ -110,11 +131,19 @@ class _Manifest:
         ]
         rows = [rows for _, rows in parts]
         if moved:
-            rows += self._read(moved, known=known)
+            rows += read(moved)
         self.rows = pa.concat_tables([ROWS.empty_table(), *rows])
         self._keep_unreadable()
         self.marks = pa.concat_tables([_marks(self.rows), self._kept_where_unknown()])
-        known.save(keep=self.marks["key"])
+
+    def _examined(self, listings: Sequence[Listing]) -> list[pa.Table]:
+        """The rows of what is listed, read one file after another."""
+        found = (
+            self._row(listing, entry, known=None)
+            for listing in listings
+            for entry in listing.entries
+        )
+        return [pa.Table.from_pylist([row for row in found if row], schema=ROWS)]
 
     def inputs(self) -> pa.Table:
         """Keys and fingerprints of all files; a file that was not read yet counts as changed."""
@@ -211,7 +240,7 @@ class _Manifest:
         return listed | dlt.transformer(document_files, name=name)
 
     def _row(
-        self, listing: Listing, entry: Entry, *, known: KnownFiles
+        self, listing: Listing, entry: Entry, *, known: KnownFiles | None
     ) -> dict[str, object] | None:
         """The row of a file as it was read; None if it went away."""
         limit = listing.source.max_bytes
@@ -243,7 +272,7 @@ class _Manifest:
             finding = detection.Finding(None, "unreadable", reason)
             return _row(key, listing.source, entry, _Content(finding))
         row = _row(key, listing.source, read, content)
-        if read == entry and listing.is_settled(entry):
+        if known and read == entry and listing.is_settled(entry):
             known.add(entry, row)
         return row
 
@@ -379,6 +408,51 @@ def refresh_document_files(
     if manifest().moved:
         store.reopen(TARGET.name)  # what was listed is not what was read: look again next time
     return report
+
+
+class FilesSeen:
+    """All source files as they are now: what a refresh would make of the manifest.
+
+    Files that moved since the last look are read and hashed; nothing is written.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        sources: Sequence[DocumentSource],
+        *,
+        tables: Sequence[TableSource] = (),
+        allow_shrink: bool = False,
+        log: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """List the files; none is read yet. Arguments as for `refresh_document_files`."""
+        self._manifest = _manifest(store, sources, tables, allow_shrink=allow_shrink, log=log)
+
+    @property
+    def derivation(self) -> sync.Derivation:
+        """`document_files`, made from what the sources hold; what failed is an input as well."""
+        return sync.Derivation(
+            store=self._manifest.store,
+            target=TARGET,
+            made_from=lambda: {"sources": self._manifest.made_from},
+            inputs=self._inputs,
+        )
+
+    @property
+    def failures(self) -> Sequence[sync.Failure]:
+        """Sources, folders and files that cannot be read, or lost too much to be believed."""
+        return self._manifest.failures
+
+    def rows(self) -> pa.Table:
+        """What `document_files` will hold of all files, without its system columns."""
+        if self._manifest.marks is None:
+            self._manifest.examine()
+        return self._manifest.held_then()
+
+    def _inputs(self) -> pa.Table:
+        if self._manifest.marks is None:
+            self._manifest.examine()
+        return self._manifest.inputs()
 
 
 def _manifest(

@@ -1,0 +1,254 @@
+"""Is a candidate no worse than what serves, by more than a margin? A test of non-inferiority.
+
+Both answered the same questions, so that each question gives a difference: candidate minus serving.
+The candidate is non-inferior if the lower end of a one-sided 95 % interval of the mean difference
+lies above minus the margin, and inferior if the upper end lies below it; between these the
+questions cannot tell. Piaggio et al. 2012, Reporting of Noninferiority and Equivalence Randomized
+Trials: the CONSORT statement; Schuirmann 1987, A Comparison of the Two One-Sided Tests Procedure.
+
+The spread of the mean is that between clusters of questions (`intervals.Clusters`), and at least
+that of Agresti and Min 2005, Simple Improved Confidence Intervals for Comparing Matched
+Proportions: half an observation more in each of the four cells, so that a few questions that all
+came out alike prove little.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rag_assets.evaluation.intervals import Clusters, clusters_of, standard_errors
+
+Outcome: TypeAlias = Literal["PASS", "FAIL", "HOLD"]
+"""PASS: not worse by more than the margin. FAIL: worse by more. HOLD: it cannot be told."""
+SliceStatus: TypeAlias = Literal["fine", "looks worse", "is worse", "too small"]
+"""See `_statuses`."""
+
+ALPHA = 0.05
+"""Chance of passing a candidate that is worse by exactly the margin."""
+SUSPICION = 0.1
+"""Chance of holding an equally good candidate for what its slices lose."""
+POWER = 0.95
+DISCORDANT = 0.1
+"""Share of questions that two equally good rankers usually answer differently."""
+SMALLEST_MARGIN = 0.02
+LARGEST_MARGIN = 0.1
+"""A larger loss is never taken for none, however few the questions are."""
+FEWEST_IN_SLICE = 100
+"""Questions below which a slice is shown and not judged."""
+ADDED = 2
+"""Observations that Agresti and Min add, half of one to each of the four cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Candidate minus serving: the mean of a metric over the same questions."""
+
+    estimate: float
+    low: float
+    """Lower end; chance alone puts the truth below it in 5 % of cases, and above `high` in 5 %. Of
+    a few questions it may lie beyond what a metric can lose."""
+    high: float
+    questions: int
+    clusters: int
+    """Documents and tables (or pages and rows) that the questions are about."""
+    wins: int
+    """Questions on which the candidate is better."""
+    losses: int
+    """Questions on which it is worse."""
+
+    def outcome(self, margin: float) -> Outcome:
+        """The verdict of these questions."""
+        if self.low >= -margin:
+            return "PASS"
+        return "FAIL" if self.high < -margin else "HOLD"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceDifference:
+    """The difference on the questions of one language, source or domain."""
+
+    by: str
+    """`language`, `source` or `domain`."""
+    name: str
+    difference: PairedDifference
+    status: SliceStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The differences of some questions, and what they are about."""
+
+    differences: np.ndarray
+    """(questions,) float: candidate minus serving."""
+    sources: Sequence[str]
+    """For each question the document or table of its first gold."""
+    gold: Sequence[str]
+    """For each question the page, row or document of its first gold."""
+
+    @property
+    def clusters(self) -> Clusters:
+        """The questions by what they are about."""
+        return clusters_of(self.sources, self.gold)
+
+    def of(self, chosen: np.ndarray) -> "Paired":
+        """The questions at these places alone."""
+        return Paired(
+            self.differences[chosen],
+            [self.sources[place] for place in chosen],
+            [self.gold[place] for place in chosen],
+        )
+
+
+def default_margin(questions: int) -> float:
+    """The smallest margin that so many questions can decide on, from .02 to .1.
+
+    An equally good candidate, with one discordant question in ten, passes it 19 times in 20.
+    """
+    shown = _quantiles() * math.sqrt(DISCORDANT / max(questions, 1))
+    return min(max(math.ceil(shown * 1000) / 1000, SMALLEST_MARGIN), LARGEST_MARGIN)
+
+
+def questions_needed(margin: float) -> int:
+    """How many questions an equally good candidate needs to pass `margin` 19 times in 20."""
+    return math.ceil(DISCORDANT * (_quantiles() / margin) ** 2)
+
+
+def paired_difference(paired: Paired) -> PairedDifference:
+    """The mean difference with its interval; of at least one question."""
+    differences, clusters = paired.differences, paired.clusters
+    estimate, spread = float(differences.mean()), _reach(differences, clusters)
+    return PairedDifference(
+        estimate=estimate,
+        low=estimate - spread,
+        high=estimate + spread,
+        questions=len(differences),
+        clusters=clusters.count,
+        wins=int((differences > 0).sum()),
+        losses=int((differences < 0).sum()),
+    )
+
+
+def more_questions(difference: PairedDifference, *, margin: float) -> int | None:
+    """About how many more questions like these would decide; None if no number would.
+
+    The interval narrows with the root of the number of questions while the estimate stays.
+    """
+    room = abs(difference.estimate + margin)
+    reach = (difference.high - difference.low) / 2
+    if reach <= room:
+        return 0
+    if not room:
+        return None
+    return math.ceil(difference.questions * ((reach / room) ** 2 - 1))
+
+
+def slices_of(
+    paired: Paired, groups: Mapping[str, Sequence[str]], *, margin: float
+) -> list[SliceDifference]:
+    """The difference in each slice, those that are worse first.
+
+    Args:
+        paired: All questions.
+        groups: For each kind of slice (language, source, domain) the slice of each question. Of
+            slices with the same questions only the first is kept, and none that is all questions.
+        margin: The loss that is accepted.
+    """
+    chosen: dict[bytes, tuple[str, str, np.ndarray]] = {}
+    for by, names in groups.items():
+        for name in sorted(set(names)):
+            places = np.flatnonzero(np.asarray(names) == name)
+            if len(places) < len(names):
+                chosen.setdefault(places.tobytes(), (by, name, places))
+    slices = [(by, name, paired.of(places)) for by, name, places in chosen.values()]
+    parts = [part for _, _, part in slices]
+    statuses = _statuses(parts, questions=len(paired.differences), margin=margin)
+    found = [
+        SliceDifference(by, name, paired_difference(part), status)
+        for (by, name, part), status in zip(slices, statuses, strict=True)
+    ]
+    return sorted(found, key=lambda each: (_ORDER[each.status], each.difference.estimate))
+
+
+_ORDER: Mapping[SliceStatus, int] = {"is worse": 0, "looks worse": 1, "fine": 2, "too small": 3}
+
+
+def _statuses(slices: Sequence[Paired], *, questions: int, margin: float) -> list[SliceStatus]:
+    """What is to be said of each slice, of so many `questions` in all.
+
+    A slice is worse if a loss beyond the margin is shown. It looks worse if its estimate lies
+    beyond the margin, or if it is likely to lose anything (`SUSPICION`) while a loss beyond the
+    margin is not ruled out. p-values are corrected for the number of slices: Holm 1979, A Simple
+    Sequentially Rejective Multiple Test Procedure. A slice that leaves out too few questions to be
+    a slice is nearly all of them, and raises no suspicion of its own.
+    """
+    sizes = [len(part.differences) for part in slices]
+    beyond, suspicious = (
+        _adjusted(slices, loss=loss, is_judged=[FEWEST_IN_SLICE <= size <= most for size in sizes])
+        for loss, most in ((margin, questions), (0.0, questions - FEWEST_IN_SLICE))
+    )
+    return [
+        "too small"
+        if size < FEWEST_IN_SLICE
+        else _status(paired_difference(part), p_beyond, p_any, margin=margin)
+        for part, size, p_beyond, p_any in zip(slices, sizes, beyond, suspicious, strict=True)
+    ]
+
+
+def _adjusted(slices: Sequence[Paired], *, loss: float, is_judged: Sequence[bool]) -> list[float]:
+    """For each slice the p-value of losing no more than `loss`; 1 for those not judged."""
+    judged = [part for part, is_one in zip(slices, is_judged, strict=True) if is_one]
+    corrected = iter(_holm([_chance_of_loss_within(loss, part) for part in judged]))
+    return [next(corrected) if is_one else 1.0 for is_one in is_judged]
+
+
+def _status(
+    shown: PairedDifference, p_beyond: float, p_any: float, *, margin: float
+) -> SliceStatus:
+    if p_beyond <= ALPHA:
+        return "is worse"
+    is_open = p_any <= SUSPICION and shown.low < -margin
+    return "looks worse" if is_open or shown.estimate < -margin else "fine"
+
+
+def _chance_of_loss_within(loss: float, paired: Paired) -> float:
+    """The p-value of the hypothesis that no more than `loss` is lost: one-sided t test."""
+    from scipy.special import stdtr
+
+    clusters = paired.clusters
+    above = float(paired.differences.mean()) + loss
+    error = _standard_error(paired.differences, clusters)
+    return float(stdtr(max(clusters.count - 1, 1), above / error))
+
+
+def _holm(chances: Sequence[float]) -> list[float]:
+    """`chances` corrected for their number, step by step from the smallest."""
+    adjusted, largest = [0.0] * len(chances), 0.0
+    for done, place in enumerate(sorted(range(len(chances)), key=lambda at: chances[at])):
+        largest = max(largest, min((len(chances) - done) * chances[place], 1.0))
+        adjusted[place] = largest
+    return adjusted
+
+
+def _reach(differences: np.ndarray, clusters: Clusters) -> float:
+    """How far the interval reaches to either side of the mean."""
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(max(clusters.count - 1, 1), 1 - ALPHA))
+    return quantile * _standard_error(differences, clusters)
+
+
+def _standard_error(differences: np.ndarray, clusters: Clusters) -> float:
+    count = len(differences) + ADDED
+    squares = float((differences**2).sum()) + ADDED / 2
+    alone = math.sqrt(max(squares - float(differences.sum()) ** 2 / count, 0.0)) / count
+    [clustered] = standard_errors(differences[:, None], clusters)
+    return max(alone, 0.0 if np.isnan(clustered) else float(clustered))
+
+
+def _quantiles() -> float:
+    normal = NormalDist()
+    return normal.inv_cdf(1 - ALPHA) + normal.inv_cdf(POWER)

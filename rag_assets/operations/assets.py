@@ -1,0 +1,223 @@
+"""The asset `serving_index`, its gate, and the jobs that move the serving pointer by hand."""
+
+from datetime import datetime
+
+import dagster as dg
+
+from rag_assets import lineage
+from rag_assets.config import Config
+from rag_assets.operations import promotion
+from rag_assets.operations.gate_wording import verdict_markdown
+from rag_assets.operations.problems import SERVING_INDEX
+from rag_assets.operations.promotion import PromotionResult
+from rag_assets.process.interrupts import stoppable
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.serving_pointer import ServingPointer
+
+GATE = "gate"
+REVISION = 1
+"""Raised when the same index and verdict should move the pointer otherwise."""
+PROMOTE_JOB = "promote"
+ROLLBACK_JOB = "rollback"
+
+AC = dg.AutomationCondition
+ON_NEW_INDEX = (
+    AC.any_deps_match(AC.data_version_changed()).since_last_handled()
+    & ~AC.any_deps_in_progress()
+    & ~AC.in_progress()
+).with_label("on a new index or evaluation")
+"""Of one variant alone: the others need not be built, nor their checks pass."""
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """What moves the serving pointer."""
+    return dg.Definitions(assets=[_serving_index(config)])
+
+
+def jobs(config: Config) -> list[dg.JobDefinition]:
+    """The jobs `promote` and `rollback`."""
+    return [_promote_job(config), _rollback_job(config)]
+
+
+def _serving_index(project: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=SERVING_INDEX,
+        group_name="index",
+        deps=["joint_index", "retrieval_evaluation"],
+        kinds={"lancedb"},
+        code_version=str(REVISION),
+        owners=[project.owner],
+        automation_condition=ON_NEW_INDEX,
+        check_specs=[
+            dg.AssetCheckSpec(
+                GATE,
+                asset=SERVING_INDEX,
+                description="- gate: The newest index of the variant that serves may take its "
+                "place: it is complete, its tables agree, and it answers questions no worse.",
+                blocking=True,
+            )
+        ],
+        pool=lineage.GPU_POOL,
+    )
+    @stoppable()
+    def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        """What answers queries: the serving pointer. It moves only if its gate lets it."""
+        store = lineage.store_of(project)
+        of_run = context.partition_key if context.has_partition_key else None
+        if of_run is not None and not _may_serve(store, project, of_run):
+            return _untouched(store)
+        done = promotion.promote_refreshed(store, project, log=lineage.logger_of(context))
+        return dg.MaterializeResult(
+            metadata=_metadata(done.pointer) | _of_result(done),
+            data_version=_data_version(done.pointer),
+            check_results=[_check(done)],
+        )
+
+    return serving_index
+
+
+def _may_serve(store: Store, config: Config, variant: str) -> bool:
+    """Whether a run for `variant` may have written the index that is to serve."""
+    serving = serving_pointer.serving_variant(store, config)
+    return config.tables_of(variant).joint == config.tables_of(serving).joint
+
+
+def _untouched(store: Store) -> dg.MaterializeResult[None]:
+    """After a run for another variant, which only a person promotes."""
+    pointer = serving_pointer.current(store)
+    return dg.MaterializeResult(
+        metadata=_metadata(pointer),
+        data_version=_data_version(pointer),
+        check_results=[dg.AssetCheckResult(check_name=GATE, passed=True)],
+    )
+
+
+def _data_version(pointer: ServingPointer | None) -> dg.DataVersion:
+    return dg.DataVersion(pointer.content if pointer else "")
+
+
+def _check(done: PromotionResult) -> dg.AssetCheckResult:
+    metadata: dict[str, dg.MetadataValue] = {}
+    if done.verdict:
+        metadata["verdict"] = dg.MetadataValue.text(done.verdict.outcome)
+        metadata["why"] = dg.MetadataValue.md(verdict_markdown(done.verdict))
+    is_held = done.status == "held"
+    lines = [*done.reasons, *([f"What to do: {done.remedy}"] if done.remedy else [])]
+    if is_held:
+        outcome = done.verdict.outcome if done.verdict else "HOLD"
+        lines = [f"{outcome}: what served before still serves.", *lines]
+    return dg.AssetCheckResult(
+        check_name=GATE,
+        passed=not is_held,
+        severity=dg.AssetCheckSeverity.ERROR,
+        metadata=metadata,
+        description=lineage.lines_in_markdown(lines) or None,
+    )
+
+
+def _metadata(pointer: ServingPointer | None) -> dict[str, dg.MetadataValue]:
+    if pointer is None:
+        return {"serves": dg.MetadataValue.text("nothing was promoted yet")}
+    outcome = (pointer.verdict or {}).get("outcome")
+    return {
+        "serves": dg.MetadataValue.text(pointer.variant),
+        "number": dg.MetadataValue.int(pointer.number),
+        "since": dg.MetadataValue.timestamp(datetime.fromisoformat(pointer.moved_at)),
+        "moved by": dg.MetadataValue.text(pointer.by),
+        "retriever": dg.MetadataValue.text(pointer.query_side.retriever),
+        "joint table": dg.MetadataValue.text(
+            f"{pointer.complete_set.joint.table}, version {pointer.complete_set.joint.version}"
+        ),
+        **({"verdict": dg.MetadataValue.text(str(outcome))} if outcome else {}),
+        **({"reason": dg.MetadataValue.text(pointer.reason)} if pointer.reason else {}),
+    }
+
+
+def _of_result(done: PromotionResult) -> dict[str, dg.MetadataValue]:
+    shown: dict[str, dg.MetadataValue] = {"promotion": dg.MetadataValue.text(done.status)}
+    if done.reasons:
+        shown["why"] = dg.MetadataValue.md(lineage.lines_in_markdown(done.reasons))
+    return shown
+
+
+def _promote_job(project: Config) -> dg.JobDefinition:
+    @dg.op(
+        description="Lets a variant serve, if the gate lets it pass.",
+        config_schema={
+            "variant": dg.Field(str, description="The variant that is to serve."),
+            "override": dg.Field(
+                str,
+                is_required=False,
+                description="Why it is to serve whatever the gate says; recorded.",
+            ),
+        },
+    )
+    @stoppable()
+    def promote_variant(context: dg.OpExecutionContext) -> None:
+        options = context.op_config
+        done = promotion.promote(
+            lineage.store_of(project),
+            project,
+            options["variant"],
+            override=options.get("override") or None,
+            log=context.log.info,
+        )
+        if done.status == "held":
+            outcome = done.verdict.outcome if done.verdict else "HOLD"
+            raise dg.Failure(
+                description=" ".join([f"{outcome}:", *done.reasons, done.remedy]),
+                allow_retries=False,
+            )
+        _tell(context, done.pointer)
+
+    @dg.job(
+        name=PROMOTE_JOB,
+        description="Lets a variant serve. The same as `rag-assets promote VARIANT`.",
+        executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(project),
+    )
+    def promote() -> None:
+        promote_variant()
+
+    return promote
+
+
+def _rollback_job(project: Config) -> dg.JobDefinition:
+    @dg.op(
+        description="Serves again what served before.",
+        config_schema={
+            "to": dg.Field(
+                int, default_value=0, description="Number to serve again; 0: the previous one."
+            )
+        },
+    )
+    @stoppable()
+    def roll_serving_back(context: dg.OpExecutionContext) -> None:
+        _tell(
+            context,
+            promotion.roll_back(lineage.store_of(project), to=context.op_config["to"] or None),
+        )
+
+    @dg.job(
+        name=ROLLBACK_JOB,
+        description="Serves again what served before. The same as `rag-assets rollback`.",
+        executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(project),
+    )
+    def rollback() -> None:
+        roll_serving_back()
+
+    return rollback
+
+
+def _tell(context: dg.OpExecutionContext, pointer: ServingPointer | None) -> None:
+    """Show on the page of `serving_index` what serves now, and in the run."""
+    metadata = _metadata(pointer)
+    context.log_event(
+        dg.AssetMaterialization(
+            SERVING_INDEX,
+            metadata=metadata,
+            tags={"dagster/data_version": pointer.content if pointer else ""},
+        )
+    )
+    context.add_output_metadata(metadata)

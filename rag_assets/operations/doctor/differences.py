@@ -1,0 +1,88 @@
+"""Whether a table holds a row of each input, of the input as it is, and no other.
+
+What its step would do is asked of the step itself (`operations.derivations`), with all inputs held
+against all rows. A table whose record says that it was made from older inputs waits for a refresh;
+where the record says that nothing is due, each difference is a fault.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from rag_assets.change.deciding import OTHER_COLUMNS, decide
+from rag_assets.config import ConfigError
+from rag_assets.documents.parsers import ParserUnavailableError
+from rag_assets.models.hosted import ServerError
+from rag_assets.models.weights import WeightsError
+from rag_assets.operations.derivations import StepPlan, derivation_of
+from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.faults import EXAMPLES, Fault, reopened
+from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.tables.exported import ExportRunsError
+
+NOT_COMPARED = (ConfigError, ExportRunsError, ParserUnavailableError, ServerError, WeightsError)
+"""Why a step cannot say what it would do: something is not on this machine, or at work."""
+
+
+def plan_of(practice: Practice, table: StepTable) -> StepPlan | None:
+    """What the step of a table would do; None where it reads a source, or cannot run here."""
+    step, variants = table.step, table.variants or tuple(practice.variants)
+    if not step.inputs and step.asset != "table_rows":
+        return None
+    try:
+        made = derivation_of(practice.store, practice.config, step, variant=variants[0])
+        return StepPlan(step.asset, decide(made, afresh=True)) if made else None
+    except NOT_COMPARED as error:
+        practice.log(f"{table.subject(practice.store)} is not compared with its inputs: {error}")
+        return None
+
+
+def waiting(practice: Practice, table: StepTable, planned: StepPlan) -> Fault | None:
+    """Whether a refresh has to bring the table up to date, as its record says."""
+    fault = partial(
+        Fault, subject=table.subject(practice.store), variants=table.variants, is_redone=True
+    )
+    if planned.plan.anew:
+        is_older = planned.plan.anew == OTHER_COLUMNS
+        rule = rules.OTHER_COLUMNS if is_older else rules.LOST
+        return fault(rule=rule, detail=planned.plan.anew)
+    if not planned.differs:
+        return None
+    return fault(
+        rule=rules.BEHIND,
+        count=max(1, len(planned.added) + len(planned.changed) + len(planned.removed)),
+        detail=f"{', '.join(planned.differs)} changed since: {len(planned.added):,} to add, "
+        f"{len(planned.changed):,} to change, {len(planned.removed):,} to remove",
+        command=command_of(table),
+    )
+
+
+def faults_of(practice: Practice, table: StepTable, planned: StepPlan) -> Iterator[Fault]:
+    """What the step would do, although its record says that nothing is due."""
+    failed = set(planned.unfinished)
+    found = {
+        rules.MISSING: [key for key in planned.added if key not in failed],
+        rules.STALE: [key for key in planned.changed if key not in failed],
+        rules.ORPHAN: planned.removed,
+    }
+    for rule, keys in found.items():
+        if keys:
+            yield _of_keys(practice, table, rule, keys)
+
+
+def command_of(table: StepTable) -> str:
+    """The refresh that brings a table up to date."""
+    if not table.variants:
+        return rules.REFRESH
+    return f"{rules.REFRESH} --variant {table.variants[0]}"
+
+
+def _of_keys(practice: Practice, table: StepTable, rule: rules.Rule, keys: Sequence[str]) -> Fault:
+    return Fault(
+        rule=rule,
+        subject=table.subject(practice.store),
+        count=len(keys),
+        examples=keys[:EXAMPLES],
+        variants=table.variants,
+        mends=[reopened(table.step.table)],
+        is_redone=True,
+    )

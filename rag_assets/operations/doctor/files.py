@@ -1,0 +1,86 @@
+"""Whether each table can be opened and read at all."""
+
+from collections.abc import Iterator
+
+from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.faults import Fault, Log, Mend
+from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.store import Store, exports
+from rag_assets.store.complete_sets import all_sets
+from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.mending import damage_of, drop_damaged_parts
+
+OPTIONAL = ("figure_descriptions", "question_sets")
+"""Assets without a table where there is nothing to describe or to ask."""
+IN_A_BUCKET = "delete the table in the object store, and run `rag-assets refresh`"
+"""A connection that fails looks like damage: nothing is removed there."""
+
+
+def damaged(practice: Practice, table: str, *, of: StepTable | None = None) -> Fault | None:
+    """What is wrong with the files of a table that is there; `of` says whose it is."""
+    try:
+        wrong = damage_of(practice.store, table)
+    except DamagedTablesError as error:
+        wrong = str(next(iter(error.errors.values())))
+    return damaged_by(practice, table, wrong, of=of) if wrong else None
+
+
+def damaged_by(practice: Practice, table: str, wrong: str, *, of: StepTable | None = None) -> Fault:
+    """A table of which something was found wrong while it was read."""
+    store = practice.store
+    is_of_source = of is not None and not of.step.inputs and of.step.asset != "table_rows"
+    return Fault(
+        rule=rules.DAMAGED,
+        subject=store.uri(table).rpartition("/")[2].removesuffix(".lance"),
+        detail=wrong.partition("\n")[0],
+        variants=of.variants if of else tuple(practice.variants),
+        command=IN_A_BUCKET if practice.config.tables_url else "",
+        mends=[] if practice.config.tables_url else [_mended(store.generation(table))],
+        is_redone=practice.config.tables_url is None,
+        is_of_source=is_of_source or table.startswith(exports.PREFIX),
+    )
+
+
+def _mended(generation: str) -> Mend:
+    """Take away what cannot be read; all of the table, if not even its parts can be listed."""
+
+    def mend(store: Store, log: Log) -> None:
+        with store.lock(generation, log=log):
+            store.reopen(generation)
+            try:
+                gone = drop_damaged_parts(store, generation)
+                log(f"{generation}: {gone} damaged parts taken away")
+            except DamagedTablesError:
+                store.drop(generation)
+                log(f"{generation}: removed, since it cannot be read")
+
+    return mend
+
+
+def lost(practice: Practice, table: StepTable) -> Fault | None:
+    """Whether the table is gone although a variant was once completed with it."""
+    store = practice.store
+    if store.exists(table.step.table) or table.step.asset in OPTIONAL:
+        return None
+    built = {each.variant for each in all_sets(store)}
+    hit = tuple(name for name in table.variants or practice.variants if name in built)
+    if not hit:
+        return None
+    return Fault(
+        rule=rules.LOST,
+        subject=table.subject(store),
+        detail=f"the table of {table.step.asset}",
+        variants=hit,
+        is_redone=True,
+        is_of_source=not table.step.has_variants,
+    )
+
+
+def side_tables(practice: Practice, tables: list[StepTable]) -> Iterator[tuple[str, StepTable]]:
+    """The tables that lie beside those of steps, each with one that it lies beside."""
+    seen: set[str] = set()
+    for table in tables:
+        for name in table.step.side_tables:
+            if name not in seen and practice.store.exists(name):
+                seen.add(name)
+                yield name, table

@@ -1,0 +1,82 @@
+"""Whether each row can be found: full-text index and index of vectors of each table of units."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from rag_assets.index.indexes import ANN_INDEX, FTS_INDEX
+from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.faults import Fault, Log, Mend
+from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.store import Store
+from rag_assets.store.ann import is_searched_exactly
+from rag_assets.store.damage import DAMAGE
+from rag_assets.store.mending import drop_indexes, missing_index_files
+from rag_assets.store.text_parts import TEXT, text_index
+
+
+def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
+    """What is wrong with the indexes of a table of units."""
+    wrong = partial(
+        Fault,
+        subject=table.subject(practice.store),
+        variants=table.variants,
+        mends=[made_anew(table.step.table)],
+        is_redone=True,
+    )
+    if gone := missing_index_files(practice.store, table.step.table):
+        rule = rules.TEXT_INDEX if FTS_INDEX in gone else rules.VECTOR_INDEX
+        yield wrong(rule=rule, detail=f"files of {', '.join(gone)} are gone or cut short")
+        return
+    try:
+        if _has_other_settings(practice, table):
+            yield wrong(rule=rules.BEHIND, detail="its full-text index is of another release")
+        elif detail := _text(practice, table):
+            yield wrong(rule=rules.TEXT_INDEX, detail=detail)
+        if detail := _vectors(practice, table):
+            yield wrong(rule=rules.VECTOR_INDEX, detail=detail)
+    except DAMAGE as error:
+        yield wrong(rule=rules.TEXT_INDEX, detail=str(error).partition("\n")[0])
+
+
+def _has_other_settings(practice: Practice, table: StepTable) -> bool:
+    """Whether there is a full-text index, and not the one that this release makes."""
+    described = practice.store.dataset(table.step.table).describe_indices()
+    names = {index.name for index in described if index.field_names == [TEXT]}
+    return bool(names) and FTS_INDEX not in names
+
+
+def _text(practice: Practice, table: StepTable) -> str | None:
+    """Why BM25 does not count what the table holds."""
+    index = text_index(practice.store.dataset(table.step.table), name=FTS_INDEX)
+    if not index.parts:
+        return "there is none"
+    if index.uncounted:
+        return f"{len(index.uncounted)} parts of the table are not in it"
+    if not index.is_exact:
+        return "it counts rows that were deleted since"
+    return None
+
+
+def _vectors(practice: Practice, table: StepTable) -> str | None:
+    """Why the index of vectors leaves more to a scan than the config allows."""
+    opened, settings = practice.store.open(table.step.table), practice.config.index
+    if is_searched_exactly(opened, ann_from_rows=settings.ann_from_rows):
+        return None
+    found = [each for each in opened.list_indices() if each.name == ANN_INDEX]
+    if not found:
+        return "there is none, and the table is too large for an exact search"
+    waiting, rows = found[0].num_unindexed_rows or 0, opened.count_rows()
+    if waiting > rows * settings.maintain_from_share:
+        return f"{waiting:,} of {rows:,} rows are not in it"
+    return None
+
+
+def made_anew(table: str) -> Mend:
+    """Drop the indexes, and forget how they stand: the step makes them again."""
+
+    def mend(store: Store, log: Log) -> None:
+        with store.lock(table, log=log):
+            drop_indexes(store, table)
+            store.index_file(table).unlink(missing_ok=True)
+
+    return mend

@@ -1,0 +1,96 @@
+"""Whether the records of finished passes are of the tables as they are."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from rag_assets.change.data_versions import Identities, content_of
+from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.differences import command_of
+from rag_assets.operations.doctor.faults import Fault, Log, reopened
+from rag_assets.operations.doctor.files import damaged
+from rag_assets.operations.doctor.subjects import Practice, StepTable, step_tables
+from rag_assets.store import Store, exports
+from rag_assets.store.catalog import is_of_recipe
+
+RECORDS = ("completed", "indexes")
+"""Folders of the state with a record for each table."""
+
+
+def unfinished(practice: Practice, table: StepTable) -> Fault | None:
+    """Whether the last pass over the table was begun and not finished."""
+    store, step = practice.store, table.step
+    if store.ended(step.table) is not None:
+        return None
+    return Fault(
+        rule=rules.UNFINISHED,
+        subject=table.subject(store),
+        variants=table.variants,
+        command=command_of(table),
+        is_redone=True,
+        is_of_source=not step.inputs and step.asset != "table_rows",
+    )
+
+
+def false_record(practice: Practice, table: StepTable) -> Fault | None:
+    """Whether the record of a finished pass is of other rows than the table holds."""
+    store, step = practice.store, table.step
+    ended = store.ended(step.table)
+    if ended is None:
+        return None
+    found = content_of(Identities.of(store, step.table, key=step.key))
+    if (found.rows, found.data_version) == (ended.rows, ended.data_version):
+        return None
+    return Fault(
+        rule=rules.FALSE_RECORD,
+        subject=table.subject(store),
+        detail=f"{ended.rows:,} rows are recorded, {found.rows:,} are there"
+        if found.rows != ended.rows
+        else f"as many rows as recorded ({found.rows:,}), but not the same",
+        variants=table.variants,
+        mends=[reopened(step.table)],
+        is_redone=True,
+    )
+
+
+def stray_records(practice: Practice) -> Iterator[Fault]:
+    """Records of tables that are gone, but for those that a step makes again."""
+    store = practice.store
+    made = {store.known_as(table.step.table) for table in step_tables(practice)}
+    for folder in RECORDS:
+        for file in sorted((store.root / folder).glob("*.json")):
+            is_kept = is_of_recipe(file.stem) or file.stem.startswith(exports.PREFIX)
+            if is_kept and file.stem not in made and not store.exists(file.stem):
+                yield Fault(
+                    rule=rules.STRAY_RECORD,
+                    subject=str(file.relative_to(store.root)),
+                    mends=[partial(_removed, file=file)],
+                )
+
+
+def _removed(store: Store, log: Log, *, file: Path) -> None:
+    with store.lock(file.stem, log=log):
+        file.unlink(missing_ok=True)
+
+
+def export_faults(practice: Practice) -> Iterator[Fault]:
+    """Tables that were exported from sources: damaged, or of other rows than recorded."""
+    store = practice.store
+    for name in exports.names(store):
+        if not store.exists(name):
+            continue
+        if fault := damaged(practice, name):
+            yield fault
+        elif exported := exports.exported(store, name):
+            found = content_of(Identities.of(store, name, key=exports.KEY))
+            left = exported.completion
+            if (found.rows, found.data_version) != (left.rows, left.data_version):
+                yield Fault(
+                    rule=rules.FALSE_RECORD,
+                    subject=f"exports/{exported.about.name}",
+                    detail=f"{left.rows:,} rows are recorded, {found.rows:,} are there",
+                    variants=tuple(practice.variants),
+                    mends=[reopened(name)],
+                    is_redone=True,
+                    is_of_source=True,
+                )

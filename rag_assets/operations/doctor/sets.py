@@ -1,0 +1,112 @@
+"""Whether what answers queries can be read as it was when it was recorded."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from rag_assets.change.completing import JOINT, joint_made_from
+from rag_assets.change.steps import variant_steps
+from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.faults import Fault, Log
+from rag_assets.operations.doctor.subjects import Practice
+from rag_assets.store import Store, complete_sets, serving_pointer
+from rag_assets.store.catalog import folder_of
+from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
+from rag_assets.store.damage import DAMAGE, DamagedTablesError
+from rag_assets.store.pins import Pin, holds
+from rag_assets.store.rows import MissingTableError
+
+
+def faults_of(practice: Practice) -> Iterator[Fault]:
+    """What is wrong with the complete sets of the variants."""
+    for variant in practice.variants:
+        file = file_of(practice.store, variant)
+        if not file.exists():
+            yield from _unrecorded(practice, variant, None)
+            continue
+        found = CompleteSet.read(file)
+        if found is None:
+            yield Fault(
+                rule=rules.UNREADABLE_SET,
+                subject=f"{complete_sets.FOLDER}/{file.name}",
+                variants=(variant,),
+                mends=[partial(_forgotten, file=file)],
+                is_redone=True,
+            )
+            continue
+        gone = [pin for pin in found.pins if not is_kept(practice.store, pin)]
+        if gone:
+            yield Fault(
+                rule=rules.PIN_GONE,
+                subject=f"variant {variant}",
+                count=len(gone),
+                examples=[f"version {pin.version} of {pin.table}" for pin in gone],
+                variants=(variant,),
+                mends=[partial(_forgotten, file=file)],
+                is_redone=True,
+            )
+        else:
+            yield from _unrecorded(practice, variant, found)
+
+
+def tags(practice: Practice) -> Iterator[Fault]:
+    """Versions that a tag keeps although neither a complete set nor the pointer has them."""
+    store = practice.store
+    holders = (*all_sets(store), *serving_pointer.kept(store))
+    pinned = {(pin.table, pin.version) for each in holders for pin in each.pins}
+    for table in store.generations():
+        with suppress(DamagedTablesError, MissingTableError):
+            kept = {
+                name: int(tag["version"]) for name, tag in store.dataset(table).tags.list().items()
+            }
+            newest = store.version(table)
+            strange = [
+                f"{name} (version {version})"
+                for name, version in sorted(kept.items())
+                if version != newest and (table, version) not in pinned
+            ]
+            if strange:
+                yield Fault(
+                    rule=rules.TAGGED,
+                    subject=folder_of(table),
+                    count=len(strange),
+                    examples=strange,
+                )
+
+
+def is_kept(store: Store, pin: Pin) -> bool:
+    """Whether the rows of a pin can be read, and all files of them are there."""
+    try:
+        if not holds(store, pin):
+            return False
+        store.check(pin.table, version=pin.version)
+    except (DamagedTablesError, *DAMAGE):
+        return False
+    return True
+
+
+def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) -> Iterator[Fault]:
+    """Tables that belong together as they stand, although another set answers."""
+    store = practice.store
+    step = variant_steps(practice.config, variant)[JOINT]
+    ended = store.ended(step.table)
+    belongs = ended is not None and ended.made_from == joint_made_from(store, step)
+    if not belongs or not (store.root / complete_sets.FOLDER).exists():
+        return
+    newest = {store.generation(name): store.ended(name) for name, _ in step.sources}
+    newest[store.generation(step.table)] = ended
+    pinned = {pin.table: pin.data_version for pin in recorded.pins} if recorded else {}
+    if all(left and pinned.get(name) == left.data_version for name, left in newest.items()):
+        return
+    yield Fault(
+        rule=rules.UNRECORDED_SET,
+        subject=f"variant {variant}",
+        variants=(variant,),
+        is_redone=True,
+    )
+
+
+def _forgotten(store: Store, log: Log, *, file: Path) -> None:  # noqa: ARG001 - as all mends
+    """The record goes: the steps write the next one, once the tables belong together."""
+    file.unlink(missing_ok=True)

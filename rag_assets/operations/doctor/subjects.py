@@ -1,0 +1,52 @@
+"""The tables that the doctor looks at: those of all steps, each once, whoever shares them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag_assets.change.steps import Step, shared_steps, variant_steps
+from rag_assets.config import Config
+from rag_assets.operations.doctor.faults import Log
+from rag_assets.store import Store
+from rag_assets.store.catalog import folder_of
+
+OWNERS = ("chunk_vectors", "row_vectors")
+"""Assets whose tables own vectors; the joint table copies them."""
+TEXTS_OF = {"chunk_vectors": "chunks", "row_vectors": "serialized_rows"}
+"""Where the texts of units come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """What is examined, and how thoroughly."""
+
+    store: Store
+    config: Config
+    variants: Sequence[str]
+    log: Log
+    is_deep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepTable:
+    """The table of a step, and who reads it."""
+
+    step: Step
+    variants: tuple[str, ...]
+    """None of the shared steps names one."""
+
+    def subject(self, store: Store) -> str:
+        """Its folder, as people find it."""
+        return folder_of(store.generation(self.step.table))
+
+
+def step_tables(practice: Practice) -> list[StepTable]:
+    """All tables of the variants that are examined and of the shared steps, in building order."""
+    found: dict[str, StepTable] = {}
+    for step in shared_steps().values():
+        found[step.table] = StepTable(step, ())
+    for variant in practice.variants:
+        for step in variant_steps(practice.config, variant).values():
+            name = practice.store.known_as(step.table)
+            known = found.get(name, StepTable(step, ()))
+            found[name] = StepTable(known.step, (*known.variants, variant))
+    return list(found.values())

@@ -1,0 +1,50 @@
+"""Jobs that people start in the UI to look after a state."""
+
+import dagster as dg
+
+from rag_assets import lineage
+from rag_assets.config import Config
+from rag_assets.process.interrupts import stoppable
+
+DOCTOR_JOB = "doctor"
+CHARACTERS = 1_000
+"""Of a cell of the table of findings: examples and remedies are shown whole."""
+
+
+def doctor_job(config: Config) -> dg.JobDefinition:
+    """The job that reads all tables of all variants, and fails if an error is found."""
+
+    @dg.op(description="Reads every table once; nothing is written.")
+    @stoppable()
+    def examine_state(context: dg.OpExecutionContext) -> None:
+        from rag_assets.operations.doctor.examining import examine
+        from rag_assets.operations.doctor.subjects import Practice
+
+        store, variants = lineage.store_of(config), list(config.variants)
+        done = examine(Practice(store, config, variants, context.log.info))
+        rows = [{**fault.record, "examples": "; ".join(fault.examples)} for fault in done.faults]
+        columns = ("code", "severity", "subject", "says", "detail", "count", "examples", "command")
+        shown = [{name: row[name] for name in columns} for row in rows]
+        metadata: dict[str, dg.MetadataValue] = {
+            "tables": dg.MetadataValue.int(done.tables),
+            "rows": dg.MetadataValue.int(done.rows),
+        }
+        if shown:
+            metadata["findings"] = lineage.records_of(shown, characters=CHARACTERS)
+        errors = [fault for fault in done.found if fault.rule.gravity == "error"]
+        if errors:
+            lines = (f"{each.rule.code} {each.subject}: {each.rule.says}" for each in errors)
+            raise dg.Failure("\n".join(lines), metadata=metadata, allow_retries=False)
+        context.add_output_metadata(metadata)
+
+    @dg.job(
+        name=DOCTOR_JOB,
+        description="Reads all tables and tells what does not agree; `rag-assets doctor --repair` "
+        "mends it.",
+        executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(config),
+    )
+    def doctor() -> None:
+        examine_state()
+
+    return doctor

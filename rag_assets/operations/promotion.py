@@ -1,0 +1,335 @@
+"""Promotion and rollback: the only ways in which the serving pointer moves.
+
+A candidate is the last complete set of a variant with the retriever of the config. It may serve if
+it is complete, its tables agree with each other (`consistency`), and the gate lets it pass
+(`gate.judge`). `promote_refreshed` is the end of every refresh: it moves to the newest index of the
+variant that serves, or holds it back, so that yesterday's keeps answering. `promote` moves to any
+variant when a person asks for it. `roll_back` goes back to an earlier record without a gate.
+
+A rollback stands: what it went back from is not promoted by the next night, unless the sources or
+the config have changed what would serve, or somebody calls `promote`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from rag_assets.change import completing
+from rag_assets.change.steps import shared_steps, variant_steps
+from rag_assets.config import Config
+from rag_assets.operations import gate, held
+from rag_assets.operations.consistency import encoder_ids, inconsistencies
+from rag_assets.operations.held import HeldBack
+from rag_assets.operations.problems import named_results, why_stale
+from rag_assets.operations.verdicts import Verdict
+from rag_assets.retrieval.versions import left_out_of_sets
+from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
+from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.pins import Pin, pin_of
+from rag_assets.store.serving_pointer import (
+    DamagedPointerError,
+    GonePinsError,
+    MovedBy,
+    QuerySide,
+    ServingPointer,
+    ServingPointerError,
+)
+
+Log: TypeAlias = Callable[[str], None]
+Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back"]
+"""`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands."""
+
+
+class NotReadyError(Exception):
+    """A variant cannot serve as it stands, whatever its quality; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionResult:
+    """What became of a candidate."""
+
+    status: Status
+    pointer: ServingPointer | None
+    """What serves now."""
+    variant: str
+    """Of the candidate."""
+    verdict: Verdict | None = None
+    reasons: Sequence[str] = ()
+    """Sentences for people."""
+    remedy: str = ""
+    """What to do, where it was held."""
+
+
+def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionResult:
+    """Move to the newest index of the variant that serves, if its gate lets it pass.
+
+    Raises:
+        PointerMovedError: Another process moved the pointer meanwhile.
+        DamagedPointerError: It cannot be told what serves.
+        DamagedTablesError: Files of a table cannot be read.
+    """
+    pointer = serving_pointer.current(store)
+    variant = serving_pointer.serving_variant(store, config)
+    try:
+        candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
+    except NotReadyError as error:
+        remedy = f"run `rag-assets refresh --variant {variant}`"
+        return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
+    if pointer and candidate.content == pointer.content:
+        return _unchanged(store, candidate, pointer)
+    if pointer and _was_left(store, candidate, pointer):
+        return PromotionResult(
+            status="rolled back",
+            pointer=pointer,
+            variant=variant,
+            reasons=(
+                f"Held since the rollback of {pointer.moved_at}: it is what was rolled back from.",
+            ),
+            remedy=f"run `rag-assets promote {variant}` to serve it again",
+        )
+    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
+    verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    if not verdict.allows:
+        return _held(
+            store,
+            variant,
+            pointer,
+            verdict=verdict,
+            reasons=verdict.reasons,
+            remedy=verdict.remedy or _override_remedy(variant),
+        )
+    return _moved(store, replace(candidate, verdict=verdict.to_json()), pointer, verdict)
+
+
+def promote(
+    store: Store, config: Config, variant: str, *, override: str | None = None, log: Log
+) -> PromotionResult:
+    """Let `variant` serve, if the gate lets it pass.
+
+    Args:
+        store: Holds its tables.
+        config: As it is now.
+        variant: Its name.
+        override: Why it is to serve whatever the gate says: a person's words, which are recorded.
+        log: Told about progress.
+
+    Raises:
+        ConfigError: The config has no such variant.
+        NotReadyError: It is not complete, or its tables do not agree.
+        PointerMovedError: Another process moved the pointer meanwhile.
+        DamagedTablesError: Files of a table cannot be read.
+    """
+    config.variant(variant)
+    after = serving_pointer.number_now(store)
+    pointer = _serving_or_last(store)
+    candidate = _candidate(store, config, variant, by="promote")
+    if pointer and candidate.content == pointer.content and pointer.number == after:
+        return _unchanged(store, candidate, pointer)
+    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
+    verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    if not verdict.allows and override is None:
+        return PromotionResult(
+            status="held",
+            pointer=pointer,
+            variant=variant,
+            verdict=verdict,
+            reasons=verdict.reasons,
+            remedy=verdict.remedy or _override_remedy(variant),
+        )
+    forced = {} if verdict.allows else {"by": "override", "reason": override}
+    chosen = replace(candidate, verdict=verdict.to_json(), **forced)
+    return _moved(store, chosen, pointer, verdict, after=after)
+
+
+def roll_back(store: Store, *, to: int | None = None) -> ServingPointer:
+    """Serve again what an earlier record pins: the previous one, or number `to`.
+
+    Raises:
+        ServingPointerError: There is no such record, or its tables are gone.
+        PointerMovedError: Another process moved the pointer meanwhile.
+    """
+    after = serving_pointer.number_now(store)
+    wanted = serving_pointer.recorded(store, to) if to else serving_pointer.previous(store)
+    if wanted is None:
+        raise ServingPointerError(
+            "there is nothing to roll back to: nothing else has served yet, see `rag-assets "
+            "history`"
+        )
+    if not serving_pointer.is_held(store, wanted):
+        raise GonePinsError(wanted.number, variant=wanted.variant)
+    restored = wanted.restores or wanted.number
+    back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
+    moved = serving_pointer.move(store, back, after=after)
+    held.clear(store)
+    return moved
+
+
+def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> ServingPointer:
+    """The index of `variant` as it would serve.
+
+    Raises:
+        NotReadyError: It is not complete, a blocking check failed, or its tables do not agree.
+    """
+    complete_set = completing.record(store, config, variant=variant)
+    steps = variant_steps(config, variant)
+    why = why_stale(store, list(steps.values()))
+    if complete_set is None or why is not None:
+        raise NotReadyError(f"Variant {variant} is not complete: {why or 'it is being written'}.")
+    named = {store.known_as(step.table) for step in (*shared_steps().values(), *steps.values())}
+    blocking = [
+        result.asset
+        for result in named_results(store, config)
+        if result.blocks and store.known_as(result.table) in named
+    ]
+    if blocking:
+        raise NotReadyError(f"A check of {', '.join(dict.fromkeys(blocking))} failed.")
+    if wrong := inconsistencies(store, complete_set):
+        raise NotReadyError(f"The tables of variant {variant} do not agree: {'; '.join(wrong)}.")
+    return ServingPointer(
+        number=0,
+        moved_at=_now(),
+        by=by,
+        complete_set=complete_set,
+        elements=_pinned(store, complete_set.elements),
+        chunks=_pinned(store, complete_set.chunks),
+        recipe={
+            "variant": config.variant(variant).model_dump(mode="json"),
+            "steps": {asset: step.recipe for asset, step in steps.items()},
+        },
+        encoder_ids=encoder_ids(store, complete_set.joint),
+        query_side=QuerySide.of(config.retrieval),
+        verdict=None,
+    )
+
+
+def _pinned(store: Store, table: str) -> Pin | None:
+    return pin_of(store, table) if store.ended(table) else None
+
+
+def _judged(
+    store: Store,
+    config: Config,
+    pointer: ServingPointer | None,
+    candidate: ServingPointer,
+    *,
+    log: Log,
+) -> Verdict:
+    """What the gate says of `candidate`, beside what serves."""
+    without = None if pointer else _served_without_pointer(store, config, candidate)
+    serving = pointer.complete_set if pointer else without
+    retrieval = pointer.query_side.within(config.retrieval) if pointer else None
+    return gate.judge(
+        store,
+        config,
+        serving=serving,
+        candidate=candidate.complete_set,
+        log=log,
+        serving_retrieval=retrieval,
+        retriever=pointer.query_side.retriever if pointer else None,
+        superseded=left_out_of_sets(
+            store, config.retrieval.versions, (serving, candidate.complete_set)
+        ),
+    )
+
+
+def _served_without_pointer(
+    store: Store, config: Config, candidate: ServingPointer
+) -> CompleteSet | None:
+    """What answers queries while nothing was promoted, if it is another variant."""
+    if serving_pointer.number_now(store) or candidate.variant == config.serving_variant:
+        return None
+    try:
+        return complete_sets.set_of(store, config, config.serving_variant)
+    except MissingTableError:
+        return None
+
+
+def _serving_or_last(store: Store) -> ServingPointer | None:
+    """What serves; where its record is damaged, what last did."""
+    try:
+        return serving_pointer.current(store)
+    except DamagedPointerError:
+        return serving_pointer.previous(store)
+
+
+def _as_recorded(store: Store) -> str:
+    """The record of what serves; empty if it is damaged."""
+    try:
+        pointer = serving_pointer.current(store)
+    except DamagedPointerError:
+        return ""
+    return pointer.as_json() if pointer else ""
+
+
+def _was_left(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> bool:
+    left = serving_pointer.left_behind(store, pointer)
+    return any(each.content == candidate.content for each in left)
+
+
+def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> PromotionResult:
+    """The same rows are searched alike; where they lie in other files by now, those are pinned."""
+    same = replace(
+        pointer,
+        complete_set=candidate.complete_set,
+        elements=candidate.elements,
+        chunks=candidate.chunks,
+        recipe=candidate.recipe,
+        encoder_ids=candidate.encoder_ids,
+    )
+    if _as_recorded(store) != same.as_json():
+        serving_pointer.renew(store, same)
+    held.clear(store)
+    return PromotionResult(status="unchanged", pointer=same, variant=candidate.variant)
+
+
+def _moved(
+    store: Store,
+    candidate: ServingPointer,
+    pointer: ServingPointer | None,
+    verdict: Verdict,
+    *,
+    after: int | None = None,
+) -> PromotionResult:
+    if not serving_pointer.is_held(store, candidate):
+        raise GonePinsError(candidate.number, variant=candidate.variant)
+    expected = (pointer.number if pointer else 0) if after is None else after
+    moved = serving_pointer.move(store, candidate, after=expected)
+    held.clear(store)
+    return PromotionResult(
+        status="moved",
+        pointer=moved,
+        variant=moved.variant,
+        verdict=verdict,
+        reasons=verdict.reasons,
+    )
+
+
+def _held(
+    store: Store,
+    variant: str,
+    pointer: ServingPointer | None,
+    *,
+    verdict: Verdict | None,
+    reasons: Sequence[str],
+    remedy: str,
+) -> PromotionResult:
+    before = held.read(store)
+    since = before.since if before and before.variant == variant else _now()
+    held.record(store, HeldBack(variant, since, tuple(reasons), remedy, verdict))
+    return PromotionResult(
+        status="held",
+        pointer=pointer,
+        variant=variant,
+        verdict=verdict,
+        reasons=reasons,
+        remedy=remedy,
+    )
+
+
+def _override_remedy(variant: str) -> str:
+    return f'run `rag-assets promote {variant} --override "REASON"` to serve it all the same'
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

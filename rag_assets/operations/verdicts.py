@@ -1,0 +1,159 @@
+"""Verdicts: whether an index may take the place of the one that serves, and why.
+
+A verdict is plain data. `gate.judge` makes it, the serving pointer records it, and `gate_wording`
+says it to people. It rests on two complete sets, the questions, what searches them, and the judge's
+own settings; once one of these is another, or `gate.max_age` days have passed, it is stale, and a
+stale verdict allows nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Self
+
+from pydantic import TypeAdapter
+
+from rag_assets.evaluation.non_inferiority import Outcome, PairedDifference, SliceDifference
+
+SHORTENED_TO = 100
+"""Characters of a question that a verdict keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What was held against what."""
+
+    serving: str | None
+    """The variant that served; None if nothing did."""
+    candidate: str
+    """The variant that is to serve."""
+    serving_retriever: str | None
+    retriever: str
+    """That of the candidate."""
+    metric: str
+    """Such as `hit_rate@10`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuestion:
+    """A question that a verdict names."""
+
+    question_id: str
+    text: str
+    """Shortened."""
+    reason: str
+    """What became of it, one sentence."""
+    found_now: str = ""
+    """What stands at the place of its gold now, where that can be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItems:
+    """How well both find units by a sentence or some values of their own."""
+
+    queries: int
+    serving: float
+    """Share of the queries that find their unit among the first ten."""
+    candidate: float
+    unchanged: int
+    """Queries whose unit has the same text on both sides."""
+    moved: int
+    """Those of them whose first hit is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Fingerprints of all that a verdict rests on."""
+
+    serving: str
+    """Of the complete set that served; empty if there was none."""
+    candidate: str
+    questions: str
+    retriever: str
+    """Of what searches on both sides, with its settings."""
+    judge: str
+    """Of the rules of the gate and their settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """May the candidate take the place of what serves?"""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    """Sentences, the most important first."""
+    compared: Compared
+    basis: Basis
+    judged_at: str
+    """ISO 8601, UTC."""
+    remedy: str = ""
+    """What to do, where it is no PASS."""
+    margin: float | None = None
+    """A loss up to this size is accepted."""
+    difference: PairedDifference | None = None
+    """None if no questions were asked."""
+    slices: tuple[SliceDifference, ...] = ()
+    lost: tuple[NamedQuestion, ...] = ()
+    """Questions on which the candidate is worse."""
+    left_out: tuple[NamedQuestion, ...] = ()
+    """Questions whose gold is gone or changed at the source: nobody is judged by them."""
+    superseded: tuple[NamedQuestion, ...] = ()
+    """Questions whose gold lies in a document that a newer version has replaced."""
+    more_questions: int | None = None
+    """About how many more questions like these would decide; None: no number, or none is needed."""
+    known_items: KnownItems | None = None
+
+    @property
+    def allows(self) -> bool:
+        """Whether the candidate may serve."""
+        return self.outcome == "PASS"
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data for `json.dumps`, which `from_json` reads again."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, object]) -> Self:
+        """The verdict that `to_json` wrote.
+
+        Raises:
+            ValueError: It is none.
+        """
+        return TypeAdapter(cls).validate_python(dict(record))
+
+    def stale_because(self, now: Basis, *, at: datetime, max_age: timedelta) -> str | None:
+        """Why it allows nothing any more; None if it still holds.
+
+        Args:
+            now: What a verdict would rest on now.
+            at: The time now, with its zone.
+            max_age: How long a verdict holds: `gate.max_age`.
+        """
+        for name, what in _PARTS.items():
+            if getattr(self.basis, name) != getattr(now, name):
+                return f"{what} changed since it was judged"
+        age = at - datetime.fromisoformat(self.judged_at)
+        if age > max_age:
+            return f"it was judged {age.days} days ago, and holds for {max_age.days}"
+        return None
+
+
+_PARTS: Mapping[str, str] = {
+    "serving": "the index that serves",
+    "candidate": "the index of the candidate",
+    "questions": "the questions",
+    "retriever": "what searches, or its settings,",
+    "judge": "the settings of the gate",
+}
+assert set(_PARTS) == {field.name for field in fields(Basis)}
+
+
+def shortened(text: str) -> str:
+    """`text` on one line, cut to what a verdict keeps of a question."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHORTENED_TO else f"{line[: SHORTENED_TO - 1]}…"
+
+
+def utc_now() -> str:
+    """The time now, as `judged_at` has it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

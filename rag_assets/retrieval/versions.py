@@ -1,0 +1,167 @@
+"""Versions of documents in a search: the current ones, all, or those of a day.
+
+The table of families says which documents are versions of one (`documents.families`). A search
+leaves documents out before it ranks, so that none takes the place of another. A version is left out
+only where the one that takes its place is in the index too.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import TypeAlias
+
+from rag_assets.columns.sql import is_one_of, parts_of
+from rag_assets.config import Versions
+from rag_assets.retrieval.filters import literal
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.pins import Pin
+
+Choice: TypeAlias = Versions | date
+"""Current versions, all of them, or those that were valid on a day."""
+DocumentKey: TypeAlias = tuple[str, str]
+"""Source and URI."""
+
+_COLUMNS = ("document_id", "source", "uri", "version", "released", "family", "place", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOfFamily:
+    """A document that has other versions in the index."""
+
+    document_id: str
+    source: str
+    uri: str
+    version: str
+    released: date | None
+    family: str
+    place: int | None
+    """From 0, the oldest; None for a draft."""
+    status: str
+    """`current` or `superseded`."""
+
+
+class IndexedFamilies:
+    """The versions of documents in one index."""
+
+    def __init__(self, members: Sequence[DocumentOfFamily]) -> None:
+        """The members of all families, as far as they are in the index."""
+        self.members = members
+        self._left_out: dict[Choice, frozenset[str]] = {"all": frozenset()}
+
+    @cached_property
+    def by_document(self) -> Mapping[DocumentKey, DocumentOfFamily]:
+        """By source and URI."""
+        return {(each.source, each.uri): each for each in self.members}
+
+    @cached_property
+    def superseded(self) -> frozenset[DocumentKey]:
+        """The documents that a search for current versions leaves out."""
+        ids = self.left_out("current")
+        return frozenset(key for key, each in self.by_document.items() if each.document_id in ids)
+
+    def left_out(self, choice: Choice) -> frozenset[str]:
+        """Ids of the documents that a search for `choice` leaves out."""
+        if choice not in self._left_out:
+            families: defaultdict[str, list[DocumentOfFamily]] = defaultdict(list)
+            for each in self.members:
+                families[each.family].append(each)
+            self._left_out[choice] = frozenset(
+                each.document_id
+                for family in families.values()
+                for each in (
+                    _not_valid(family, choice) if isinstance(choice, date) else _replaced(family)
+                )
+            )
+        return self._left_out[choice]
+
+    def condition(self, choice: Choice) -> str | None:
+        """The choice as an SQL condition on `schemas.units`; None if nothing is left out."""
+        left_out = self.left_out(choice)
+        if not left_out:
+            return None
+        ids = ", ".join(map(literal, sorted(left_out)))
+        return f"(domain != 'document' OR document_id NOT IN ({ids}))"
+
+
+NO_FAMILIES = IndexedFamilies(())
+
+
+def indexed_families(store: Store, *, families: Pin | None, units: Pin) -> IndexedFamilies:
+    """The families of the documents that the table `units` holds.
+
+    Where nothing says which documents are versions of one, as in the state of an older release, all
+    of them are current.
+    """
+    if families is None:
+        return NO_FAMILIES
+    rows = store.read(
+        families.table,
+        columns=list(_COLUMNS),
+        where="family IS NOT NULL AND status != 'proposed'",
+        version=families.version,
+    )
+    members = [DocumentOfFamily(**row) for row in rows.to_pylist()]
+    held = _held(store, units, [each.document_id for each in members])
+    return IndexedFamilies([each for each in members if each.document_id in held])
+
+
+def left_out_of_sets(
+    store: Store, choice: Choice, complete_sets: Iterable[CompleteSet | None]
+) -> frozenset[str]:
+    """Ids of the documents that searches for `choice` leave out in any of some complete sets."""
+    if choice == "all":
+        return frozenset()
+    return frozenset().union(
+        *(
+            indexed_families(
+                store, families=each.families, units=each.documents or each.joint
+            ).left_out(choice)
+            for each in complete_sets
+            if each is not None
+        )
+    )
+
+
+def label_of(choice: Choice) -> str:
+    """For people and reports: `current`, `all`, or `as of 2020-01-31`."""
+    return f"as of {choice.isoformat()}" if isinstance(choice, date) else choice
+
+
+def _held(store: Store, units: Pin, documents: Sequence[str]) -> Collection[str]:
+    """Those of `documents` that the table of units holds."""
+    found: set[str] = set()
+    for part in parts_of(documents):
+        where = is_one_of("document_id", part)
+        rows = store.read(units.table, columns=["document_id"], where=where, version=units.version)
+        found.update(rows["document_id"].unique().to_pylist())
+    return found
+
+
+def _replaced(family: Sequence[DocumentOfFamily]) -> list[DocumentOfFamily]:
+    """Superseded versions of which a newer one is there."""
+    newest = max((each.place for each in family if each.place is not None), default=0)
+    return [
+        each
+        for each in family
+        if each.status == "superseded" and each.place is not None and each.place < newest
+    ]
+
+
+def _not_valid(family: Sequence[DocumentOfFamily], day: date) -> list[DocumentOfFamily]:
+    """All but the versions that were valid on `day`.
+
+    A version without a date counts from the day of the one before it. Where no version has a date,
+    the current one is taken.
+    """
+    if not any(each.released for each in family):
+        return _replaced(family)
+    since: dict[int, date] = {}
+    begun = date.min
+    placed = [(each.place, each) for each in family if each.place is not None]
+    for place, each in sorted(placed, key=lambda pair: (pair[0], pair[1].released or date.min)):
+        begun = since[place] = each.released or begun
+    valid = max((place for place, begun in since.items() if begun <= day), default=None)
+    return [each for each in family if each.place is None or each.place != valid]

@@ -1,0 +1,113 @@
+"""`rag-assets doctor`: whether index, tables, records and sources agree, and their repair."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets.serving import disk_errors, refresh_run
+from rag_assets.serving.answers import OK, PARTLY, Answer, CommandError, say
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.operations.doctor.faults import Fault
+
+SUMMARY = "read all tables and tell what does not agree, and mend it with --repair"
+EXAMPLES = """\
+  rag-assets doctor
+  rag-assets doctor --repair
+  rag-assets doctor --deep --variant default    embed a sample again, rank with fresh indexes
+  rag-assets doctor --json"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("--variant", help="variant to examine (default: all)")
+    command.add_argument(
+        "--deep",
+        action="store_true",
+        help="also look at all texts, embed a sample again, and rank with indexes built anew",
+    )
+    command.add_argument(
+        "--repair",
+        action="store_true",
+        help="take away what is wrong, let its steps make it again, and look once more",
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Examine, and mend what was found if that is asked for."""
+    from rag_assets.operations.doctor.examining import examine
+    from rag_assets.operations.doctor.subjects import Practice
+
+    config = configuration.load()
+    names = [options.variant] if options.variant else list(config.variants)
+    for name in names:
+        config.variant(name)
+    store = Store.of(config)
+    if not store.root.exists():
+        raise CommandError(f"there is no state at {store.root}: run `rag-assets refresh` first")
+    practice = Practice(store, config, names, say, is_deep=options.deep)
+    if not options.repair:
+        found = examine(practice)
+        return _answer(found.faults, mended=(), tables=found.tables, rows=found.rows)
+    from rag_assets.operations.doctor.repairing import CANNOT_RUN, repair
+
+    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
+        try:
+            done = repair(practice)
+        except CANNOT_RUN as error:
+            raise CommandError(f"the repair went as far as it could: {error}") from error
+    left = done.left
+    return _answer(left.faults, mended=done.mended, tables=left.tables, rows=left.rows)
+
+
+def _answer(
+    faults: "Sequence[Fault]", *, mended: "Sequence[Fault]", tables: int, rows: int
+) -> Answer:
+    found = [each for each in faults if each.rule.gravity != "note"]
+    return Answer(
+        record={
+            "clean": not found,
+            "tables": tables,
+            "rows": rows,
+            "findings": [each.record for each in faults],
+            "repaired": [each.record for each in mended],
+        },
+        text="\n\n".join(_paragraphs(faults, mended=mended, tables=tables, rows=rows)),
+        code=PARTLY if found else OK,
+    )
+
+
+def _paragraphs(
+    faults: "Sequence[Fault]", *, mended: "Sequence[Fault]", tables: int, rows: int
+) -> Iterator[str]:
+    if mended:
+        lines = dict.fromkeys(
+            f"  {each.rule.code} {each.subject}: {_what(each)}" for each in mended
+        )
+        yield "\n".join(["Repaired:", *lines])
+    for fault in faults:
+        yield "\n".join(_lines(fault))
+    counts = Counter(each.rule.gravity for each in faults)
+    told = ", ".join(
+        f"{counts[gravity]} {gravity}{'s' if counts[gravity] != 1 else ''}"
+        for gravity in ("error", "warning", "note")
+        if counts[gravity]
+    )
+    yield f"{tables:,} tables with {rows:,} rows were read: {told or 'all is well'}."
+
+
+def _lines(fault: "Fault") -> Iterator[str]:
+    yield f"{fault.rule.code} {fault.rule.gravity}: {fault.subject}"
+    yield f"  {_what(fault)}"
+    if fault.examples:
+        yield f"  such as {'; '.join(fault.examples)}"
+    yield f"  to mend it: {fault.remedy}"
+
+
+def _what(fault: "Fault") -> str:
+    detail = f" ({fault.detail})" if fault.detail else ""
+    count = f"{fault.count:,} times: " if fault.count > 1 else ""
+    return f"{count}{fault.rule.says.removesuffix('.')}{detail}."

@@ -1,0 +1,43 @@
+"""`rag-assets history`: what served, from when on, and why."""
+
+import argparse
+
+from rag_assets import config as configuration
+from rag_assets.serving.answers import Answer, Json, table
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.serving_pointer import ServingPointer
+
+SUMMARY = "show what served, from when on, and which verdict allowed it"
+EXAMPLES = """\
+  rag-assets history
+  rag-assets history --json"""
+
+COLUMNS = ("number", "since", "variant", "retriever", "by", "verdict", "tables", "reason")
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command: there are none."""
+
+
+def run(options: argparse.Namespace) -> Answer:  # noqa: ARG001 - every command takes them
+    """List the records of the serving pointer, the newest first."""
+    store = Store.of(configuration.load())
+    records = serving_pointer.history(store)
+    rows = [_row(store, each) for each in records]
+    text = table(rows, columns=COLUMNS) if rows else "Nothing was promoted yet."
+    return Answer({"history": rows}, text)
+
+
+def _row(store: Store, pointer: ServingPointer) -> dict[str, Json]:
+    verdict = (pointer.verdict or {}).get("outcome")
+    restored = f"number {pointer.restores}" if pointer.restores else ""
+    return {
+        "number": pointer.number,
+        "since": pointer.moved_at,
+        "variant": pointer.variant,
+        "retriever": pointer.query_side.retriever,
+        "by": pointer.by,
+        "verdict": str(verdict) if verdict else None,
+        "tables": "there" if serving_pointer.is_held(store, pointer) else "gone",
+        "reason": pointer.reason or restored,
+    }

@@ -1,0 +1,76 @@
+"""`rag-assets promote`: let another index serve, if the gate lets it pass."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rag_assets import config as configuration
+from rag_assets.serving import disk_errors
+from rag_assets.serving.answers import FAILED, OK, Answer, CommandError, Json, say, search_errors
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.operations.promotion import PromotionResult
+
+SUMMARY = "let a variant serve, if it is complete and no worse than what serves"
+EXAMPLES = """\
+  rag-assets promote long_chunks
+  rag-assets promote long_chunks --json
+  rag-assets promote long_chunks --override "the new parser is needed for the audit" """
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("variant", help="variant that is to serve; build it with backfill first")
+    command.add_argument(
+        "--override",
+        metavar="REASON",
+        help="serve it whatever the gate says; the reason is recorded",
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Judge the variant and move the serving pointer, or say why not."""
+    from rag_assets.operations.promotion import NotReadyError, promote
+
+    config = configuration.load()
+    if options.override is not None and not options.override.strip():
+        raise CommandError("--override needs a reason, which the history records")
+    store = Store.of(config)
+    with disk_errors.writing(config.state_dir), search_errors():
+        try:
+            done = promote(store, config, options.variant, override=options.override, log=say)
+        except NotReadyError as error:
+            raise CommandError(
+                f"{error} Run `rag-assets backfill {options.variant}` first"
+            ) from error
+    return Answer(_record(done), _text(done), code=FAILED if done.status == "held" else OK)
+
+
+def _record(done: "PromotionResult") -> dict[str, Json]:
+    pointer = done.pointer
+    return {
+        "status": done.status,
+        "variant": done.variant,
+        "serves": pointer.variant if pointer else None,
+        "number": pointer.number if pointer else None,
+        "verdict": done.verdict.outcome if done.verdict else None,
+        "reasons": list(done.reasons),
+        "remedy": done.remedy,
+    }
+
+
+def _text(done: "PromotionResult") -> str:
+    from rag_assets.operations.gate_wording import verdict_text
+
+    pointer = done.pointer
+    if done.status == "unchanged" and pointer:
+        return f"Variant {done.variant} serves already (number {pointer.number})."
+    verdict = [verdict_text(done.verdict)] if done.verdict else []
+    if done.status == "held":
+        serves = f"{pointer.variant} (number {pointer.number})" if pointer else "what served"
+        head = f"Variant {done.variant} does not serve; {serves} still does."
+        return "\n\n".join([head, *verdict])
+    assert pointer is not None, "it has just moved"
+    by = f", by an override: {pointer.reason}" if pointer.by == "override" else ""
+    head = f"Variant {done.variant} serves now (number {pointer.number}{by})."
+    return "\n\n".join([head, *verdict])

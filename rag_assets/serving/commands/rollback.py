@@ -1,0 +1,39 @@
+"""`rag-assets rollback`: serve again what served before."""
+
+import argparse
+
+from rag_assets import config as configuration
+from rag_assets.serving import disk_errors
+from rag_assets.serving.answers import Answer, positive
+from rag_assets.store import Store
+
+SUMMARY = "serve again what served before, at once and without a gate"
+EXAMPLES = """\
+  rag-assets rollback
+  rag-assets rollback --to 12              a number of rag-assets history"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument(
+        "--to", type=positive, metavar="N", help="number to serve again (default: the previous)"
+    )
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Move the serving pointer back; what was rolled back from waits for `promote`."""
+    from rag_assets.operations.promotion import roll_back
+
+    config = configuration.load()
+    with disk_errors.writing(config.state_dir):
+        pointer = roll_back(Store.of(config), to=options.to)
+    return Answer(
+        record={
+            "serves": pointer.variant,
+            "number": pointer.number,
+            "restores": pointer.restores,
+        },
+        text=f"Variant {pointer.variant} as of number {pointer.restores} serves again (number "
+        f"{pointer.number}). A refresh moves on from it once sources or the config change; "
+        f"`rag-assets promote {pointer.variant}` does so at once.",
+    )

@@ -1,0 +1,62 @@
+"""Each fault is found under its code and no other, mended, and gone: as if built from scratch."""
+
+import shutil
+
+import pytest
+
+from rag_assets_tests.faults import comparing, project
+from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+from rag_assets_tests.operations.doctor.harming import HARMS, Built
+from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
+
+VARIANTS = ("default", "other")
+EMBEDDED_AGAIN = {
+    "unit gone",
+    "zero vector",
+    "vector that is no number",
+    "vector of another model",
+}
+"""What takes a vector away: the one text is embedded once more."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Project:
+    """A project that was built, which nobody changes."""
+    made = project.make(tmp_path_factory.mktemp("whole"))
+    with hashing():
+        for variant in VARIANTS:
+            refresh(made.config, variant=variant)
+    return made
+
+
+@pytest.fixture
+def made(whole, tmp_path) -> Project:
+    """A copy of it, to be broken."""
+    home = tmp_path / "project"
+    shutil.copytree(whole.home, home)
+    return Project(home)
+
+
+def differing(made: Project, whole: Project) -> list[str]:
+    """How the tables of the variants differ from those that were never broken."""
+    tables = [name for each in VARIANTS for name in comparing.tables_of(made.config, each)]
+    ours, theirs = (comparing.contents(each.store, tables=tables) for each in (made, whole))
+    return [*comparing.lost(ours, theirs), *comparing.doubled(ours, theirs)]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_fault_is_found_and_mended(made, whole, harm):
+    expected, deed = HARMS[harm]
+    deed(Built(made.store, made.config))
+
+    with hashing(made.home / "ledger"):
+        assert codes(examined(made, variants=VARIANTS)) == expected.split()
+        done = repaired(made, variants=VARIANTS)
+
+    assert {*expected.split()} <= {fault.rule.code for fault in done.mended}
+    assert [fault.record for fault in done.left.found] == []
+    assert differing(made, whole) == []
+    embedded = comparing.written_down(made.home / "ledger")
+    assert len(embedded) <= (harm in EMBEDDED_AGAIN), "no text is embedded that need not be"

