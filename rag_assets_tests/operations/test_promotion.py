@@ -52,8 +52,6 @@ def made(tmp_path):
 
 def built(home) -> Project:
     made = project.make(home, documents=3, rows=6)
-    with made.file.open("a") as file:
-        file.write("retrieval: {retriever: bm25}\ngate: {queries: 50}\n")
     refresh(made.config)
     return made
 
