@@ -4,14 +4,14 @@ A search for current versions cannot find it, and rightly so: such a question sa
 retriever. It is left out of all means, named, and asked once more among all versions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.evaluation.gold_changes import superseded_gold
 from rag_assets.evaluation.projection import IndexedGold
-from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.questions import DocumentGold, Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
+from rag_assets.identity import document_id
 from rag_assets.retrieval.filters import Filters
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def told_apart(
     Where all of them do, they are measured after all.
     """
     left_out = index.families.left_out(index.settings.versions)
-    changes = superseded_gold(questions, gold=indexed, superseded=left_out)
-    apart = [change.question for change in changes]
+    apart = [each for each in questions if _is_left_out(each, indexed, left_out)]
     ids = {each.question_id for each in apart}
     measured = [each for each in questions if each.question_id not in ids]
     return (measured, apart) if measured else (questions, ())
@@ -74,3 +73,13 @@ def among_all_versions(
         SupersededGold(row["question_id"], row["question"], row["gold"], row["first_rank"])
         for row in rows
     ]
+
+
+def _is_left_out(question: Question, indexed: IndexedGold, left_out: Collection[str]) -> bool:
+    """Whether a piece of gold lies only in documents that the search leaves out."""
+    return any(
+        bool(found := indexed.documents.get(piece.uri, ()))
+        and all(document_id(*document) in left_out for document in found)
+        for piece in question.gold
+        if isinstance(piece, DocumentGold)
+    )

@@ -62,7 +62,7 @@ class NoPreviewError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ModelPreview:
     """The bound of a candidate beside what serves."""
 
     variant: str
@@ -115,7 +115,7 @@ class _Measured:
     """By words; empty unless the basis needs it."""
 
 
-def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
+def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPreview:
     """Bound what `variant` can reach on the imported questions.
 
     Raises:
@@ -154,7 +154,7 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
     matrix = np.array([vectors[unit] for unit in pool], dtype=np.float32)
     bound = _bound(queries, matrix, measured, pool, config=config)
     lost = [one.text for one, is_lost in zip(asked, measured.hits & ~bound, strict=True) if is_lost]
-    return Preview(
+    return ModelPreview(
         variant=variant,
         serving=serving.complete_set.variant,
         retriever=config.retrieval.retriever,

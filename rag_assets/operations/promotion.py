@@ -23,7 +23,6 @@ from rag_assets.operations.consistency import encoder_ids, inconsistencies
 from rag_assets.operations.held import HeldBack
 from rag_assets.operations.problems import named_results, why_stale
 from rag_assets.operations.verdicts import Verdict
-from rag_assets.retrieval.versions import left_out_of_sets
 from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin, pin_of
@@ -227,9 +226,6 @@ def _judged(
         log=log,
         serving_retrieval=retrieval,
         retriever=pointer.query_side.retriever if pointer else None,
-        superseded=left_out_of_sets(
-            store, config.retrieval.versions, (serving, candidate.complete_set)
-        ),
     )
 
 

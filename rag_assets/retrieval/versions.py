@@ -6,7 +6,7 @@ only where the one that takes its place is in the index too.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -16,7 +16,6 @@ from rag_assets.columns.sql import is_one_of, parts_of
 from rag_assets.config import Versions
 from rag_assets.retrieval.filters import literal
 from rag_assets.store import Store
-from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
 
 Choice: TypeAlias = Versions | date
@@ -106,23 +105,6 @@ def indexed_families(store: Store, *, families: Pin | None, units: Pin) -> Index
     members = [DocumentOfFamily(**row) for row in rows.to_pylist()]
     held = _held(store, units, [each.document_id for each in members])
     return IndexedFamilies([each for each in members if each.document_id in held])
-
-
-def left_out_of_sets(
-    store: Store, choice: Choice, complete_sets: Iterable[CompleteSet | None]
-) -> frozenset[str]:
-    """Ids of the documents that searches for `choice` leave out in any of some complete sets."""
-    if choice == "all":
-        return frozenset()
-    return frozenset().union(
-        *(
-            indexed_families(
-                store, families=each.families, units=each.documents or each.joint
-            ).left_out(choice)
-            for each in complete_sets
-            if each is not None
-        )
-    )
 
 
 def label_of(choice: Choice) -> str:
