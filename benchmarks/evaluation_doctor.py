@@ -267,11 +267,11 @@ def opposite_sets(project: Project) -> Case:
         }
         return [line for line in project.questions if gains[line["id"]] > 0]
 
-    sets = {"first": better("dense", "bm25"), "second": better("bm25", "dense")}
+    sets = {"first": better("hybrid", "bm25"), "second": better("bm25", "hybrid")}
     return Case(
         name="e008",
         sets={name: on_test(lines) for name, lines in sets.items()},
-        arms={**only(ARMS, "dense", "bm25"), **LEXICAL},
+        arms={**only(ARMS, "hybrid", "bm25"), **LEXICAL},
     )
 
 

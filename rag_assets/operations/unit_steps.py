@@ -52,7 +52,7 @@ class UnitWay:
 
     def of_document(self) -> Iterator[UnitStep]:
         """From the file to the searched table."""
-        table, version = self._held(self.complete_set.chunks)
+        table, version = self._chunks_held
         chunk = row_of(
             self.store, table, key="chunk_id", value=str(self.unit["unit_id"]), version=version
         )
@@ -110,7 +110,7 @@ class UnitWay:
         )
 
     def _elements(self, document: str, chunk: Row | None) -> UnitStep:
-        table, version = self._held(self.complete_set.elements)
+        table, version = self._elements_held
         within = f"document_id = {quoted(document)}"
         if chunk:
             within += f" AND `index` BETWEEN {chunk['element_start']} AND {chunk['element_end']}"
@@ -142,7 +142,7 @@ class UnitWay:
         facts = {name: as_json((chunk or {}).get(name)) for name in names}
         own = int(str(self.unit["char_end"])) - int(str(self.unit["char_start"]))
         header = str(self.unit["text"])[: len(str(self.unit["text"])) - own]
-        table, version = self._held(self.complete_set.chunks)
+        table, version = self._chunks_held
         return self._step(
             "chunks",
             table,
@@ -215,12 +215,20 @@ class UnitWay:
             would_change=would_change,
         )
 
-    def _held(self, table: str) -> tuple[str, int | None]:
-        """A table of elements or chunks at the version that serves, while that is kept."""
-        pins = (self.pointer.elements, self.pointer.chunks) if self.pointer else ()
-        for pin in pins:
-            if pin and name_of(pin.table) == name_of(table) and holds(self.store, pin):
-                return pin.table, pin.version
+    @property
+    def _elements_held(self) -> tuple[str, int | None]:
+        pin = self.pointer.elements if self.pointer else None
+        return self._held(self.complete_set.elements, pin)
+
+    @property
+    def _chunks_held(self) -> tuple[str, int | None]:
+        pin = self.pointer.chunks if self.pointer else None
+        return self._held(self.complete_set.chunks, pin)
+
+    def _held(self, table: str, pin: Pin | None) -> tuple[str, int | None]:
+        """A table at the version that serves while that is kept, else at the newest."""
+        if pin is not None and holds(self.store, pin):
+            return pin.table, pin.version
         return table, None
 
     def _row(self, table: str, key: str, value: object) -> Row | None:
