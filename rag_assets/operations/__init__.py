@@ -20,4 +20,7 @@ deletes the other files. At the end `proof` searches the whole state once more.
 
 `preview` bounds what another model can reach before its index is built: `preview_bounds` has the
 proof, `preview_pool` chooses the units. `backfills` says how the job that builds a variant runs.
+
+`explain` tells where one unit comes from, step by step: `unit_steps` has the steps, `explain_job`
+shows them in the UI.
 """

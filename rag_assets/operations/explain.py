@@ -15,7 +15,7 @@ from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.operations.unit_steps import Json, Row, UnitStep, UnitWay, as_json
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, answering, set_of
 from rag_assets.store.pins import Pin
@@ -55,17 +55,27 @@ class UnitLineage:
         }
 
 
-def explain(store: Store, config: Config, *, unit_id: str, variant: str) -> UnitLineage:
+def explain(
+    store: Store, config: Config, *, unit_id: str, variant: str | None = None
+) -> UnitLineage:
     """The way of the unit whose id is, or begins with, `unit_id`.
 
+    It is looked for in the index of `variant`; in what serves, if none is named.
+
     Raises:
-        UnknownUnitError: The index of `variant` has none, or more than one.
+        UnknownUnitError: The index has none, or more than one.
         ConfigError: The config has no such variant.
         MissingIndexError: It has no complete index.
+        ServingPointerError: What serves is damaged.
     """
-    complete_set = set_of(store, config, variant)
+    pointer = serving_pointer.current(store) if variant is None else None
+    if pointer:
+        variant, complete_set = pointer.variant, pointer.complete_set
+    else:
+        variant = variant or config.serving_variant
+        complete_set = set_of(store, config, variant)
     unit = _unit(store, config, complete_set, unit_id=unit_id)
-    way = UnitWay(store, config, complete_set, unit=unit, variant=variant)
+    way = UnitWay(store, config, complete_set, unit=unit, variant=variant, pointer=pointer)
     return UnitLineage(
         unit_id=str(unit["unit_id"]),
         variant=variant,

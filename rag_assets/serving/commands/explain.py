@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.serving.answers import Answer, CommandError
 from rag_assets.store import Store
-from rag_assets.store.serving_pointer import serving_variant
 
 if TYPE_CHECKING:
     from rag_assets.operations.explain import UnitLineage
@@ -31,11 +30,10 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.operations.explain import UnknownUnitError, explain
 
     config = configuration.load()
-    store = Store.of(config)
-    variant = options.variant or serving_variant(store, config)
-    config.variant(variant)
+    if options.variant:
+        config.variant(options.variant)
     try:
-        found = explain(store, config, unit_id=options.unit_id, variant=variant)
+        found = explain(Store.of(config), config, unit_id=options.unit_id, variant=options.variant)
     except UnknownUnitError as error:
         raise CommandError(str(error)) from error
     return Answer(found.record(), _told(found))
