@@ -3,8 +3,8 @@
 usage: plan.py [--units 300000] [--plans 20] [--read BYTES]
 
 Markdown documents of many lengths and ten CSV files are indexed, with a hash in place of the
-model. Then documents are edited, added, renamed and deleted and rows changed, 1 % of each; a plan is made
-in a process of its own, as `rag-assets plan` makes it, and a refresh follows: 20 times.
+model. Then documents are edited, added, renamed and deleted and rows changed, 1 % of each; a plan
+is made in a process of its own, as `rag-assets plan` makes it, and a refresh follows: 20 times.
 Tokens of the texts that were embedded are counted by the tokenizer itself, text by text.
 `--read` lets a plan read less of the changed documents: what it estimates then shows.
 """
@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -42,7 +43,7 @@ variants:
 """
 TABLES = 10
 SHARE_OF_ROWS = 1 / 5
-CHARACTERS_A_UNIT = 235
+CHARACTERS_A_UNIT = 150
 CHANGED_SHARE = 0.01
 MOST_SECONDS = 3
 WIDEST = 0.25
@@ -141,16 +142,18 @@ def planned(home: Path, *, read: int | None) -> dict[str, Any]:
     """A plan made in this process, as the command makes it."""
     from rag_assets import config
     from rag_assets.documents import rehearsal
+    from rag_assets.operations import derivations
     from rag_assets.operations.plan.costs import costs_of
     from rag_assets.operations.plan.planning import plan_of
     from rag_assets.operations.plan.reasons import reasons_of
     from rag_assets.serving.plan_text import record_of
     from rag_assets.store import Store
-    from rag_assets_tests.faults.hashing import hashing
 
-    if read is not None:
-        rehearsal.BYTES_READ = read
-    with hashing():
+    most = rehearsal.BYTES_READ if read is None else read
+    with (
+        patch.object(derivations, "known_encoder", lambda *_, **__: _HASHING),
+        patch.object(rehearsal, "BYTES_READ", most),
+    ):
         settings = config.load(home / "rag_assets.yaml")
         store = Store.of(settings)
         plan = plan_of(store, settings, variant="default")
@@ -158,6 +161,18 @@ def planned(home: Path, *, read: int | None) -> dict[str, Any]:
         record = record_of(plan, reasons=reasons_of(store, settings, plan), costs=costs)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return {**record, "cpu": sum(each.ru_utime + each.ru_stime for each in used)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashing:
+    """What a plan asks of the encoder that `Refreshes` embeds with."""
+
+    encoder_id: str = "hashing/cpu/sha256/fp32"
+    dimension: int = 32
+    max_tokens: int = 256
+
+
+_HASHING = _Hashing()
 
 
 class Refreshes:
@@ -229,7 +244,10 @@ def compared(plan: Mapping[str, Any], done: Mapping[str, Any]) -> Round:
         seconds=plan["cpu"],
         files=_of(assets["document_files"]) == done["files"],
         rows=_of(assets["table_rows"]) == done["rows"],
-        inside={name: all(map(_holds, told[name], found[name], strict=True)) for name in MEASURES},
+        inside={
+            name: all(_holds(*pair) for pair in zip(told[name], found[name], strict=True))
+            for name in MEASURES
+        },
         width={name: max(map(_width, told[name])) for name in MEASURES},
         cut=plan["documents_cut"],
         estimated=plan["documents_estimated"],

@@ -22,6 +22,7 @@ from rag_assets.documents.files import FILE_COLUMNS, SourceFile, SourceReader
 from rag_assets.documents.languages import with_languages
 from rag_assets.documents.parsers import parsers_of
 from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.sections import with_sections
 from rag_assets.store import Store
 
 BYTES_READ = 4 << 20
@@ -99,7 +100,7 @@ def _elements(file: SourceFile, parser: Parser, reader: SourceReader) -> Sequenc
         content = reader.read(file)
         if not parser.is_harmless(content, str(file.media_type)):
             return ()
-        return parser.elements(content, str(file.media_type))
+        return with_sections(parser.elements(content, str(file.media_type)))
     except Exception:  # whatever a parser raises, a refresh will say of the file
         return ()
 

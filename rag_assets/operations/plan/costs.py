@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rag_assets.change.steps import variant_steps
 from rag_assets.change.throughput import Throughput, kind_of, throughput
 from rag_assets.config import Config
-from rag_assets.operations.derivations import known_encoder
+from rag_assets.operations import derivations
 from rag_assets.operations.plan.amounts import Amount
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.store import Store
@@ -38,7 +38,7 @@ def costs_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Co
     found = {}
     for each in plan.assets:
         kind = EXPORTS if each.asset.startswith(EXPORTS) else kinds.get(each.asset, each.asset)
-        encoder = known_encoder(store, config, model=each.model) if each.model else None
+        encoder = derivations.known_encoder(store, config, model=each.model) if each.model else None
         of_model = known.get(encoder.encoder_id) if encoder else None
         found[each.asset] = _cost(config, each, known.get(kind), of_model)
     return found
