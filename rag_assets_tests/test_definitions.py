@@ -114,6 +114,7 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "nightly_refresh",
         "backfill_variant",
         "clean_up",
+        "doctor",
         "experiments",
         "promote",
         "rollback",

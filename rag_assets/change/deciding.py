@@ -45,6 +45,8 @@ class Plan:
     target: Target
     parts: Mapping[str, str]
     """What the table is made from now, by name."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """What its recipe consists of now: see `Derivation.recipe`."""
     differs: Sequence[str] = ()
     """The names of those parts that are other than at the last complete pass; all of them if there
     was none, or if it is not known what it was made from."""
@@ -118,7 +120,7 @@ def begun(derivation: Derivation, *, retry: bool) -> Plan:
     """
     store = derivation.store
     target = replace(derivation.target, name=store.known_as(derivation.target.name))
-    plan = Plan(target=target, parts=derivation.made_from())
+    plan = Plan(target=target, parts=derivation.made_from(), recipe=derivation.recipe)
     plan.anew = derivation.lost() if derivation.lost and store.exists(target.name) else None
     finished = store.completion(target.name)
     plan.differs = _differs(plan.parts, finished or store.ended(target.name))

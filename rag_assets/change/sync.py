@@ -38,6 +38,7 @@ from rag_assets.change.quarantine import (
     record_failures,
 )
 from rag_assets.change.shrinking import ShrinkError, guard_shrink
+from rag_assets.change.throughput import kind_of, note
 from rag_assets.change.work import (
     Batch,
     Derivation,
@@ -108,6 +109,15 @@ class Report:
         return bool(self.added or self.changed or self.removed)
 
 
+@dataclass(frozen=True, slots=True)
+class PartDone:
+    """Some inputs of a table that were done before the others."""
+
+    table: str
+    """The generation that holds their rows; there may be none if there was nothing to do."""
+    failures: Sequence[Failure] = ()
+
+
 @dataclass(slots=True)
 class _Tally:
     """What was done so far."""
@@ -139,40 +149,47 @@ def refresh(work: Work, *, log: Callable[[str], None], retry: bool = False) -> R
                     work.land()
                 compare_inputs(plan, work, retry=retry)
                 report = _carried_out(plan, work, log=log, started=started)
+            note(
+                work.store,
+                kind_of(plan.target.name),
+                items=report.added + report.changed,
+                seconds=report.seconds,
+            )
             release_memory(rows=report.rows)
         if work.ended:
             work.ended()
         return report
 
 
-def refresh_part(
-    work: Work, *, keys: Collection[str], log: Callable[[str], None]
-) -> tuple[int, Sequence[Failure]]:
-    """Do the inputs with these `keys` that are to be done, as a refresh killed after them would.
+def refresh_part(work: Work, *, keys: Collection[str], log: Callable[[str], None]) -> PartDone:
+    """Do the inputs with these `keys` that are to be done, and leave the others.
 
-    Nothing is deleted, no failure is recorded, and the table does not count as complete: the next
-    refresh goes on from there.
+    Nothing is deleted and no failure is recorded. A table that is there does not count as complete
+    afterwards, and the next refresh goes on from there. One that was not there is retired at once:
+    nobody takes it for a build that was interrupted, and what it holds can be reused.
 
     Args:
         work: The table, its inputs and the code that makes its rows.
         keys: Of inputs; those that are done, or that there are not, are passed over.
         log: Receives progress, one line at a time.
-
-    Returns:
-        How many inputs were done, and those that failed.
     """
-    with work.store.lock(work.target.name, log=log):
+    store = work.store
+    with store.lock(work.target.name, log=log):
         plan = begun(work, retry=False)
+        is_new = not store.exists(plan.target.name)
         if plan.is_up_to_date:
-            return 0, ()
+            return PartDone(store.generation(plan.target.name))
         compare_inputs(plan, work, retry=False)
         changed = plan.hand_over()
         plan.pending = changed.filter(pc.is_in(changed["key"], pa.array(keys, pa.string())))
         if plan.pending.num_rows == 0:
-            return 0, ()
+            return PartDone(store.generation(plan.target.name))
         _made_ready(plan, work, log=log)
+        generation = store.generation(plan.target.name)
         _, tally = _written(plan, work, log=log)
-        return tally.added + len(tally.replaced), tally.failures
+        if is_new:
+            store.retire(plan.target.name)
+        return PartDone(generation, tally.failures)
 
 
 def _unchanged(plan: Plan, work: Work, *, started: float) -> Report:
@@ -286,6 +303,7 @@ def _completion(
     return Completion(
         made_from=plan.made_from if plan.is_settled else "",
         parts=plan.parts if plan.is_settled else None,
+        recipe=dict(plan.recipe) or None,
         data_version=content.data_version,
         inputs=plan.inputs,
         rows=content.rows,

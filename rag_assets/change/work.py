@@ -1,7 +1,7 @@
 """What a refresh works with: a table, its inputs, and the code that turns inputs into rows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import pyarrow as pa
@@ -63,6 +63,8 @@ class Derivation:
     """Reads the inputs, of schema `INPUTS`, at once or in batches, and writes nothing. The
     fingerprint of an input covers its content and the recipe: see `with_recipe`. Of inputs that can
     tell what changed (`ChangingInputs`), only that is read."""
+    recipe: Mapping[str, str] = field(default_factory=dict)
+    """What the recipe consists of, in words and by name: kept, to say later what changed."""
     lost: Callable[[], str | None] | None = None
     """Says why the table has to be built again although its rows stand: side tables are gone."""
 

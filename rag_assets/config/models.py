@@ -38,8 +38,19 @@ class Endpoint(Section):
         return value
 
 
+class Price(Section):
+    """What a server charges."""
+
+    per_million_tokens: float = Field(ge=0, description="for a million tokens of text")
+    currency: str = Field("USD", min_length=1, description="as it is shown")
+
+
 class EmbeddingEndpoint(Endpoint):
     """A server that computes vectors, as OpenAI's `/v1/embeddings` does."""
+
+    price: Price | None = Field(
+        None, description="what it charges; `rag-assets plan` then tells the money"
+    )
 
     dimensions: int | None = Field(
         None, gt=0, description="length of vector to ask for; the model's own if empty"

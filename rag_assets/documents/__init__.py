@@ -8,6 +8,9 @@ Read in this order:
 - `sections`, `languages`, `linked_pictures`: what is added to elements afterwards.
 - `account`, `account_rows`, `problems`: what became of each page, and why.
 - `describe`: figures in words, by a vision model.
+- `family_rows`: which documents are linked anew; `version_marks`, `version_words`, `stated_facts`:
+  what names and first pages say; `families` with `family_*`: who is a version of whom.
+- `family_members`, `section_changes`: what people see of versions.
 - `chunk`: which documents are cut and committed; `passages`, `tokens`, `cuts`, `sentences`,
   `wordless`, `chunking`, `headers`, `header_fields`: how.
 - `chunk_location`, `page_pictures`, `renditions`: what people see of a chunk.

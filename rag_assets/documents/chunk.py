@@ -42,6 +42,8 @@ BYTES_A_BATCH = 128 * 2**20
 """Bytes of files, about as much as their texts. Three batches are in memory: one is being read, one
 cut and one committed. A run that is stopped waits for the first. An Arrow column holds 2 GiB."""
 ELEMENTS_AT_ONCE = 65_536
+HASH_SHOWN = 12
+"""Digits of a hash that a person sees."""
 
 CONTENT = pa.schema([item for item in schemas.CHUNKS if item.name not in schemas.SYSTEM_COLUMNS])
 _BLOCK_COLUMNS = ["index", "type", "text", "page", "section_path", "language", "image"]
@@ -98,6 +100,7 @@ def refresh_chunks(
         store=store,
         target=of_elements.target,
         made_from=of_elements.made_from,
+        recipe=of_elements.recipe,
         inputs=of_elements.inputs,
         transform=transform,
     )
@@ -116,11 +119,25 @@ def derivation(store: Store, config: Config, *, parser: str, chunking: str) -> s
     return _derivation(work, steps.chunks(config, parser, chunking))
 
 
+def cut_of(
+    store: Store, config: Config, *, parser: str, chunking: str
+) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    """What cuts elements that are at hand, given with their rows of the manifest.
+
+    It returns rows of the chunks with their fingerprints (`row_fingerprint`); nothing is written.
+    """
+    work = _pass_of(store, config, parser=parser, chunking=chunking)
+    work.read_descriptions()
+    counter = TokenCounter.from_file(tokenizer_file(config.chunkings[chunking].tokenizer))
+    return lambda elements, files: work.cut(elements, files=files, counter=counter)
+
+
 def _derivation(work: "_ChunkingPass", step: steps.Step) -> sync.Derivation:
     return sync.Derivation(
         store=work.store,
-        target=step.target(schemas.CHUNKS),
+        target=work.target,
         made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        recipe=work.recipe_in_words,
         inputs=work.inputs,
     )
 
@@ -132,7 +149,7 @@ def _pass_of(store: Store, config: Config, *, parser: str, chunking: str) -> "_C
     return _ChunkingPass(
         store,
         elements=addresses.elements_table(config, parser),
-        target=addresses.chunks_table(config, parser, chunking),
+        target=steps.chunks(config, parser, chunking).target(schemas.CHUNKS),
         seed=addresses.seed_of(settings, tokenizer=counted_by, shipped=DEFAULT_CHUNKINGS),
         settings=settings,
         counted_by=counted_by,
@@ -171,7 +188,7 @@ class _ChunkingPass:
         store: Store,
         *,
         elements: str,
-        target: str,
+        target: sync.Target,
         seed: str,
         settings: Chunking,
         counted_by: str,
@@ -184,7 +201,7 @@ class _ChunkingPass:
         """The table of descriptions, if figures have any."""
         self.texts_kept = 0
         self.texts_new = 0
-        self._target = target
+        self.target = target
         self._rules = rules_of(rules)
         self._elements_looked_at = rules.elements
         self._descriptions: dict[str, str] = {}
@@ -210,18 +227,34 @@ class _ChunkingPass:
         rules = json.dumps([self._rules, self._elements_looked_at])
         return fingerprint("chunks", REVISION, self._seed, settings, self._counted_by, rules)
 
+    @property
+    def recipe_in_words(self) -> dict[str, str]:
+        """What the recipe consists of, by name."""
+        settings = self._settings.model_dump(mode="json")
+        rules = fingerprint(self._rules, self._elements_looked_at)[:HASH_SHOWN]
+        return {
+            **{f"chunk {name}": str(value) for name, value in settings.items()},
+            "tokenizer's file": self._counted_by[:HASH_SHOWN],
+            "header fields": rules if self._rules else "none",
+            "rules of cutting": str(REVISION),
+        }
+
     def inputs(self) -> pa.Table:
         """One input for each document of the manifest that has elements: their content."""
         self._files = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=_FILE_COLUMNS)
         self._generation = self.store.generation(self.elements)
         self._version = self.store.version(self._generation)
+        self.read_descriptions()
+        self._index = KeyIndex(self._files["document_id"])
+        contents = self._contents(self._files["document_id"])
+        return sync.with_recipe(contents, key="document_id", content="content", recipe=self.recipe)
+
+    def read_descriptions(self) -> None:
+        """Read what a vision model said of the figures, if one is configured."""
         if self.described and self.store.exists(self.described):
             rows = self.store.read(self.described, columns=["image", "description"])
             pairs = (rows[name].to_pylist() for name in ("image", "description"))
             self._descriptions = dict(zip(*pairs, strict=True))
-        self._index = KeyIndex(self._files["document_id"])
-        contents = self._contents(self._files["document_id"])
-        return sync.with_recipe(contents, key="document_id", content="content", recipe=self.recipe)
 
     def transform(self, documents: pa.ChunkedArray, counter: TokenCounter) -> Iterator[sync.Batch]:
         """Chunks of the changed documents, in batches."""
@@ -239,7 +272,7 @@ class _ChunkingPass:
             )
             for part in _batches(ends - firsts, self._files["size"].to_numpy()[wanted])
         )
-        has_chunks = self.store.count(self._target) > 0
+        has_chunks = self.store.count(self.target.name) > 0
         for part in read_ahead(parts):
             batch = self._cut(part, counter)
             if has_chunks:
@@ -285,13 +318,21 @@ class _ChunkingPass:
             ],
         )
 
+    def cut(self, elements: pa.Table, *, files: pa.Table, counter: TokenCounter) -> pa.Table:
+        """The chunks of some documents, given by their elements and their rows of the manifest."""
+        by_document = self._blocks_of(elements)
+        blocks = list(by_document.values())
+        texts = counted(blocks, counter)
+        part = _Documents(list(by_document), _places_of(files), blocks, texts)
+        return sync.with_row_fingerprints(self._cut(part, counter).rows, self.target)
+
     def _count(self, rows: pa.Table, *, documents: Sequence[str]) -> None:
         """Count the texts of these `documents` that are kept and new, if they were cut before."""
         texts_before: dict[str, set[str]] = {}
         columns = ["document_id", "text_hash"]
         for part in parts_of(documents):
             before = self.store.read(
-                self._target, columns=columns, where=is_one_of("document_id", part)
+                self.target.name, columns=columns, where=is_one_of("document_id", part)
             )
             for document, text in zip(*(before[name].to_pylist() for name in columns), strict=True):
                 texts_before.setdefault(document, set()).add(text)
@@ -345,6 +386,9 @@ class _ChunkingPass:
             columns=["document_id", *_BLOCK_COLUMNS],
             version=self._version,
         )
+        return self._blocks_of(table)
+
+    def _blocks_of(self, table: pa.Table) -> dict[str, list[Block]]:
         ordered = table.sort_by([("document_id", "ascending"), ("index", "ascending")])
         columns = (
             _tuples(ordered[name]) if name == "section_path" else ordered[name].to_pylist()
@@ -367,8 +411,7 @@ class _ChunkingPass:
 
     def _places(self, positions: np.ndarray) -> dict[str, _Place]:
         """Where the documents at these positions of the manifest come from."""
-        rows = self._files.take(pa.array(positions)).to_pylist()
-        return {row["document_id"]: _Place(row["source"], row["uri"]) for row in rows}
+        return _places_of(self._files.take(pa.array(positions)))
 
     def _rows(
         self,
@@ -395,6 +438,11 @@ class _ChunkingPass:
             "fields": [found[document] or None for document in owners],
         }
         return pa.table(columns, schema=CONTENT)
+
+
+def _places_of(files: pa.Table) -> dict[str, _Place]:
+    rows = files.select(["document_id", "source", "uri"]).to_pylist()
+    return {row["document_id"]: _Place(row["source"], row["uri"]) for row in rows}
 
 
 def _batches(elements: np.ndarray, sizes: np.ndarray) -> Iterator[slice]:

@@ -115,6 +115,7 @@ def refresh_elements(
             store=store,
             target=of_files.target,
             made_from=of_files.made_from,
+            recipe=of_files.recipe,
             inputs=of_files.inputs,
             transform=transform,
             settle=work.settle,
@@ -125,14 +126,30 @@ def refresh_elements(
     return ParseReport(**counted, contents=work.contents, pages=work.pages)
 
 
-def derivation(store: Store, config: Config, *, parser: str) -> sync.Derivation:
+def derivation(
+    store: Store, config: Config, *, parser: str, files: pa.Table | None = None
+) -> sync.Derivation:
     """The elements that `parser` finds, made from the files of the manifest.
+
+    Args:
+        store: Holds the manifest and the elements.
+        config: Names the parser's settings.
+        parser: Name of the parser in the config.
+        files: What the manifest will hold (`FILE_COLUMNS`), if not what it holds.
 
     Raises:
         ParserUnavailableError: A parser is not installed.
     """
     work = _pass_of(store, config, parser=parser, log=lambda _: None)
+    work.files = files
     return _derivation(work, steps.parsed_documents(config, parser))
+
+
+def readable(config: Config, files: pa.Table, *, parser: str) -> pa.Table:
+    """Those of `files` (`FILE_COLUMNS`) that `parser` can try; it refuses the others at sight."""
+    types = pa.array(parsers_of(config.parsers[parser], name=parser), pa.string())
+    is_ok = pc.equal(files["status"], "ok")
+    return files.filter(pc.and_(is_ok, pc.is_in(files["media_type"], types)))
 
 
 def _derivation(work: "_ParsingPass", step: steps.Step) -> sync.Derivation:
@@ -140,6 +157,7 @@ def _derivation(work: "_ParsingPass", step: steps.Step) -> sync.Derivation:
         store=work.store,
         target=step.target(schemas.ELEMENTS),
         made_from=steps.made_from(work.store, step, recipe=work.recipe),
+        recipe=work.recipe_in_words,
         inputs=work.inputs,
         lost=work.lost,
     )
@@ -176,6 +194,8 @@ class _ParsingPass:
     ) -> None:
         self.contents = 0
         self.pages = 0
+        self.files: pa.Table | None = None
+        """What stands in for the manifest, if anything does."""
         self.store = store
         self.chain = chain
         self._target = target
@@ -223,9 +243,19 @@ class _ParsingPass:
         versions = {media_type: parser.version for media_type, parser in self._parsers.items()}
         return fingerprint(versions, self.chain.version, REVISION)
 
+    @property
+    def recipe_in_words(self) -> dict[str, str]:
+        """What the recipe consists of, by name."""
+        versions = {f"parser {each.name}": each.version for each in self._parsers.values()}
+        return {**versions, "helpers": self.chain.version, "rules of parsing": str(REVISION)}
+
     def inputs(self) -> pa.Table:
         """One input for each document: its bytes and its parser, or why it has none."""
-        self._manifest = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        if self.files is None:
+            table = self.store.read(schemas.DOCUMENT_FILES_TABLE, columns=FILE_COLUMNS)
+        else:
+            table = self.files.select(FILE_COLUMNS)
+        self._manifest = table
         return sync.with_recipe(
             self._manifest.select(["document_id"]).append_column("content", self._contents()),
             key="document_id",

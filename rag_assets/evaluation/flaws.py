@@ -15,7 +15,7 @@ SOUND = "None of the flaws that are looked for was found."
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FlawRule:
     """One way in which an evaluation can mislead."""
 
     code: str
@@ -44,7 +44,7 @@ class Flaw:
     """Questions, documents or arms, a few of them."""
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> FlawRule:
         """The rule of its code."""
         return BY_CODE[self.code]
 
@@ -86,7 +86,7 @@ class Flaw:
         }
 
 
-ARM_RETURNED_NOTHING = Rule(
+ARM_RETURNED_NOTHING = FlawRule(
     "E001",
     "arm_returned_nothing",
     "A retriever returned nothing for more than 5 % of the questions.",
@@ -94,7 +94,7 @@ ARM_RETURNED_NOTHING = Rule(
     "that does not run is not an arm that is worse",
     "error",
 )
-UNLIKE_RUNS = Rule(
+UNLIKE_RUNS = FlawRule(
     "E002",
     "unlike_runs",
     "Runs that are compared answered other questions, or searched other documents and rows.",
@@ -102,7 +102,7 @@ UNLIKE_RUNS = Rule(
     "compare them again on the same questions",
     "error",
 )
-QUESTION_IN_INDEX = Rule(
+QUESTION_IN_INDEX = FlawRule(
     "E003",
     "question_in_index",
     "The text of more than 5 % of the questions lies in the index: at least 80 % of a question's "
@@ -110,14 +110,14 @@ QUESTION_IN_INDEX = Rule(
     "take the question file out of the sources, or write the questions in words of your own",
     "error",
 )
-GOLD_NOT_IN_INDEX = Rule(
+GOLD_NOT_IN_INDEX = FlawRule(
     "E004",
     "gold_not_in_index",
     "Gold of more than 5 % of the questions is not in the index: no retriever can find it.",
     "correct the evidence of these questions, or bring back what they name: it was renamed, left "
     "out or never parsed",
 )
-CEILING_REACHED = Rule(
+CEILING_REACHED = FlawRule(
     "E005",
     "ceiling_reached",
     "The reference finds at least 95 % and the room above it is smaller than what these questions "
@@ -126,7 +126,7 @@ CEILING_REACHED = Rule(
     "better",
     "note",
 )
-ONE_SOURCE_DECIDES = Rule(
+ONE_SOURCE_DECIDES = FlawRule(
     "E006",
     "one_source_decides",
     "A difference rests on one document or table: without its questions it is not shown any more.",
@@ -134,7 +134,7 @@ ONE_SOURCE_DECIDES = Rule(
     "difference",
     "error",
 )
-TIES_DECIDE = Rule(
+TIES_DECIDE = FlawRule(
     "E007",
     "ties_decide",
     "Equal scores decide the result: with its equal units in another order, a retriever would hit "
@@ -143,34 +143,34 @@ TIES_DECIDE = Rule(
     "use scores that tell the units apart: another reranker, more candidates, another fusion",
     "error",
 )
-QUESTION_SETS_DISAGREE = Rule(
+QUESTION_SETS_DISAGREE = FlawRule(
     "E008",
     "question_sets_disagree",
     "Two question sets put the retrievers in another order.",
     "report each set by itself, and decide by the one whose questions are like those of your users",
 )
-GENERATED_SHARE_WORDS = Rule(
+GENERATED_SHARE_WORDS = FlawRule(
     "E009",
     "generated_questions_share_words",
     "Generated questions have more words in common with their gold than questions of people.",
     "generate questions that use other words than the text, or weigh retrievers by the questions "
     "of people: word overlap favours lexical search",
 )
-CHOSEN_ON_TEST = Rule(
+CHOSEN_ON_TEST = FlawRule(
     "E010",
     "chosen_on_test",
     "Settings were chosen on the questions that they are reported on.",
     "give questions the splits dev and test, choose on dev and report on test; for settings that "
     "were chosen already, write new test questions",
 )
-TOO_FEW_QUESTIONS = Rule(
+TOO_FEW_QUESTIONS = FlawRule(
     "E011",
     "too_few_questions",
     "The smallest difference that these questions can show is above the margin.",
     "add questions, or set evaluation.margin to what matters to you if that is more",
     "note",
 )
-REPEATED_QUESTIONS = Rule(
+REPEATED_QUESTIONS = FlawRule(
     "E012",
     "repeated_questions",
     "More than 5 % of the questions repeat another one: they count twice, or stand in dev and in "
@@ -178,7 +178,7 @@ REPEATED_QUESTIONS = Rule(
     "keep one of each, and put like questions into the same split",
 )
 
-RULES: Sequence[Rule] = (
+RULES: Sequence[FlawRule] = (
     ARM_RETURNED_NOTHING,
     UNLIKE_RUNS,
     QUESTION_IN_INDEX,
@@ -194,7 +194,7 @@ RULES: Sequence[Rule] = (
 )
 """All rules, by code."""
 
-BY_CODE: Mapping[str, Rule] = {rule.code: rule for rule in RULES}
+BY_CODE: Mapping[str, FlawRule] = {rule.code: rule for rule in RULES}
 
 
 def flaw_rows(flaws: Iterable[Flaw]) -> Iterator[dict[str, str]]:

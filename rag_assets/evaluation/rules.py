@@ -75,8 +75,8 @@ def unlike_questions(asked: Mapping[str, Mapping[str, str]]) -> Iterator[Flaw]:
 def unlike_pools(pools: Mapping[str, IndexPool]) -> Iterator[Flaw]:
     """E002, the pools: for each variant what its index holds."""
     for (one, first), (other, second) in combinations(pools.items(), 2):
-        alone = [(one, *each) for each in second.lacks(first)]
-        alone += [(other, *each) for each in first.lacks(second)]
+        alone = [(other, *each) for each in second.lacks(first)]
+        alone += [(one, *each) for each in first.lacks(second)]
         count = sum(number for _, _, number in alone)
         if count > POOL_SHARE * max(first.size, second.size):
             yield flaws.UNLIKE_RUNS.found(

@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.projection import IndexedGold
-from rag_assets.evaluation.questions import Question
+from rag_assets.evaluation.questions import DocumentGold, Question
 from rag_assets.evaluation.scores import gold_items_by_level, scored, units_of
+from rag_assets.identity import document_id
 from rag_assets.retrieval.filters import Filters
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def told_apart(
 
     Where all of them do, they are measured after all.
     """
-    superseded = index.families.superseded if index.settings.versions == "current" else ()
-    apart = [each for each in questions if _is_superseded(each, indexed, superseded)]
+    left_out = index.families.left_out(index.settings.versions)
+    apart = [each for each in questions if _is_left_out(each, indexed, left_out)]
     ids = {each.question_id for each in apart}
     measured = [each for each in questions if each.question_id not in ids]
     return (measured, apart) if measured else (questions, ())
@@ -75,13 +75,11 @@ def among_all_versions(
     ]
 
 
-def _is_superseded(
-    question: Question, indexed: IndexedGold, superseded: Collection[DocumentKey]
-) -> bool:
-    """Whether a piece of gold of the question is only in documents that were replaced."""
+def _is_left_out(question: Question, indexed: IndexedGold, left_out: Collection[str]) -> bool:
+    """Whether a piece of gold lies only in documents that the search leaves out."""
     return any(
         bool(found := indexed.documents.get(piece.uri, ()))
-        and all(each in superseded for each in found)
+        and all(document_id(*document) in left_out for document in found)
         for piece in question.gold
         if isinstance(piece, DocumentGold)
     )

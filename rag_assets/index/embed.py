@@ -9,8 +9,7 @@ committed part by part: a killed run goes on where it stopped.
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -24,18 +23,19 @@ from rag_assets.change.sync import (
     Batch,
     Derivation,
     Failure,
+    PartDone,
     Report,
     Target,
     Work,
     refresh,
     refresh_part,
 )
-from rag_assets.columns.gathered import gathered
-from rag_assets.columns.keys import ABSENT, DigestIndex, Digests, KeyIndex, digests
-from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
+from rag_assets.change.throughput import note
+from rag_assets.columns.keys import ABSENT
 from rag_assets.config import Config, Execution
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
+from rag_assets.index.stock import places_of_vectors, planned, tables_with_vectors, texts_of
 from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.replicas import EncoderError
@@ -49,16 +49,8 @@ from rag_assets.workers import Failed, Task
 from rag_assets.workers.executors import for_embedding, outcomes
 
 RECIPE = REVISIONS["chunk_vectors"]
-OWNERS = ("documents__", "rows__")
-"""Prefixes of the tables that own vectors; the joint table copies them."""
-ROWS_AT_ONCE = 65_536
-TEXTS_AT_ONCE = 16_384
-SIZES = {"text_hash": "text_hash", "bytes": "octet_length(text)"}
 LONGEST_FIRST = [("bytes", "descending"), *((name, "ascending") for name in TEXT)]
 """The order of a plan: equal texts stand side by side."""
-SCANNED_FROM_SHARE = 16
-"""More than one changed text in so many is found by a scan of all texts: to name a row costs more
-than to pass over one."""
 MOST_LOST = 3
 """So many lost workers in a row are no accident."""
 
@@ -89,22 +81,14 @@ class EmbeddingReport:
 class EmbeddedAhead:
     """What was embedded of a units table before the rest."""
 
-    embedded: int = 0
+    table: str
+    """The generation that holds the vectors: see `sync.PartDone`."""
+    embedded: int
     """Texts that went through the model."""
-    reused: int = 0
+    reused: int
     """Units that took the vector of an equal text."""
-    tokens: int = 0
-    failures: Sequence[Failure] = ()
-
-    def with_more(self, other: Self) -> Self:
-        """Both together."""
-        return replace(
-            self,
-            embedded=self.embedded + other.embedded,
-            reused=self.reused + other.reused,
-            tokens=self.tokens + other.tokens,
-            failures=[*self.failures, *other.failures],
-        )
+    tokens: int
+    failures: Sequence[Failure]
 
 
 def refresh_documents(
@@ -163,7 +147,9 @@ def refresh_units(
     work = _EmbeddingPass(
         store, source=source, target=target, encoder=encoder, execution=execution, log=log
     )
-    return work.report(refresh(work.work, log=log, retry=retry))
+    done = work.report(refresh(work.work, log=log, retry=retry))
+    note(store, encoder.encoder_id, items=done.tokens, seconds=done.seconds)
+    return done
 
 
 def embed_ahead(
@@ -176,7 +162,7 @@ def embed_ahead(
     units: Collection[str],
     log: Log,
 ) -> EmbeddedAhead:
-    """Embed some `units` of `source` alone; the next refresh goes on from there.
+    """Embed some `units` of `source` alone; the next refresh takes the vectors over.
 
     Raises:
         MissingTableError, WeightsError, EncoderError, ClusterError: As `refresh_units`.
@@ -185,8 +171,7 @@ def embed_ahead(
     part = _EmbeddingPass(
         store, source=source, target=target, encoder=encoder, execution=execution, log=log
     )
-    _, failures = refresh_part(part.work, keys=units, log=log)
-    return part.done(failures)
+    return part.done(refresh_part(part.work, keys=units, log=log))
 
 
 def derivation(
@@ -203,6 +188,7 @@ def derivation(
             source.asset: current_version(store, source.name, key=source.key),
             "recipe": recipe,
         },
+        recipe={"encoder": encoder.encoder_id},
         inputs=lambda: _inputs(store, source, recipe=recipe),
     )
 
@@ -249,6 +235,7 @@ class _EmbeddingPass:
             store=self._store,
             target=of_texts.target,
             made_from=of_texts.made_from,
+            recipe=of_texts.recipe,
             inputs=self.inputs,
             transform=self.transform,
         )
@@ -269,10 +256,11 @@ class _EmbeddingPass:
         """Rows whose text is found in a table first, then new texts, the longest first."""
         keys = changed["key"]
         del changed  # a million keys and fingerprints as text: each is let go of once it was used
-        plan = self._plan(keys)
+        name, version = self._pinned
+        plan = planned(self._store, self._source, keys, name=name, version=version)
         del keys
         plan = plan.sort_by(LONGEST_FIRST)
-        for table in self._stock():
+        for table in tables_with_vectors(self._store, target=self._target, log=self._log):
             if plan.num_rows == 0:
                 return
             if self._store.count(table):
@@ -288,7 +276,10 @@ class _EmbeddingPass:
         """
         version = self._store.version(table)
         try:
-            found = self._found(table, _texts(plan), version=version)
+            encoder_id = self._encoder.encoder_id
+            found = places_of_vectors(
+                self._store, table, texts_of(plan), encoder_id=encoder_id, version=version
+            )
         except DamagedTablesError as error:
             self._pass_over(table, error)
             return plan
@@ -323,70 +314,15 @@ class _EmbeddingPass:
             norms=(min(self._norms), max(self._norms)) if self._norms else None,
         )
 
-    def done(self, failures: Sequence[Failure]) -> EmbeddedAhead:
+    def done(self, part: PartDone) -> EmbeddedAhead:
         """The tally of a part of a pass."""
-        reused = self._units - self._embedded
-        return EmbeddedAhead(self._embedded, reused, tokens=self._tokens, failures=failures)
-
-    def _plan(self, keys: pa.ChunkedArray) -> pa.Table:
-        """The changed texts: their digests (`TEXT`), bytes and row id in the source."""
-        rows = self._store.count(self._source.name)
-        is_few = len(keys) * SCANNED_FROM_SHARE < rows
-        return self._looked_up(keys) if is_few else self._scanned(keys)
-
-    def _scanned(self, keys: pa.ChunkedArray) -> pa.Table:
-        """What `_plan` is made of, from all rows of the source."""
-        index = KeyIndex(keys)
-        key = self._source.key
-        parts = []
-        name, version = self._pinned
-        for batch in self._store.batches(
-            name,
-            columns={key: key, **SIZES},
-            version=version,
-            rows=TEXTS_AT_ONCE,
-            with_row_ids=True,
-        ):
-            is_changed = index.places(batch[key]) != ABSENT
-            parts.append(_planned(pa.table(batch).filter(pa.array(is_changed))))
-        return pa.concat_tables(parts)
-
-    def _looked_up(self, keys: pa.ChunkedArray) -> pa.Table:
-        """What `_plan` is made of, from the rows of `keys` alone."""
-        name, version = self._pinned
-        row_ids = self._store.row_ids(name, column=self._source.key, keys=keys, version=version)
-        parts = [
-            _planned(
-                self._store.take(name, some, columns={**SIZES, ROW_ID: ROW_ID}, version=version)
-            )
-            for some in np.array_split(row_ids, len(row_ids) // KEYS_PER_STATEMENT + 1)
-        ]
-        return pa.concat_tables(parts)
-
-    def _found(self, table: str, texts: Digests, *, version: int) -> np.ndarray:
-        """For each text the id of a row of `table` that has its vector, `ABSENT` if none has."""
-        index = DigestIndex(texts)
-        found = np.full(len(texts[0]), ABSENT)
-        batches = self._store.batches(
-            table,
-            columns=["text_hash"],
-            where=f"encoder_id = {quoted(self._encoder.encoder_id)}",
-            version=version,
-            rows=ROWS_AT_ONCE,
-            with_row_ids=True,
+        return EmbeddedAhead(
+            table=part.table,
+            embedded=self._embedded,
+            reused=self._units - self._embedded,
+            tokens=self._tokens,
+            failures=part.failures,
         )
-        for part in gathered(batches):
-            places = index.places_of(part["text_hash"])
-            is_wanted = places != ABSENT
-            found[places[is_wanted]] = part[ROW_ID].to_numpy()[is_wanted]
-        return found[index.places(texts)]
-
-    def _stock(self) -> list[str]:
-        """Tables that may hold vectors of this encoder, retired ones too, the target first."""
-        store, target = self._store, self._store.generation(self._target)
-        tables = store.stock(*OWNERS, log=self._log)
-        tables.sort(key=lambda name: name != target)
-        return [name for name in tables if "encoder_id" in store.schema(name).names]
 
     def _rows(self, part: pa.Table) -> pa.Table:
         name, version = self._pinned
@@ -536,16 +472,3 @@ def _distinct(rows: pa.Table) -> _Texts:
         places=hashes.indices.to_numpy(),
         size=pc.sum(pc.binary_length(texts)).as_py(),
     )
-
-
-def _planned(rows: pa.Table) -> pa.Table:
-    """Rows of a source, made of `SIZES` and row ids, as rows of a plan."""
-    columns = zip(TEXT, digests(rows["text_hash"]), strict=True)
-    named = {name: pa.array(values) for name, values in columns}
-    return pa.table(named | {name: rows[name] for name in ("bytes", ROW_ID)})
-
-
-def _texts(plan: pa.Table) -> Digests:
-    """The texts of a plan."""
-    high, low = (plan[name].to_numpy() for name in TEXT)
-    return high, low

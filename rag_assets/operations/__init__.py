@@ -18,5 +18,9 @@ deletes the other files. At the end `proof` searches the whole state once more.
 
 `run_history` takes old runs out of Dagster's records, as a part of the clean-up.
 
-`backfills` says how the job that builds a variant runs.
+`preview` bounds what another model can reach before its index is built: `preview_bounds` has the
+proof, `preview_pool` chooses the units. `backfills` says how the job that builds a variant runs.
+
+`explain` tells where one unit comes from, step by step: `unit_steps` has the steps, `explain_job`
+shows them in the UI.
 """

@@ -7,6 +7,8 @@ from dagster._core.executor.init import InitExecutorContext
 
 from rag_assets.config import Config
 from rag_assets.process.priority import yield_to_others
+from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 SCHEDULE = "backfills"
 
@@ -36,7 +38,6 @@ def backfill_schedule(
     job: "dg.UnresolvedAssetJobDefinition", *, config: Config
 ) -> dg.ScheduleDefinition:
     """Builds and keeps fresh every variant that does not serve, once somebody starts it."""
-    others = [name for name in config.variants if name != config.serving_variant]
 
     @dg.schedule(
         job=job,
@@ -48,6 +49,8 @@ def backfill_schedule(
         "priority. Start it while you try variants.",
     )
     def backfills() -> Iterator[dg.RunRequest | dg.SkipReason]:
+        serving = serving_variant(Store.of(config), config)
+        others = [name for name in config.variants if name != serving]
         yield from (dg.RunRequest(partition_key=name) for name in others)
         if not others:
             yield dg.SkipReason("the config has no other variant than the one that serves")

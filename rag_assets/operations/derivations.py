@@ -126,7 +126,7 @@ def derivation_of(store: Store, config: Config, step: Step, *, variant: str) -> 
             source = row_source(tables.serialized_rows)
             return _of_texts(store, config, source, tables.rows, model=recipe.table_model)
         case "joint_index":
-            return _of_units(store, config, variant=variant)
+            return of_units(store, config, variant=variant)
     raise KeyError(step.asset)
 
 
@@ -139,7 +139,8 @@ def _of_texts(
     return embed.derivation(store, source=source, target=target, encoder=encoder)
 
 
-def _of_units(store: Store, config: Config, *, variant: str) -> Derivation | None:
+def of_units(store: Store, config: Config, *, variant: str) -> Derivation | None:
+    """What the joint table is made from; None of a model that the state does not know yet."""
     models = config.variant(variant).models
     encoders = [known_encoder(store, config, model=model) for model in models]
     dimension = None

@@ -121,7 +121,8 @@ def erase_pinned(
         if store.version(generation) != version:
             store.open(generation, version=version).to_lance().restore()
         delete_for_good(store, generation, column=DOCUMENT, keys=[document])
-        made[version] = pin_of(store, generation)
+        key = UNIT if UNIT in store.schema(generation).names else DOCUMENT
+        made[version] = pin_of(store, generation, key=key)
     return {pin: made[pin.version] for pin in mine}
 
 

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
-from rag_assets.operations.origins import Json, Origin, Row, UnitWay, as_json
-from rag_assets.store import Store
+from rag_assets.operations.unit_steps import Json, Row, UnitStep, UnitWay, as_json
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, answering, set_of
 from rag_assets.store.pins import Pin
@@ -43,7 +43,7 @@ class UnitLineage:
     place: str
     """The document with its pages, or the table with the row's key."""
     text: str
-    steps: Sequence[Origin]
+    steps: Sequence[UnitStep]
 
     def record(self) -> dict[str, Json]:
         """The same as JSON."""
@@ -55,17 +55,27 @@ class UnitLineage:
         }
 
 
-def explain(store: Store, config: Config, *, unit_id: str, variant: str) -> UnitLineage:
+def explain(
+    store: Store, config: Config, *, unit_id: str, variant: str | None = None
+) -> UnitLineage:
     """The way of the unit whose id is, or begins with, `unit_id`.
 
+    It is looked for in the index of `variant`; in what serves, if none is named.
+
     Raises:
-        UnknownUnitError: The index of `variant` has none, or more than one.
+        UnknownUnitError: The index has none, or more than one.
         ConfigError: The config has no such variant.
         MissingIndexError: It has no complete index.
+        ServingPointerError: What serves is damaged.
     """
-    complete_set = set_of(store, config, variant)
+    pointer = serving_pointer.current(store) if variant is None else None
+    if pointer:
+        variant, complete_set = pointer.variant, pointer.complete_set
+    else:
+        variant = variant or config.serving_variant
+        complete_set = set_of(store, config, variant)
     unit = _unit(store, config, complete_set, unit_id=unit_id)
-    way = UnitWay(store, config, complete_set, unit=unit, variant=variant)
+    way = UnitWay(store, config, complete_set, unit=unit, variant=variant, pointer=pointer)
     return UnitLineage(
         unit_id=str(unit["unit_id"]),
         variant=variant,
@@ -172,14 +182,14 @@ def rows_of(lineage: UnitLineage) -> list[dict[str, str]]:
     ]
 
 
-def _made(step: Origin) -> str:
+def _made(step: UnitStep) -> str:
     if step.made is None:
         return "gone from this table since the index was built"
     at = step.made.at or "unknown"
     return at if step.made.is_exact else f"{at} at the latest"
 
 
-def _facts(step: Origin) -> Iterator[str]:
+def _facts(step: UnitStep) -> Iterator[str]:
     """What is known at a step, without what is empty; settings are for programs."""
     for name, value in step.facts.items():
         if value in (None, [], {}, "") or name == "settings":

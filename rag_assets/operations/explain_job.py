@@ -34,7 +34,7 @@ def definitions(project: Config) -> dg.Definitions:
                 Store.of(project),
                 project,
                 unit_id=config.unit_id,
-                variant=config.variant or project.serving_variant,
+                variant=config.variant or None,
             )
         except UnknownUnitError as error:
             raise dg.Failure(str(error), allow_retries=False) from error

@@ -113,7 +113,12 @@ def _tops(rankings: pa.Table, *, count: int) -> list[tuple[list[str], str | None
 
 def _shared(serving: Side, candidate: Side, *, queries: int) -> list[_SharedItem]:
     """Queries for units of both, documents and rows in turn."""
-    cut = [*_cut(serving.store, serving.complete_set.joint, queries=queries)]
+    replaced = serving.index.families.superseded | candidate.index.families.superseded
+    cut = [
+        query
+        for query in _cut(serving.store, serving.complete_set.joint, queries=queries)
+        if query.document not in replaced
+    ]
     gold = [query.gold for query in cut]
     before, now = serving.gold(gold), candidate.gold(gold)
     known = [

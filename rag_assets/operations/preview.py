@@ -6,7 +6,7 @@ it finds it in an index of its own (see `preview_bounds`). Where even the bound 
 serves by more than the margin of the gate, the gate could not pass the candidate: it is refused
 before the backfill. A preview never says that a candidate is good: that is for the gate to judge.
 
-The vectors are committed to the candidate's own tables, so that the backfill goes on from there.
+The vectors are kept where the backfill finds them; whoever looks sees no half-built variant.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +62,7 @@ class NoPreviewError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ModelPreview:
     """The bound of a candidate beside what serves."""
 
     variant: str
@@ -115,7 +115,7 @@ class _Measured:
     """By words; empty unless the basis needs it."""
 
 
-def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
+def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPreview:
     """Bound what `variant` can reach on the imported questions.
 
     Raises:
@@ -143,7 +143,8 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
     vectors, done = _embedded(
         store, config, variant=variant, pool=pool, serving=serving.complete_set, log=log
     )
-    if lacking := [one.reason for one in done.failures if one.kind == "environment"]:
+    failures = [one for part in done for one in part.failures]
+    if lacking := [one.reason for one in failures if one.kind == "environment"]:
         raise NoPreviewError(f"{len(lacking)} texts could not be embedded now: {lacking[0]}")
     measured, pool = _known_to_both(measured, pool, vectors)
     if not measured.gold:
@@ -154,7 +155,7 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
     matrix = np.array([vectors[unit] for unit in pool], dtype=np.float32)
     bound = _bound(queries, matrix, measured, pool, config=config)
     lost = [one.text for one, is_lost in zip(asked, measured.hits & ~bound, strict=True) if is_lost]
-    return Preview(
+    return ModelPreview(
         variant=variant,
         serving=serving.complete_set.variant,
         retriever=config.retrieval.retriever,
@@ -168,8 +169,8 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> Preview:
         lost=lost[:NAMED],
         units=units,
         pool=len(pool),
-        embedded=done.embedded,
-        tokens=done.tokens,
+        embedded=sum(part.embedded for part in done),
+        tokens=sum(part.tokens for part in done),
     )
 
 
@@ -268,12 +269,12 @@ def _embedded(
     pool: Mapping[str, RankedUnit],
     serving: CompleteSet,
     log: Log,
-) -> tuple[dict[str, np.ndarray], EmbeddedAhead]:
+) -> tuple[dict[str, np.ndarray], list[EmbeddedAhead]]:
     """The candidate's vectors of the units in `pool` that it has too, and what that cost."""
     steps, serves = variant_steps(config, variant), {name_of(pin.table) for pin in serving.pins}
     encoder = encoder_of(store, config, model=config.variant(variant).document_model)
     vectors: dict[str, np.ndarray] = {}
-    done = EmbeddedAhead()
+    done: list[EmbeddedAhead] = []
     for asset, source_of, is_of in (
         ("chunk_vectors", chunk_source, lambda unit: unit.table is None),
         ("row_vectors", row_source, lambda unit: unit.table is not None),
@@ -282,18 +283,20 @@ def _embedded(
         target, wanted = steps[asset].table, [name for name, unit in pool.items() if is_of(unit)]
         if not wanted or not store.exists(texts):
             continue
-        if store.known_as(target) not in serves:  # what serves is complete, and nobody's to touch
-            part = embed_ahead(
-                store,
-                source=source_of(texts),
-                target=target,
-                encoder=encoder,
-                execution=config.execution,
-                units=wanted,
-                log=log,
-            )
-            done = done.with_more(part)
-        vectors |= _vectors(store, target, wanted)
+        if store.known_as(target) in serves:  # it is complete, and nobody's to touch
+            vectors |= _vectors(store, target, wanted)
+            continue
+        part = embed_ahead(
+            store,
+            source=source_of(texts),
+            target=target,
+            encoder=encoder,
+            execution=config.execution,
+            units=wanted,
+            log=log,
+        )
+        vectors |= _vectors(store, part.table, wanted)
+        done.append(part)
     return vectors, done
 
 

@@ -249,6 +249,15 @@ def _serving_or_last(store: Store) -> ServingPointer | None:
         return serving_pointer.previous(store)
 
 
+def _as_recorded(store: Store) -> str:
+    """The record of what serves; empty if it is damaged."""
+    try:
+        pointer = serving_pointer.current(store)
+    except DamagedPointerError:
+        return ""
+    return pointer.as_json() if pointer else ""
+
+
 def _was_left(store: Store, candidate: ServingPointer, pointer: ServingPointer) -> bool:
     left = serving_pointer.left_behind(store, pointer)
     return any(each.content == candidate.content for each in left)
@@ -264,7 +273,7 @@ def _unchanged(store: Store, candidate: ServingPointer, pointer: ServingPointer)
         recipe=candidate.recipe,
         encoder_ids=candidate.encoder_ids,
     )
-    if same.as_json() != pointer.as_json():
+    if _as_recorded(store) != same.as_json():
         serving_pointer.renew(store, same)
     held.clear(store)
     return PromotionResult(status="unchanged", pointer=same, variant=candidate.variant)

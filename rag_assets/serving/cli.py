@@ -26,6 +26,7 @@ from rag_assets.serving.commands import (
     export,
     history,
     init,
+    plan,
     preview,
     promote,
     purge,
@@ -42,7 +43,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, refresh, search, show, explain, documents, evaluate, experiment),
+    *(init, plan, refresh, search, show, explain, documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )

@@ -29,11 +29,9 @@ def _superseded(result: "EvaluationResult") -> list[str]:
     apart = result.record.superseded
     if not apart:
         return []
+    count = "1 question" if len(apart) == 1 else f"{len(apart):,} questions"
     ids = ", ".join(each.question_id for each in apart)
-    return [
-        f"Not counted, since their gold lies in a superseded version: {len(apart):,} questions "
-        f"({ids})"
-    ]
+    return [f"Not counted, as the gold lies in a superseded version: {count} ({ids})"]
 
 
 def _row(result: "EvaluationResult", *, domain: str, retriever: str) -> dict[str, object]:

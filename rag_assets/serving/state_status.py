@@ -17,6 +17,7 @@ from rag_assets.operations.alerts.telling import problems_of_runs
 from rag_assets.operations.disk import DiskUse, disk_use
 from rag_assets.operations.left_out import LeftOut, entries_of, left_out
 from rag_assets.operations.problems import Problem, state_problems
+from rag_assets.operations.serving_status import ServingStatus, serving_status
 from rag_assets.serving import alerting
 from rag_assets.serving.answers import Json, say
 from rag_assets.serving.check_summary import CheckSummary, check_summary
@@ -63,6 +64,8 @@ class StateStatus:
 
     serving: str
     """The variant that serves."""
+    pointer: ServingStatus | None
+    """None if nothing was promoted yet, or the pointer is damaged."""
     state_dir: str
     problems: Sequence[Problem]
     running: Sequence[HeldLock]
@@ -91,6 +94,7 @@ class StateStatus:
         """For programs."""
         return {
             "serving": self.serving,
+            "pointer": asdict(self.pointer) if self.pointer else None,
             "state_dir": self.state_dir,
             "problems": [_plain(each) | {"key": each.key} for each in self.problems],
             "running": [_plain(each) for each in self.running],
@@ -128,6 +132,7 @@ def state_status(store: Store, config: Config, *, variants: Sequence[str]) -> St
     failed = Counter(entry.target for entry in entries)
     return StateStatus(
         serving=serving_variant(store, config),
+        pointer=serving_status(store, config),
         state_dir=str(config.state_dir),
         problems=problems,
         running=store.held_locks(),

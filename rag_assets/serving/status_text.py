@@ -7,6 +7,7 @@ from datetime import datetime
 from rag_assets.operations.disk import DiskUse
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.operations.problems import Problem
+from rag_assets.operations.serving_status import ServingStatus
 from rag_assets.serving.answers import table
 from rag_assets.serving.check_summary import CheckSummary
 from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
@@ -39,6 +40,7 @@ def text_of(status: StateStatus) -> str:
     """The answers in order: what is wrong, what runs, sources, tables, what is left out, disk."""
     parts = [
         _problems(status),
+        _serving(status.pointer),
         _running(status.running),
         _sources(status.sources),
         *_tables(status),
@@ -67,6 +69,25 @@ def _problem(problem: Problem) -> Iterator[str]:
             yield from _wrapped(line, indent=4)
     remedy = SEE_BELOW if problem.kind == "units_failed" else problem.remedy
     yield from _wrapped(f"what to do: {remedy}", indent=4)
+
+
+def _serving(pointer: ServingStatus | None) -> str:
+    if pointer is None:
+        return ""
+    how = {"rollback": f"a rollback to number {pointer.restores}", "override": "an override"}
+    said = how.get(pointer.by, str(pointer.by))
+    if pointer.reason:
+        said += f" ({pointer.reason})"
+    if pointer.verdict and pointer.judged_at:
+        judged = _when(datetime.fromisoformat(pointer.judged_at))
+        said += f"; verdict {pointer.verdict} of {judged}"
+        said += f", stale: {pointer.stale}" if pointer.stale else ""
+    since = _when(datetime.fromisoformat(pointer.since))
+    line = (
+        f"Variant {pointer.variant} serves (number {pointer.number}, retriever "
+        f"{pointer.retriever}) since {since}, by {said}."
+    )
+    return "\n".join(_wrapped(line, indent=0))
 
 
 def _running(locks: Sequence[HeldLock]) -> str:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.change import sync
-from rag_assets.change.sync import Failure, Target, Work, guard_shrink
+from rag_assets.change.sync import Derivation, Failure, Target, Work, decide, guard_shrink
 from rag_assets.sources.kinds import RoomError, as_json, schema_changes, spilling_to
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.sources.landed_rows import BATCH_ROWS, LandedRows
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MEMORY = ("80MB", "320MB", "1GB", "4GB")
 """What DuckDB may take: the first is enough for any number of rows, unless single rows are huge."""
+MOST_FORESEEN = 65_536
+"""Rows that a plan looks at one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,24 @@ class ExportResult:
     """Rows that were left out, with the reason."""
     schema_changes: Sequence[str] = ()
     """Columns that were added, removed, renamed or changed their type, one sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a pass over an exported table would do."""
+
+    counts: RowCounts
+    about: About
+    columns: pa.Schema
+    rows: int
+    """Of the table afterwards."""
+    is_anew: bool
+    """Whether it would be begun anew: its columns or its key are others, or it was never read."""
+    came: pa.Table | None
+    """The new and changed rows, columns by position; None if there are more than `MOST_FORESEEN`
+    or all count."""
+    gone: Sequence[str]
+    """Keys of the rows that are held and would be removed or replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +125,19 @@ def export_table(request: ExportRequest) -> ExportResult:
                 "taking more"
             )
     return _with(request, memory=MEMORY[-1])
+
+
+def foreseen_table(request: ExportRequest) -> "Foreseen":
+    """What `export_table` would do with what landed; nothing is written.
+
+    Raises:
+        ShrinkError, StaleKeysError, ContentError: As `export_table` does.
+    """
+    folder = request.work / "foreseen"
+    folder.mkdir(parents=True, exist_ok=True)
+    with spilling_to(folder, memory=MEMORY[-1]) as connection:
+        rows = LandedRows(connection, request.landed, remembered="")
+        return _ExportPass(request, connection, rows).foreseen()
 
 
 def hashes_of(table: ExportedTable) -> Path | None:
@@ -170,6 +203,58 @@ class _ExportPass:
         """Columns and key of what is there, complete or not."""
 
     def run(self) -> ExportResult:
+        request = self.request
+        about, failures = self._compared()
+        changes = self._schema_changes()
+        for change in changes:
+            request.log(f"{about.name}: {change}")
+        self._guard(about)
+        recounted = None
+        if self._is_other(about):
+            recounted = self._counts(about)
+            self.store.retire(request.name)
+        report = self._refresh(about, failures)
+        table = self._record(about, report)
+        counts = RowCounts(report.added, report.changed, report.removed, report.unchanged)
+        return ExportResult(table, recounted or counts, failures, changes)
+
+    def foreseen(self) -> Foreseen:
+        """What `run` would do."""
+        about, _ = self._compared()
+        self._guard(about)
+        if self.fixed is None or self._is_other(about):
+            rows = self.rows.rows
+            counts = self._counts(about) if self.fixed else RowCounts(rows, 0, 0, 0)
+            return self._told(about, counts, came=None, gone=[])
+        schema = exports.schema_of(about, self.rows.columns)
+        target = Target(self.request.name, schema=schema, key=KEY, group=KEY)
+        plan = decide(
+            Derivation(
+                store=self.store,
+                target=target,
+                made_from=lambda: {"pass": uuid.uuid4().hex},
+                inputs=lambda: self.rows,
+            )
+        )
+        counts = RowCounts(plan.added, plan.changed, len(plan.removed), plan.unchanged)
+        gone = [*plan.removed, *plan.to_replace]
+        pending = plan.hand_over()
+        if len(pending) > MOST_FORESEEN:
+            return self._told(about, counts, came=None, gone=gone)
+        cells = [f"c{place}" for place in range(len(self.rows.columns))]
+        batches = [batch.rows.select(cells) for batch in self.rows.transform(pending)]
+        came = pa.concat_tables([schema.empty_table().select(cells), *batches])
+        return self._told(about, counts, came=came, gone=gone)
+
+    def _told(
+        self, about: About, counts: RowCounts, *, came: pa.Table | None, gone: Sequence[str]
+    ) -> Foreseen:
+        is_anew = self.fixed is None or self._is_other(about)
+        rows = self.rows
+        return Foreseen(counts, about, rows.columns, rows.rows, is_anew, came, gone)
+
+    def _compared(self) -> tuple[About, list[Failure]]:
+        """Name the rows by their key, and find out which may have moved."""
         request, rows = self.request, self.rows
         about = request.about.with_key(self._key())
         failures = [*request.landed.rejected, *rows.use_key(about)]
@@ -177,20 +262,16 @@ class _ExportPass:
             if not rows.is_unique(about.key):
                 raise StaleKeysError
             rows.compare_with(self.store, request.name, key=about.key)
-        changes = self._schema_changes()
-        for change in changes:
-            request.log(f"{about.name}: {change}")
-        held = self.store.count(request.name)
-        removed = max(0, held - rows.rows)
-        guard_shrink(about.name, held=held, removed=removed, allow_shrink=request.allow_shrink)
-        recounted = None
-        if self.fixed is not None and self.fixed != (rows.columns, list(about.key)):
-            recounted = self._counts(about)
-            self.store.retire(request.name)
-        report = self._refresh(about, failures)
-        table = self._record(about, report)
-        counts = RowCounts(report.added, report.changed, report.removed, report.unchanged)
-        return ExportResult(table, recounted or counts, failures, changes)
+        return about, failures
+
+    def _guard(self, about: About) -> None:
+        held = self.store.count(self.request.name)
+        removed = max(0, held - self.rows.rows)
+        guard_shrink(about.name, held=held, removed=removed, allow_shrink=self.request.allow_shrink)
+
+    def _is_other(self, about: About) -> bool:
+        """Whether what is held has other columns or another key."""
+        return self.fixed is not None and self.fixed != (self.rows.columns, list(about.key))
 
     def _key(self) -> list[str]:
         """The columns of the key: those that are declared, held, or unique."""

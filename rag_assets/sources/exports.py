@@ -9,7 +9,7 @@ reached. Only a table that is gone from a reachable source, and was taken by a p
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -75,7 +75,7 @@ def refresh_exports(
     specs = [spec for spec in source.tables if only is None or spec.name in only]
     headings = read_headings(source)
     with store.lock(f"exports__{source.name}", log=log):
-        refresh = _Refresh(
+        refresh = ExportPass(
             store,
             source,
             headings,
@@ -116,7 +116,7 @@ def _note(
 
 
 @dataclass(slots=True)
-class _Chosen:
+class Chosen:
     """A table on its way through a pass."""
 
     spec: TableSpec
@@ -129,7 +129,7 @@ class _Chosen:
 
 
 @contextmanager
-def _timed(items: Sequence[_Chosen]) -> Generator[None]:
+def _timed(items: Sequence[Chosen]) -> Generator[None]:
     """Add the wall time of the block to `items`, in equal shares."""
     started = time.monotonic()
     try:
@@ -140,7 +140,7 @@ def _timed(items: Sequence[_Chosen]) -> Generator[None]:
             item.seconds += share
 
 
-class _Refresh:
+class ExportPass:
     """One pass over the tables of a source."""
 
     def __init__(
@@ -160,7 +160,7 @@ class _Refresh:
         self.allow_shrink = allow_shrink
         self.log = log
         self.retry = retry
-        self.outcomes = Outcomes(store, source, log=log, warn=warn)
+        self.outcomes = self._outcomes(warn)
         self.unreached: str | None = None
         """Why the source as a whole cannot be read, and what to do."""
 
@@ -206,6 +206,14 @@ class _Refresh:
         known = [table for table in noted if self.store.exists(exports.table_name(name, table))]
         return sorted({*exports.tables_of(self.store, name), *snapshots, *known})
 
+    def _outcomes(self, warn: Callable[[str], None]) -> Outcomes:
+        """Who notes down what became of the tables."""
+        return Outcomes(self.store, self.source, log=self.log, warn=warn)
+
+    def _landing(self) -> AbstractContextManager[Path]:
+        """An empty folder for what is read."""
+        return landing(self.store, f"exports__{self.source.name}")
+
     def _take_over(self) -> None:
         """Make tables of the snapshots that an earlier release left, if there are any."""
         name = self.source.name
@@ -221,18 +229,18 @@ class _Refresh:
         *,
         held: Sequence[str],
     ) -> Iterator[Export]:
-        chosen: list[_Chosen] = []
+        chosen: list[Chosen] = []
         for spec in specs:
             if spec.is_pattern:
                 mine = [table for table in held if spec_of(self.source, table) is spec]
                 there = [name for name in names if spec_of(self.source, name) is spec]
-                chosen += [_Chosen(spec, table) for table in there]
+                chosen += [Chosen(spec, table) for table in there]
                 hidden = [table for table in mine if origin.may_hold(table)]
                 yield from self._gone(spec, held=mine, there=[*there, *hidden])
                 if not there and not mine:
                     yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
             elif spec.name in names or spec.name in origin.unlisted():
-                chosen.append(_Chosen(spec, spec.name))
+                chosen.append(Chosen(spec, spec.name))
             else:
                 yield self.outcomes.failed(spec, spec.name, self._missing(origin, spec, names))
         yield from self._refresh(origin, chosen)
@@ -269,9 +277,9 @@ class _Refresh:
             self.log(f"{self.source.name}/{table} is gone from the source: removed")
             yield self.outcomes.removed(spec, table)
 
-    def _refresh(self, origin: Origin, chosen: Sequence[_Chosen]) -> Iterator[Export]:
+    def _refresh(self, origin: Origin, chosen: Sequence[Chosen]) -> Iterator[Export]:
         """Read the tables that moved, all in one go, and take over what changed."""
-        moved: list[_Chosen] = []
+        moved: list[Chosen] = []
         for item in chosen:
             try:
                 with _timed([item]):
@@ -284,11 +292,11 @@ class _Refresh:
             else:
                 yield self.outcomes.unchanged(item.spec, item.table, done, seconds=item.seconds)
         if moved:
-            with landing(self.store, f"exports__{self.source.name}") as folder:
+            with self._landing() as folder:
                 for item, reading in self._landed(origin, moved, folder=folder):
                     yield self._brought_up(origin, item, reading, folder=folder)
 
-    def _look(self, origin: Origin, item: _Chosen) -> ExportedTable | None:
+    def _look(self, origin: Origin, item: Chosen) -> ExportedTable | None:
         """What is held of a table that looks the same as then; else prepare to read it."""
         declared = [name for name, _ in origin.describe(item.table).columns]
         if declared:
@@ -308,7 +316,7 @@ class _Refresh:
         item.request = Request(is_keyed=is_keyed, increment=increment, last=known)
         return None
 
-    def _sound(self, item: _Chosen) -> ExportedTable | None:
+    def _sound(self, item: Chosen) -> ExportedTable | None:
         """What is held of a table, if it is complete and its files are as they have to be."""
         held = self.outcomes.exported(item.table)
         if held is None:
@@ -324,7 +332,7 @@ class _Refresh:
         return held
 
     def _last_read(
-        self, origin: Origin, item: _Chosen, held: ExportedTable | None
+        self, origin: Origin, item: Chosen, held: ExportedTable | None
     ) -> LastRead | None:
         """What is held, if it has the key and recipe of now and is as the last pass left it."""
         if held is None:
@@ -347,11 +355,11 @@ class _Refresh:
         )
 
     def _landed(
-        self, origin: Origin, items: Sequence[_Chosen], *, folder: Path
-    ) -> Iterator[tuple[_Chosen, Landed | Exception]]:
+        self, origin: Origin, items: Sequence[Chosen], *, folder: Path
+    ) -> Iterator[tuple[Chosen, Landed | Exception]]:
         """Land tables together; where that fails, each by itself, to tell which one fails."""
         failure: SourceError | LandingError
-        stuck: _Chosen | None = None
+        stuck: Chosen | None = None
         try:
             with _timed(items):
                 readings = [
@@ -382,11 +390,11 @@ class _Refresh:
         else:
             yield items[0], failure
 
-    def _reading(self, origin: Origin, item: _Chosen, *, name: str, folder: Path) -> Reading:
+    def _reading(self, origin: Origin, item: Chosen, *, name: str, folder: Path) -> Reading:
         return origin.reading(item.table, name=name, folder=folder / name, request=item.request)
 
     def _brought_up(
-        self, origin: Origin, item: _Chosen, landed: Landed | Exception, *, folder: Path
+        self, origin: Origin, item: Chosen, landed: Landed | Exception, *, folder: Path
     ) -> Export:
         """Take over what changed in one table; read it whole where the newest rows do not do."""
         work = folder / "taken" / fingerprint(item.table)
@@ -413,11 +421,10 @@ class _Refresh:
                 "the table or the rights on it; it is tried again at the next refresh"
             )
             return self.outcomes.failed(item.spec, item.table, reason)
-        export = self.outcomes.updated(item.spec, item.table, done, landed, seconds=item.seconds)
         remove_folder(work)
-        return export
+        return replace(done, report=replace(done.report, seconds=item.seconds))
 
-    def _mark(self, origin: Origin, item: _Chosen, increment: Increment | None) -> str | None:
+    def _mark(self, origin: Origin, item: Chosen, increment: Increment | None) -> str | None:
         """What the table looks like, together with all that decides how it is read."""
         observed = origin.observed(item.table, increment=increment)
         if observed is None:
@@ -425,9 +432,7 @@ class _Refresh:
         listed = dict(headings_of(self.headings, item.table))
         return fingerprint(RECIPE, observed, item.spec.model_dump_json(), listed)
 
-    def _export(
-        self, origin: Origin, item: _Chosen, landed: Landed, *, work: Path
-    ) -> exporting.ExportResult:
+    def _export(self, origin: Origin, item: Chosen, landed: Landed, *, work: Path) -> Export:
         spec, table = item.spec, item.table
         described = origin.describe(table)
         columns = landed.schema.names
@@ -450,7 +455,8 @@ class _Refresh:
             hidden=spec.hidden,
             headings=headings,
         )
-        return exporting.export_table(
+        return self._taken(
+            item,
             exporting.ExportRequest(
                 self.store,
                 landed=landed,
@@ -461,8 +467,13 @@ class _Refresh:
                 work=work,
                 allow_shrink=self.allow_shrink,
                 log=self.log,
-            )
+            ),
         )
+
+    def _taken(self, item: Chosen, request: exporting.ExportRequest) -> Export:
+        """Take over what changed in one table."""
+        done = exporting.export_table(request)
+        return self.outcomes.updated(item.spec, item.table, done, request.landed)
 
     def _require(self, spec: TableSpec, table: str, columns: Sequence[str]) -> None:
         for wanted in (*spec.key, *([spec.cursor] if spec.cursor else [])):

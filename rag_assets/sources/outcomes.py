@@ -71,13 +71,7 @@ class Outcomes:
         return exports.exported(self.store, exports.table_name(self.source.name, table))
 
     def updated(
-        self,
-        spec: TableSpec,
-        table: str,
-        done: exporting.ExportResult,
-        landed: Landed,
-        *,
-        seconds: float,
+        self, spec: TableSpec, table: str, done: exporting.ExportResult, landed: Landed
     ) -> Export:
         """The table was brought up to what `landed`."""
         counts = done.counts
@@ -90,7 +84,6 @@ class Outcomes:
             unchanged=counts.unchanged,
             failed=len(done.failures),
             rows=done.table.rows,
-            seconds=seconds,
             failures=done.failures,
         )
         return Export(
@@ -107,7 +100,7 @@ class Outcomes:
         self, spec: TableSpec, table: str, held: ExportedTable, *, seconds: float
     ) -> Export:
         """The table looks as it did at its last pass."""
-        self.store.found_unchanged(held.name)
+        self.note_unchanged(held)
         failures = sync.quarantined(self.store, self.target(table))
         report = sync.Report(
             target=self.target(table),
@@ -128,7 +121,7 @@ class Outcomes:
         held = self.exported(table)
         rows = held.rows if held else 0
         failure = sync.Failure(EVERYTHING, reason, f"{self.source.name}/{table}", "environment")
-        sync.record(self.store, target=self.target(table), failures=[failure])
+        self.note(table, [failure])
         if not is_told:
             self.warn(reason)
         report = sync.Report(
@@ -159,7 +152,15 @@ class Outcomes:
         with self.store.lock(name, log=self.log):
             exports.remove(self.store, name)
         former_snapshots.remove(exports.former_snapshot(self.store, self.source.name, table))
-        sync.record(self.store, target=self.target(table), failures=[])
+        self.note(table, [])
+
+    def note(self, table: str, failures: Sequence[sync.Failure]) -> None:
+        """Write down what failed of a table."""
+        sync.record(self.store, target=self.target(table), failures=failures)
+
+    def note_unchanged(self, held: ExportedTable) -> None:
+        """Write down that a pass over a table found nothing to do."""
+        self.store.found_unchanged(held.name)
 
     def forget(self, specs: Sequence[TableSpec], *, besides: Collection[str]) -> None:
         """Drop the notes about tables of `specs` that are not among `besides`."""

@@ -30,6 +30,8 @@ class Completion:
     """Fingerprint of the data versions of all inputs and of the recipe."""
     parts: Mapping[str, str] | None = field(default=None, kw_only=True)
     """The same, each by its name; None in the record of an older release."""
+    recipe: Mapping[str, str] | None = field(default=None, kw_only=True)
+    """What the recipe consisted of, in words; None in the record of an older release."""
     data_version: str
     inputs: int
     """Number of inputs (documents, rows or units) that the pass covered."""

@@ -10,9 +10,6 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
-IDENTITY = ["unit_id", schemas.FINGERPRINT.name]
-"""The columns that tell what a table of units holds."""
-
 
 @dataclass(frozen=True, slots=True)
 class Pin:
@@ -27,8 +24,8 @@ class Pin:
     """What it says: see `columns.contents`."""
 
 
-def pin_of(store: Store, name: str) -> Pin:
-    """The table of units called `name` as it stands now.
+def pin_of(store: Store, name: str, *, key: str = "unit_id") -> Pin:
+    """The table called `name` as it stands now; its rows are told by `key` and fingerprint.
 
     Raises:
         MissingTableError: No refresh has built it yet.
@@ -41,8 +38,9 @@ def pin_of(store: Store, name: str) -> Pin:
     ended = store.ended(name)
     if ended:
         return Pin(table, version, files, ended.data_version)
-    rows = store.read(table, columns=IDENTITY, version=version)
-    return Pin(table, version, files, Content.of(rows.select(IDENTITY)).data_version)
+    identity = [key, schemas.FINGERPRINT.name]
+    rows = store.read(table, columns=identity, version=version)
+    return Pin(table, version, files, Content.of(rows.select(identity)).data_version)
 
 
 def opened(store: Store, pin: Pin) -> "LanceTable":

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from rag_assets.config import Config, Retrieval, Retriever
 from rag_assets.config.retrieval import RerankerSettings
@@ -358,8 +358,10 @@ def _read(file: Path) -> ServingPointer:
         return _adapter().validate_json(file.read_bytes())
     except FileNotFoundError:
         raise
-    except (OSError, ValueError) as error:
-        raise DamagedPointerError(file, why=str(error).partition("\n")[0]) from error
+    except ValidationError as error:
+        raise DamagedPointerError(file, why=error.errors()[0]["msg"]) from error
+    except OSError as error:
+        raise DamagedPointerError(file, why=str(error.strerror)) from error
 
 
 @cache

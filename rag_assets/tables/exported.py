@@ -169,10 +169,11 @@ def source_tables(store: Store, *, sources: Collection[str]) -> list[SourceTable
     The config names the sources: a table of one that it no longer names does not count.
     """
     tables = exports.all_exported(store)
-    return [_source_table(each) for each in tables if each.about.source in sources]
+    return [source_table(each) for each in tables if each.about.source in sources]
 
 
-def _source_table(table: exports.ExportedTable) -> SourceTable:
+def source_table(table: exports.ExportedTable) -> SourceTable:
+    """An exported table, in plain words."""
     about, names = table.about, table.columns.names
     hidden = set(about.hidden or ())
     return SourceTable(

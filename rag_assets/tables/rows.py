@@ -36,6 +36,9 @@ RECIPE = "table_rows 1"
 READING = f"{RECIPE}, keys 2"
 """Moves when some of the rows would be others: all are looked at, and those are written anew."""
 
+CONTENT = pa.schema(
+    [item for item in schemas.TABLE_ROWS if item.name not in schemas.SYSTEM_COLUMNS]
+)
 ROWS_PER_BATCH = 8_192
 RECIPE_MARK = "*"
 """Stands for the recipe where each table has a mark: no table is called so."""
@@ -224,6 +227,20 @@ class TableInputs(ChangingInputs):
 def identified(table: SourceTable) -> Iterator[Identified]:
     """The rows of `table` with their ids, in batches of bounded size."""
     return _identified(table, table.batches(rows=ROWS_PER_BATCH))
+
+
+def identified_of(table: SourceTable, rows: pa.Table) -> pa.Table:
+    """Some `rows` of a table (columns as at the source), with all columns of `table_rows`.
+
+    Rows with a value that has no canonical text are left out. Where rows have no key of their own,
+    equal ones are told apart among these rows alone.
+    """
+    parts = [
+        _output(table, batch, range(len(batch.ids))).rows.cast(CONTENT)
+        for batch in _identified(table, rows.to_batches(max_chunksize=ROWS_PER_BATCH))
+    ]
+    found = pa.concat_tables([CONTENT.empty_table(), *parts])
+    return sync.with_row_fingerprints(found, TARGET)
 
 
 def _identified(table: SourceTable, batches: Iterable[pa.RecordBatch]) -> Iterator[Identified]:

@@ -56,6 +56,7 @@ def refresh_serialized_rows(
         store=store,
         target=of_rows.target,
         made_from=of_rows.made_from,
+        recipe=of_rows.recipe,
         inputs=inputs,
         transform=transform,
     )
@@ -70,6 +71,7 @@ def derivation(store: Store, config: Config, *, serializer: SerializerName) -> D
         store=store,
         target=step.target(schemas.SERIALIZED_ROWS),
         made_from=steps.made_from(store, step, recipe=recipe),
+        recipe={"serializer": serializer, "empty cells": config.tables.empty_cells},
         inputs=lambda: _inputs(store, recipe=recipe),
     )
 

@@ -11,6 +11,7 @@ from rag_assets.identity import fingerprint
 ALL = {
     "elements",
     "accounts",
+    "families",
     "descriptions",
     "chunks",
     "serialized_rows",
@@ -19,7 +20,7 @@ ALL = {
     "joint",
 }
 OF_TEXTS = {"chunks", "documents", "joint"}
-OF_ELEMENTS = OF_TEXTS | {"elements", "accounts", "descriptions"}
+OF_ELEMENTS = OF_TEXTS | {"elements", "accounts", "families", "descriptions"}
 OF_ROWS = {"serialized_rows", "rows", "joint"}
 VISION = {"url": "http://here:1/v1", "model": "m"}
 HOSTED = {
@@ -78,7 +79,13 @@ STAYS = {
     "batch": {"models": {"m": {"path": "org/model", "batch_tokens": 512}}},
     "place of work": {"execution": {"parsing": "in_process", "workers": 2}},
     "index": {"index": {"ann_from_rows": 9}},
-    "retrieval": {"retrieval": {"top_k": 3}},
+    "retrieval": {"retrieval": {"top_k": 3, "versions": "all"}},
+    "decisions on versions": {
+        "documents": {
+            "header_fields": {"fields": {"number": "No. (.*)"}},
+            "families": "decided.csv",
+        }
+    },
     "source": {"sources": {"documents": "elsewhere"}},
 }
 

@@ -25,7 +25,7 @@ def test_the_docs_name_every_rule_as_the_code_does():
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-def test_a_flaw_outlives_its_record(rule: flaws.Rule):
+def test_a_flaw_outlives_its_record(rule: flaws.FlawRule):
     flaw = rule.found("3 of 4 questions", examples=(f"question {number}" for number in range(9)))
     again = TypeAdapter(Flaw).validate_python(asdict(flaw))
     assert again == flaw

@@ -24,7 +24,10 @@ chunkings:
 variants:
   default: {parser: pdfium, chunking: small}
   other: {parser: pdfium, chunking: tiny, serializer: json}
+retrieval: {retriever: bm25}
+gate: {queries: 50}
 """
+"""Its gate loads no model and asks little."""
 SENTENCE = "Specimen {0} of series {1} was tested at {2} degrees and bore {3} MPa. "
 PAST = 60.0
 """Seconds: files are as old as this, so that their times are trusted at once."""

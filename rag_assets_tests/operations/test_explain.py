@@ -10,6 +10,7 @@ from rag_assets.documents import chunk, parse
 from rag_assets.operations.explain import UnitLineage, UnknownUnitError, explain, rows_of
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store.complete_sets import set_of
+from rag_assets.store.serving_pointer import current
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
@@ -158,6 +159,22 @@ def test_after_a_run_that_was_killed_the_index_is_explained_as_it_answers(made):
     assert step(found, "chunks").made is None
     assert step(found, "joint_index").made is not None
     assert any("since the index was built" in row["made"] for row in rows_of(found))
+
+
+def test_what_serves_is_explained_at_its_pins(made):
+    assert current(made.store) is not None
+    [unit] = units(made, "uri = 'note.md'")
+    made.write("note.md", NOTE.replace("300", "310"))
+    with hashing(None):
+        store, config = made.store, made.config
+        refresh_document_files(
+            store, config.sources.documents, allow_shrink=False, log=lambda _: None
+        )
+        parse.refresh_elements(store, config, parser="pdfium", log=lambda _: None)
+        chunk.refresh_chunks(store, config, parser="pdfium", chunking="small", log=lambda _: None)
+    found = explain(made.store, made.config, unit_id=unit)
+    assert step(found, "chunks").made is not None
+    assert step(found, "parsed_documents").facts["elements"]
 
 
 def test_after_a_clean_up_the_time_is_left(made):

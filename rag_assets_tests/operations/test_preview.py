@@ -127,6 +127,7 @@ def test_a_model_that_cannot_reach_the_margin_is_refused_before_its_backfill(mad
     assert found.lost
     assert (found.difference.questions, found.left_out) == (QUESTIONS, 0)
     assert set_of(made.store, made.config(), "default") == before
+    assert not made.store.exists(made.config().tables_of("worst").rows), "it is not half built"
 
 
 def test_a_model_that_is_hardly_worse_goes_on(made):

@@ -19,12 +19,15 @@ from rag_assets.change.quarantine import Failure, record
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.identity import document_id
 from rag_assets.operations import run_records
+from rag_assets.operations.promotion import roll_back
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.search import OutdatedIndexError, open_index
+from rag_assets.retrieval.serving import open_serving
 from rag_assets.serving import dagster_instance
 from rag_assets.serving.answers import FAILED, OK, USAGE
-from rag_assets.store import complete_sets
+from rag_assets.store import complete_sets, serving_pointer
+from rag_assets.store.serving_pointer import GonePinsError
 from rag_assets_tests.faults import comparing
 from rag_assets_tests.faults.hashing import HashEncoder
 from rag_assets_tests.faults.kills import kill, said_by
@@ -172,6 +175,25 @@ def test_an_open_reader_is_told_and_other_variants_keep_their_own_version(made, 
     assert complete_sets.is_kept(made.store, held)
     assert rows_of("other") == {key: row for key, row in before.items() if SECRET not in row}
     assert all("A new text" not in hit.text for hit in reader(made, "other").search("new text"))
+
+
+def test_what_serves_goes_on_without_the_document_and_nobody_rolls_back_to_it(made, purge):
+    made.write("series0/report0.md", "# Report 0\n\nA new text.\n")
+    project.build(made)
+    before = serving_pointer.current(made.store)
+    project.withdraw(made)
+
+    assert purge("--yes")[0] == OK
+
+    after = serving_pointer.current(made.store)
+    assert before
+    assert after
+    assert after.number == before.number == 2
+    hits = open_serving(made.store, made.config, encoder=HashEncoder(None)).search("new text")
+    assert any("A new text" in hit.text for hit in hits)
+    assert all(hit.uri != SECRET for hit in hits)
+    with pytest.raises(GonePinsError):
+        roll_back(made.store)
 
 
 def test_texts_and_pictures_that_others_share_stay(made, purge):

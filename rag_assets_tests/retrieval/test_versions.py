@@ -3,29 +3,17 @@
 from datetime import date
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_assets import identity, schemas
-from rag_assets.config import Config
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.search import open_index
 from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies
-from rag_assets.store import Store
-from rag_assets.store.completions import Completion
-from rag_assets_tests.retrieval.corpus import (
-    ENCODER_ID,
-    VARIANT,
-    chunk,
-    index_text,
-    random_vectors,
-    write,
-)
+from rag_assets_tests.retrieval.corpus import ENCODER_ID, VARIANT, random_vectors
+from rag_assets_tests.retrieval.versioned import VERSIONS, built, family_rows, write_families
 
 RETRIEVERS = ("baseline", "bm25", "hybrid", "hybrid_late_fusion")
-VERSIONS = {"v1.md": date(2015, 1, 1), "v2.md": date(2017, 1, 1), "v3.md": date(2024, 1, 1)}
 OTHERS = [f"other{number}.md" for number in range(4)]
 
 
@@ -37,47 +25,6 @@ class StandInEncoder:
 
     def embed_queries(self, queries):
         return np.repeat(random_vectors(1, seed=7), len(queries), axis=0)
-
-
-def family_rows(uris=VERSIONS):
-    newest = list(uris)[-1]
-    return [
-        {
-            "document_id": identity.document_id("documents", uri),
-            "source": "documents",
-            "uri": uri,
-            "content": uri,
-            "stated": "{}",
-            "title": "Pump manual",
-            "number": "",
-            "version": uri[:2],
-            "released": VERSIONS[uri],
-            "family": "pump",
-            "place": place,
-            "status": "current" if uri == newest else "superseded",
-            "linked_by": "name",
-            "evidence": "its name gives the version",
-            "fingerprint": uri,
-            "row_fingerprint": uri,
-        }
-        for place, uri in enumerate(uris)
-    ]
-
-
-def write_families(store, config, rows):
-    name = config.tables_of(VARIANT).families
-    store.append(name, pa.Table.from_pylist(rows, schemas.FAMILIES), schema=schemas.FAMILIES)
-    store.complete(
-        name, Completion(made_from="", data_version="", inputs=len(rows), rows=len(rows), failed=0)
-    )
-
-
-def built(state, uris):
-    store, config = Store(state), Config(state_dir=state)
-    units = [chunk(f"The pump of {uri} runs.", uri=uri, unit_id=uri) for uri in uris]
-    write(store, config, units, random_vectors(len(units)))
-    index_text(store, config)
-    return store, config
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rag_assets.change.deciding import OTHER_COLUMNS, decide
+from rag_assets.config import ConfigError
 from rag_assets.documents.parsers import ParserUnavailableError
+from rag_assets.models.hosted import ServerError
 from rag_assets.models.weights import WeightsError
 from rag_assets.operations.derivations import StepPlan, derivation_of
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault, reopened
 from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.tables.exported import ExportRunsError
+
+NOT_COMPARED = (ConfigError, ExportRunsError, ParserUnavailableError, ServerError, WeightsError)
+"""Why a step cannot say what it would do: something is not on this machine, or at work."""
 
 
 def plan_of(practice: Practice, table: StepTable) -> StepPlan | None:
@@ -24,10 +30,10 @@ def plan_of(practice: Practice, table: StepTable) -> StepPlan | None:
         return None
     try:
         made = derivation_of(practice.store, practice.config, step, variant=variants[0])
-    except (ParserUnavailableError, WeightsError) as error:
+        return StepPlan(step.asset, decide(made, afresh=True)) if made else None
+    except NOT_COMPARED as error:
         practice.log(f"{table.subject(practice.store)} is not compared with its inputs: {error}")
         return None
-    return StepPlan(step.asset, decide(made, afresh=True)) if made else None
 
 
 def waiting(practice: Practice, table: StepTable, planned: StepPlan) -> Fault | None:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rag_assets.change.completing import JOINT
+from rag_assets.change.steps import Step
 from rag_assets.operations.doctor import (
     deep,
     differences,
     files,
     indexes,
     leftovers,
+    pointers,
     records,
     rows,
     rules,
@@ -26,7 +28,9 @@ from rag_assets.operations.doctor import (
 from rag_assets.operations.doctor.census import Census, census_of
 from rag_assets.operations.doctor.faults import Fault
 from rag_assets.operations.doctor.subjects import OWNERS, Practice, StepTable, step_tables
-from rag_assets.store.damage import DAMAGE, DamagedTablesError
+from rag_assets.store.catalog import generation_in
+from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
+from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.rows import MissingTableError
 
 UNITS = (*OWNERS, JOINT)
@@ -69,6 +73,7 @@ def examine(practice: Practice) -> Examination:
         records.stray_records,
         records.export_faults,
         sets.faults_of,
+        pointers.faults_of,
         sets.tags,
         side_tables.quarantine_faults,
         leftovers.faults_of,
@@ -83,7 +88,7 @@ class _Looker:
 
     def __init__(self, practice: Practice) -> None:
         self.censuses: dict[str, Census] = {}
-        """Of the tables that could be read, by name."""
+        """Of the tables that could be read, by what they are known as: recipes may share one."""
         self._practice = practice
         self._is_at_work = {lock.name for lock in practice.store.held_locks()}
         self._unsound: set[str] = set()
@@ -94,15 +99,21 @@ class _Looker:
         """The faults of one table."""
         practice, store, name = self._practice, self._practice.store, table.step.table
         if not store.exists(name):
-            self._unsound.add(name)
+            self._unsound.add(store.known_as(name))
             fault = files.lost(practice, table)
             return [fault] if fault else []
         practice.log(f"reading {table.subject(store)}")
         try:
             found = self._faults_of(table)
-        except (DamagedTablesError, MissingTableError, *DAMAGE) as error:
-            found = [files.damaged_by(practice, name, _said(error), of=table)]
-            self._damaged.add(name)
+        except UnreachableTablesError:
+            raise
+        except MissingTableError:  # a clean-up by another process removed it meanwhile
+            found = []
+        except (DamagedTablesError, *DAMAGE) as error:
+            if not (isinstance(error, DamagedTablesError) or is_of_files(error)):
+                raise
+            found = [self._damage(table, error)]
+            self._damaged.add(store.known_as(name))
         if self._is_written(table):
             found = [
                 Fault(
@@ -112,8 +123,19 @@ class _Looker:
                 )
             ]
         if found:
-            self._unsound.add(name)
+            self._unsound.add(store.known_as(name))
         return found
+
+    def _damage(self, table: StepTable, error: BaseException) -> Fault:
+        """What an error says while a table was read: of which one, it knows best."""
+        if not isinstance(error, DamagedTablesError):
+            return files.damaged_by(self._practice, table.step.table, str(error), of=table)
+        [(folder, wrong), *_] = error.errors.items()
+        return files.damaged_by(self._practice, generation_in(folder), str(wrong), of=table)
+
+    def _known(self, step: Step) -> list[str]:
+        """What the tables of the inputs of a step are known as."""
+        return [self._practice.store.known_as(each.table) for each in step.inputs]
 
     def beside_tables(self) -> list[Fault]:
         """The faults of accounts and pictures."""
@@ -134,13 +156,14 @@ class _Looker:
     def _faults_of(self, table: StepTable) -> list[Fault]:
         practice, step = self._practice, table.step
         if fault := files.damaged(practice, step.table, of=table):
-            self._damaged.add(step.table)
+            self._damaged.add(practice.store.known_as(step.table))
             return [fault]
-        self.censuses[step.table] = census = census_of(practice.store, step)
+        census = census_of(practice.store, step)
+        self.censuses[practice.store.known_as(step.table)] = census
         found = list(rows.faults_of(practice, table, census))
         if waits := records.unfinished(practice, table):
             return [*found, waits]
-        is_comparable = not self._unsound.intersection(each.table for each in step.inputs)
+        is_comparable = not self._unsound.intersection(self._known(step))
         planned = differences.plan_of(practice, table) if is_comparable else None
         if planned and (waits := differences.waiting(practice, table, planned)):
             return [*found, waits]
@@ -160,7 +183,7 @@ class _Looker:
 
     def _union(self, table: StepTable, census: Census) -> Iterator[Fault]:
         """How the joint table differs from its parts."""
-        parts = [self.censuses[each.table] for each in table.step.inputs]
+        parts = [self.censuses[name] for name in self._known(table.step)]
         yield from unions.joint_faults(self._practice, table, census, parts=parts)
         yield from unions.mixed_parts(self._practice, table, census, parts=parts)
 
@@ -168,21 +191,18 @@ class _Looker:
         """What a table that has the right rows does not have as its inputs say."""
         yield from side_tables.faults_of(self._practice, table)
         yield from texts.faults_of(self._practice, table, census)
-        if source := unions.texts_of(table, self.censuses):
+        if table.step.asset in OWNERS:
+            [texts_of] = self._known(table.step)
+            source = self.censuses[texts_of]
             yield from unions.other_texts(self._practice, table, census, texts=source)
 
     def _is_written(self, table: StepTable) -> bool:
         """Whether somebody writes the table, or did since it was read."""
-        store, name = self._practice.store, table.step.table
-        if store.known_as(name) in self._is_at_work:
+        store = self._practice.store
+        name = store.known_as(table.step.table)
+        if name in self._is_at_work:
             return True
         census = self.censuses.get(name)
         if census is None or name in self._damaged:
             return False
         return (store.generation(name), store.version(name)) != (census.table, census.version)
-
-
-def _said(error: BaseException) -> str:
-    if isinstance(error, DamagedTablesError):
-        return str(next(iter(error.errors.values())))
-    return str(error)

@@ -12,14 +12,13 @@ from rag_assets.store.mending import damage_of, drop_damaged_parts
 
 OPTIONAL = ("figure_descriptions", "question_sets")
 """Assets without a table where there is nothing to describe or to ask."""
+IN_A_BUCKET = "delete the table in the object store, and run `rag-assets refresh`"
+"""A connection that fails looks like damage: nothing is removed there."""
 
 
 def damaged(practice: Practice, table: str, *, of: StepTable | None = None) -> Fault | None:
     """What is wrong with the files of a table that is there; `of` says whose it is."""
-    try:
-        wrong = damage_of(practice.store, table)
-    except DamagedTablesError as error:
-        wrong = str(next(iter(error.errors.values())))
+    wrong = damage_of(practice.store, table)
     return damaged_by(practice, table, wrong, of=of) if wrong else None
 
 
@@ -32,8 +31,9 @@ def damaged_by(practice: Practice, table: str, wrong: str, *, of: StepTable | No
         subject=store.uri(table).rpartition("/")[2].removesuffix(".lance"),
         detail=wrong.partition("\n")[0],
         variants=of.variants if of else tuple(practice.variants),
-        mends=[_mended(store.generation(table))],
-        is_redone=True,
+        command=IN_A_BUCKET if practice.config.tables_url else "",
+        mends=[] if practice.config.tables_url else [_mended(store.generation(table))],
+        is_redone=practice.config.tables_url is None,
         is_of_source=is_of_source or table.startswith(exports.PREFIX),
     )
 

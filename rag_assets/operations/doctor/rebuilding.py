@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from rag_assets.change import completing
 from rag_assets.change.sync import Report
 from rag_assets.config import Config
-from rag_assets.documents import chunk, describe, parse
+from rag_assets.documents import chunk, describe, family_rows, parse
 from rag_assets.evaluation import questions
 from rag_assets.index import embed, joint
 from rag_assets.index.indexes import maintain
 from rag_assets.operations.doctor.faults import Log
+from rag_assets.operations.promotion import promote_refreshed
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
-from rag_assets.store import Store
+from rag_assets.store import Store, serving_pointer
 from rag_assets.tables import rows, serialize
 
 
@@ -37,6 +38,8 @@ def land_again(store: Store, config: Config, *, log: Log) -> None:
 def rebuild(store: Store, config: Config, *, variants: Sequence[str], log: Log) -> None:
     """Bring the tables of `variants` up to what was landed of the sources.
 
+    Where what serves is among them, the pointer moves on if its gate lets it pass.
+
     Raises:
         MissingTableError: Nothing was landed yet.
         EncoderError, WeightsError, ParserUnavailableError: As the steps do.
@@ -46,6 +49,8 @@ def rebuild(store: Store, config: Config, *, variants: Sequence[str], log: Log) 
         for step in _steps(store, config, variant, log=log):
             step()
     completing.record_all(store, config)
+    if serving_pointer.serving_variant(store, config) in variants:
+        promote_refreshed(store, config, log=log)
 
 
 def _steps(
@@ -56,6 +61,9 @@ def _steps(
 
     def elements() -> Report:
         return parse.refresh_elements(store, config, parser=parser, log=log)
+
+    def families() -> Report:
+        return family_rows.refresh_families(store, config, parser=parser, log=log)
 
     def descriptions() -> Report | None:
         if vision_model is None:
@@ -83,4 +91,4 @@ def _steps(
     def union() -> None:
         indexed(joint.refresh_joint(store, config, variant=variant, log=log))
 
-    return (elements, descriptions, chunks, texts_of_rows, vectors, union)
+    return (elements, families, descriptions, chunks, texts_of_rows, vectors, union)

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag_assets.config import ConfigError
+from rag_assets.documents.parsers import ParserUnavailableError
+from rag_assets.models.hosted import ServerError
+from rag_assets.models.replicas import EncoderError
+from rag_assets.models.weights import WeightsError
 from rag_assets.operations.doctor import rebuilding
 from rag_assets.operations.doctor.examining import Examination, examine
 from rag_assets.operations.doctor.faults import Fault, Log, RowsAt
@@ -17,9 +22,18 @@ from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.mending import delete_rows, mark_stale
+from rag_assets.store.serving_pointer import ServingPointerError
+from rag_assets.tables.exported import ExportRunsError
+from rag_assets.workers.ray_pool import ClusterError
 
 MOST_ROUNDS = 8
 """A fault in each table of the chain, one behind the other, is mended in fewer."""
+
+CANNOT_RUN = (
+    *(ConfigError, ClusterError, EncoderError, ExportRunsError, ParserUnavailableError),
+    *(ServerError, ServingPointerError, WeightsError),
+)
+"""Why a step or the pointer cannot do its part: the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +53,7 @@ def repair(practice: Practice) -> Repair:
     written is taken here. What another process writes meanwhile is left to it.
 
     Raises:
-        EncoderError, WeightsError, ParserUnavailableError: A step cannot run here.
+        One of `CANNOT_RUN`: A step cannot run here.
     """
     found = examine(practice)
     mended: list[Fault] = []

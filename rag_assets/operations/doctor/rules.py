@@ -88,6 +88,10 @@ TAGGED = Rule(
     "A tag, which nothing here sets, keeps a version that nothing answers with.",
     "lance.dataset(PATH).tags.delete(NAME)",
 )
+DAMAGED_POINTER = Rule("D605", "damaged-pointer", "error", "It cannot be told what serves.")
+NO_WAY_BACK = Rule(
+    "D606", "no-way-back", "note", "The tables that a rollback would go back to are gone.", REFRESH
+)
 
 STRAY_QUARANTINE = Rule(
     "D701", "stray-quarantine", "warning", "The quarantine names an input that is gone."

@@ -10,7 +10,7 @@ from rag_assets.change.steps import variant_steps
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log
 from rag_assets.operations.doctor.subjects import Practice
-from rag_assets.store import Store, complete_sets
+from rag_assets.store import Store, complete_sets, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
@@ -35,7 +35,7 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
                 is_redone=True,
             )
             continue
-        gone = [pin for pin in found.pins if not _is_kept(practice.store, pin)]
+        gone = [pin for pin in found.pins if not is_kept(practice.store, pin)]
         if gone:
             yield Fault(
                 rule=rules.PIN_GONE,
@@ -51,9 +51,10 @@ def faults_of(practice: Practice) -> Iterator[Fault]:
 
 
 def tags(practice: Practice) -> Iterator[Fault]:
-    """Versions that a tag keeps although no complete set has them."""
+    """Versions that a tag keeps although neither a complete set nor the pointer has them."""
     store = practice.store
-    pinned = {(pin.table, pin.version) for each in all_sets(store) for pin in each.pins}
+    holders = (*all_sets(store), *serving_pointer.kept(store))
+    pinned = {(pin.table, pin.version) for each in holders for pin in each.pins}
     for table in store.generations():
         with suppress(DamagedTablesError, MissingTableError):
             kept = {
@@ -74,7 +75,7 @@ def tags(practice: Practice) -> Iterator[Fault]:
                 )
 
 
-def _is_kept(store: Store, pin: Pin) -> bool:
+def is_kept(store: Store, pin: Pin) -> bool:
     """Whether the rows of a pin can be read, and all files of them are there."""
     try:
         if not holds(store, pin):

@@ -81,9 +81,14 @@ def _marked_anew(store: Store, log: Log) -> None:  # noqa: ARG001 - as all mends
     quarantine.mark_anew(store)
 
 
+def _accounts(practice: Practice, table: StepTable) -> str:
+    """The table of accounts beside some elements."""
+    return practice.config.tables_of(table.variants[0]).accounts
+
+
 def account_faults(practice: Practice, table: StepTable) -> Iterator[Fault]:
     """Documents with elements and no account, and accounts of documents that have none."""
-    store, (accounts, _) = practice.store, table.step.side_tables
+    store, accounts = practice.store, _accounts(practice, table)
     if not store.exists(accounts):
         return
     version = store.version(table.step.table)
@@ -149,7 +154,7 @@ def picture_faults(practice: Practice, table: StepTable) -> Iterator[Fault]:
                 partial(
                     _parse_again,
                     table=table.step.table,
-                    accounts=table.step.side_tables[0],
+                    accounts=_accounts(practice, table),
                     pictures=lost[images.KEY].unique().to_pylist(),
                 )
             ],

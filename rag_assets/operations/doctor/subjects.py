@@ -11,8 +11,6 @@ from rag_assets.store.catalog import folder_of
 
 OWNERS = ("chunk_vectors", "row_vectors")
 """Assets whose tables own vectors; the joint table copies them."""
-TEXTS_OF = {"chunk_vectors": "chunks", "row_vectors": "serialized_rows"}
-"""Where the texts of units come from."""
 
 
 @dataclass(frozen=True, slots=True)

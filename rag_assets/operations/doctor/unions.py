@@ -1,6 +1,6 @@
 """Whether units are what they were made from: their texts, and the joint table its two parts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.census import Census
 from rag_assets.operations.doctor.faults import Fault, reopened
 from rag_assets.operations.doctor.rows import found
-from rag_assets.operations.doctor.subjects import TEXTS_OF, Practice, StepTable
+from rag_assets.operations.doctor.subjects import Practice, StepTable
 
 
 def other_texts(
@@ -26,13 +26,6 @@ def other_texts(
     is_other = np.zeros(len(units), bool)
     is_other[is_there] = units.hashed[is_there] != texts.hashed[places[is_there]]
     yield from found(practice, table, rules.OTHER_TEXT, delete=units.rows(is_other))
-
-
-def texts_of(table: StepTable, censuses: Mapping[str, Census]) -> Census | None:
-    """The chunks or rows that the units of a table were made from, if they could be read."""
-    wanted = TEXTS_OF.get(table.step.asset)
-    of_texts = [step.table for step in table.step.inputs if step.asset == wanted]
-    return censuses.get(of_texts[0]) if of_texts else None
 
 
 def joint_faults(

@@ -3,7 +3,6 @@
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
@@ -53,12 +52,13 @@ def run(options: argparse.Namespace) -> Answer:
     if not options.repair:
         found = examine(practice)
         return _answer(found.faults, mended=(), tables=found.tables, rows=found.rows)
-    from rag_assets.operations.doctor.repairing import repair
+    from rag_assets.operations.doctor.repairing import CANNOT_RUN, repair
 
-    with ExitStack() as stack:
-        stack.enter_context(disk_errors.writing(config.state_dir))
-        stack.enter_context(store.lock(refresh_run.LOCK, log=say))
-        done = repair(practice)
+    with disk_errors.writing(config.state_dir), store.lock(refresh_run.LOCK, log=say):
+        try:
+            done = repair(practice)
+        except CANNOT_RUN as error:
+            raise CommandError(f"the repair went as far as it could: {error}") from error
     left = done.left
     return _answer(left.faults, mended=done.mended, tables=left.tables, rows=left.rows)
 

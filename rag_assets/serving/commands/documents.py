@@ -22,6 +22,7 @@ from rag_assets.documents.section_changes import SectionChange, read_sections, s
 from rag_assets.serving.answers import Answer, CommandError, Json, UsageError, table
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
+from rag_assets.store.serving_pointer import serving_variant
 
 SUMMARY = "list documents with their versions, compare two, or decide which are versions of one"
 EXAMPLES = """\
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> Answer:
     """List, compare or decide; a decision counts from the next refresh on."""
     config = configuration.load()
     store = Store.of(config)
-    parser = config.variant(options.variant or config.serving_variant).parser
+    parser = config.variant(options.variant or serving_variant(store, config)).parser
     held = documents_of(store, families_table(config, parser))
     if options.diff:
         older, newer = (_named(held, name) for name in options.diff)

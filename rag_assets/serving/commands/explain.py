@@ -30,10 +30,10 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.operations.explain import UnknownUnitError, explain
 
     config = configuration.load()
-    variant = options.variant or config.serving_variant
-    config.variant(variant)
+    if options.variant:
+        config.variant(options.variant)
     try:
-        found = explain(Store.of(config), config, unit_id=options.unit_id, variant=variant)
+        found = explain(Store.of(config), config, unit_id=options.unit_id, variant=options.variant)
     except UnknownUnitError as error:
         raise CommandError(str(error)) from error
     return Answer(found.record(), _told(found))

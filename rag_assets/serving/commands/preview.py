@@ -12,7 +12,7 @@ from rag_assets.serving.answers import FAILED, OK, Answer, Json, say, search_err
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
-    from rag_assets.operations.preview import Preview
+    from rag_assets.operations.preview import ModelPreview
 
 SUMMARY = "say whether a variant's model is worth a backfill, from a few of its vectors"
 EXAMPLES = """\
@@ -52,12 +52,12 @@ def run(options: argparse.Namespace) -> Answer:
     )
 
 
-def _record(found: "Preview") -> dict[str, Json]:
+def _record(found: "ModelPreview") -> dict[str, Json]:
     outcome = "refused" if found.is_refused else "worse" if found.is_worse else "open"
     return {"outcome": outcome, **asdict(found)}
 
 
-def _lines(found: "Preview") -> Iterator[str]:
+def _lines(found: "ModelPreview") -> Iterator[str]:
     yield _verdict(found)
     shown = found.difference
     alone = " by dense search alone" if found.basis == "dense alone" else ""
@@ -77,7 +77,7 @@ def _lines(found: "Preview") -> Iterator[str]:
     )
 
 
-def _verdict(found: "Preview") -> str:
+def _verdict(found: "ModelPreview") -> str:
     if found.is_refused:
         return (
             f"REFUSED: the gate could not pass {found.variant}, as even its bound is worse than "

@@ -1,12 +1,15 @@
 """`rag-assets status`: what is wrong, what runs now, and how sources and tables stand."""
 
 import argparse
+from contextlib import suppress
 
 from rag_assets import config as configuration
+from rag_assets.config import Config
 from rag_assets.serving import document_status
 from rag_assets.serving.answers import FAILED, OK, PARTLY, Answer
 from rag_assets.serving.newer_defaults import proposal
 from rag_assets.store import Store
+from rag_assets.store.damage import DamagedTablesError
 
 SUMMARY = "show what is wrong, what runs now, and how sources and tables stand"
 EXAMPLES = """\
@@ -37,9 +40,21 @@ def run(options: argparse.Namespace) -> Answer:
         parsers = dict.fromkeys(config.variant(name).parser for name in names)
         return document_status.answer(store, config, parsers=list(parsers))
     status, proposed = state_status(store, config, variants=names), proposal(config)
+    versions = _proposed_versions(store, config)
+    hint = f"{versions:,} documents may be versions of others: rag-assets documents --families"
     code = FAILED if status.damaged else PARTLY if status.problems else OK
     return Answer(
-        record={**status.record, "proposal": proposed},
-        text="\n\n".join(part for part in (text_of(status), proposed) if part),
+        record={**status.record, "proposal": proposed, "proposed_versions": versions},
+        text="\n\n".join(
+            part for part in (text_of(status), hint if versions else "", proposed) if part
+        ),
         code=code,
     )
+
+
+def _proposed_versions(store: Store, config: Config) -> int:
+    """How many documents wait for a decision on their versions."""
+    table = config.tables_of(config.serving_variant).families
+    with suppress(DamagedTablesError):  # which is among the problems
+        return store.count(table, where="status = 'proposed'")
+    return 0

@@ -18,7 +18,8 @@ from rag_assets import identity, schemas
 from rag_assets.change import quarantine
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.store import Store
+from rag_assets.index.indexes import FTS_INDEX
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import file_of
 from rag_assets_tests.faults import damaging
 
@@ -94,11 +95,33 @@ def _pin_of_nowhere(built: Built) -> None:
     file.write_text(json.dumps(record))
 
 
+def _pointer_of_nowhere(built: Built) -> None:
+    file = built.store.root / serving_pointer.FOLDER / serving_pointer.CURRENT
+    record = json.loads(file.read_text())
+    record["complete_set"]["joint"]["version"] += 1_000
+    file.write_text(json.dumps(record))
+
+
+def _pointer_of_bytes(built: Built) -> None:
+    (built.store.root / serving_pointer.FOLDER / serving_pointer.CURRENT).write_bytes(b"\xff{")
+
+
 def _false_record(built: Built) -> None:
     left = built.store.ended(built.table("chunks"))
     file = built.store.root / "completed" / f"{built.store.known_as(built.table('chunks'))}.json"
     assert left is not None
     file.write_text(file.read_text().replace(f'"rows": {left.rows}', f'"rows": {left.rows + 1}'))
+
+
+def _older_set(built: Built) -> None:
+    file = file_of(built.store, built.variant)
+    record = json.loads(file.read_text())
+    record["joint"]["data_version"] = "older"
+    file.write_text(json.dumps(record | {"seen": ""}))
+
+
+def _index_files_gone(built: Built) -> None:
+    built.damage("joint_index", files="_indices/*/*", how="gone")
 
 
 def _stray_quarantine(built: Built) -> None:
@@ -158,18 +181,21 @@ def _other_slice(built: Built) -> None:
 
 
 HARMS: Mapping[str, tuple[str, Harm]] = {
-    "chunks cut short": ("D101", lambda it: it.damage("chunks", files="data/*", how="half")),
-    "elements gone": ("D101", lambda it: it.damage("parsed_documents", files="data/*", how="gone")),
+    "chunks cut short": ("D101 D601", lambda it: it.damage("chunks", files="data/*", how="half")),
+    "elements gone": (
+        "D101 D601",
+        lambda it: it.damage("parsed_documents", files="data/*", how="gone"),
+    ),
     "joint table cut short": (
         "D101 D601",
         lambda it: it.damage("joint_index", files="data/*", how="half"),
     ),
     "manifests of chunks emptied": (
-        "D101",
+        "D101 D601",
         lambda it: it.damage("chunks", files="_versions/*", how="empty"),
     ),
     "folder of chunks gone": (
-        "D102",
+        "D102 D601",
         lambda it: shutil.rmtree(damaging.folder_of(it.store, it.table("chunks"))),
     ),
     "record gone": ("D105", lambda it: it.store.reopen(it.table("chunks"))),
@@ -225,6 +251,25 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
         "D402",
         lambda it: it.set_first("chunk_vectors", "unit_id", encoder_id="'other/cpu/torch/fp32'"),
     ),
+    "text of another unit": (
+        "D304",
+        lambda it: it.set_first(
+            "chunk_vectors",
+            "unit_id",
+            text="'other words'",
+            text_hash=f"'{identity.text_hash('other words')}'",
+        ),
+    ),
+    "column of another release": (
+        "D103",
+        lambda it: it.store.dataset(it.table("serialized_rows")).add_columns({"extra": "1"}),
+    ),
+    "full-text index gone": (
+        "D502",
+        lambda it: it.store.open(it.table("row_vectors")).drop_index(FTS_INDEX),
+    ),
+    "files of an index gone": ("D502", _index_files_gone),
+    "set of older tables": ("D603", _older_set),
     "joint unit gone": ("D501", lambda it: it.deleted("joint_index", "unit_id")),
     "joint unit of no part": ("D501", lambda it: it.added("joint_index", "unit_id")),
     "joint vector of another": (
@@ -234,6 +279,8 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
         ),
     ),
     "pin of no version": ("D601", _pin_of_nowhere),
+    "pointer to no version": ("D601", _pointer_of_nowhere),
+    "pointer that is no record": ("D605", _pointer_of_bytes),
     "set that is no record": (
         "D602",
         lambda it: file_of(it.store, it.variant).write_bytes(b"\xff{"),

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from rag_assets.operations.doctor.rules import RULES
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -17,8 +18,12 @@ EMBEDDED_AGAIN = {
     "zero vector",
     "vector that is no number",
     "vector of another model",
+    "text of another unit",
 }
 """What takes a vector away: the one text is embedded once more."""
+
+ELSEWHERE = {"D104", "D106", "D403", "D504", "D503", "D604", "D606", "D705", "D802", "D901"}
+"""Codes that take more than one deed: see `test_sound`."""
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +65,9 @@ def test_a_fault_is_found_and_mended(made, whole, harm):
     assert differing(made, whole) == []
     embedded = comparing.written_down(made.home / "ledger")
     assert len(embedded) <= (harm in EMBEDDED_AGAIN), "no text is embedded that need not be"
+
+
+def test_each_code_has_a_deed_that_it_names():
+    done = {code for codes_of, _ in HARMS.values() for code in codes_of.split()}
+    assert done | ELSEWHERE == set(RULES)
+    assert not done & ELSEWHERE

@@ -7,6 +7,7 @@ import pytest
 from rag_assets.index import embed
 from rag_assets.index.indexes import maintain
 from rag_assets.operations.doctor import rules
+from rag_assets.schemas import CHUNKS, IMAGES_TABLE
 from rag_assets_tests.documents import making
 from rag_assets_tests.faults import previous_release, project
 from rag_assets_tests.faults.hashing import embedding_with, hashing
@@ -77,6 +78,13 @@ def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
     clean_up_at_once(made.config)
     made.file.write_text(made.file.read_text().replace("small", "renamed"))
     assert found(made, "default", "other") == []
+
+
+def test_variants_that_name_one_recipe_differently_are_sound(tmp_path):
+    made = project.make(tmp_path)
+    text = made.file.read_text().replace("  tiny: {", "  alike: {size: 48, overlap: 0}\n  tiny: {")
+    made.file.write_text(text + "  third: {parser: pdfium, chunking: alike}\n")
+    assert found(built(made, "default", "third"), "third", "default") == []
 
 
 def test_nothing_that_was_never_built_is_missed(tmp_path):
@@ -163,3 +171,25 @@ def test_deep_finds_a_vector_of_another_text_and_an_index_of_other_words(tmp_pat
     with hashing():
         repaired(made, deep=True)
     assert found(made, deep=True) == []
+
+
+def test_a_picture_that_is_gone_is_stored_again(tmp_path):
+    made = built(pictured.make(tmp_path))
+    stored = made.store.count(IMAGES_TABLE)
+    made.store.dataset(IMAGES_TABLE).delete("width = 64")
+    with hashing():
+        assert codes(examined(made)) == ["D705"]
+        assert repaired(made).left.is_clean
+    assert made.store.count(IMAGES_TABLE) == stored
+
+
+def test_tags_and_stock_are_noted_and_left_alone(tmp_path):
+    made = built(project.make(tmp_path))
+    dataset = made.store.dataset(made.config.tables_of("default").chunks)
+    dataset.tags.create("before", 1)
+    made.store.append("chunks__old-0123456789ab", CHUNKS.empty_table(), schema=CHUNKS)
+    with hashing():
+        seen = examined(made)
+        assert {fault.rule.code for fault in seen.faults} == {"D604", "D802"}
+        assert repaired(made).left.is_clean
+    assert "before" in dataset.tags.list()

@@ -14,15 +14,16 @@ from rag_assets.config import Config
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.complete_sets import CompleteSet
-from rag_assets.store.pins import Pin
+from rag_assets.store.pins import Pin, holds
 from rag_assets.store.provenance import Made, made_of, row_of
+from rag_assets.store.serving_pointer import ServingPointer
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 Row: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class UnitStep:
     """One step of the way: what a table holds of the unit, and what it was made from."""
 
     asset: str
@@ -46,20 +47,25 @@ class UnitWay:
     complete_set: CompleteSet
     unit: Row
     variant: str
+    pointer: ServingPointer | None = None
+    """What pins elements and chunks too; None: they are read at the newest version."""
 
-    def of_document(self) -> Iterator[Origin]:
+    def of_document(self) -> Iterator[UnitStep]:
         """From the file to the searched table."""
-        chunk = self._row(self.complete_set.chunks, "chunk_id", self.unit["unit_id"])
+        table, version = self._chunks_held
+        chunk = row_of(
+            self.store, table, key="chunk_id", value=str(self.unit["unit_id"]), version=version
+        )
         document = str(self.unit["document_id"])
         yield self._file(document)
         yield self._elements(document, chunk)
         yield self._chunk(chunk)
         yield from self._indexed("chunk_vectors", self.complete_set.documents)
 
-    def of_row(self) -> Iterator[Origin]:
+    def of_row(self) -> Iterator[UnitStep]:
         """From the row at its source to the searched table."""
         row = self._row(schemas.TABLE_ROWS_TABLE, "row_id", self.unit["unit_id"])
-        yield self._origin(
+        yield self._step(
             "table_rows",
             schemas.TABLE_ROWS_TABLE,
             key="row_id",
@@ -74,7 +80,7 @@ class UnitWay:
             "columns",
         )
         if table := self._serialized:
-            yield self._origin(
+            yield self._step(
                 "serialized_rows",
                 table,
                 key="row_id",
@@ -87,12 +93,12 @@ class UnitWay:
             )
         yield from self._indexed("row_vectors", self.complete_set.rows)
 
-    def _file(self, document: str) -> Origin:
+    def _file(self, document: str) -> UnitStep:
         table = schemas.DOCUMENT_FILES_TABLE
         file = self._row(table, "document_id", document) or {}
         roots = {source.name: source.url for source in self.config.sources.documents}
         names = ("source", "uri", "media_type", "size", "sha256", "modified", "status")
-        return self._origin(
+        return self._step(
             table,
             table,
             key="document_id",
@@ -103,19 +109,21 @@ class UnitWay:
             "vectors are kept",
         )
 
-    def _elements(self, document: str, chunk: Row | None) -> Origin:
-        table = self.complete_set.elements
+    def _elements(self, document: str, chunk: Row | None) -> UnitStep:
+        table, version = self._elements_held
         within = f"document_id = {quoted(document)}"
         if chunk:
             within += f" AND `index` BETWEEN {chunk['element_start']} AND {chunk['element_end']}"
         names = ["element_id", "index", "type", "page", "engine"]
-        rows = self.store.read(table, columns=names, where=within).sort_by("index").to_pylist()
+        found = self.store.read(table, columns=names, where=within, version=version)
+        rows = found.sort_by("index").to_pylist()
         parser = self._recipe.get("parser")
-        return self._origin(
+        return self._step(
             "parsed_documents",
             table,
             key="document_id",
             value=document,
+            version=version,
             facts={
                 "parser": parser,
                 "version": self._parser_version(parser),
@@ -129,16 +137,18 @@ class UnitWay:
             would_change="another parser of the variant, another setting or version of it",
         )
 
-    def _chunk(self, chunk: Row | None) -> Origin:
+    def _chunk(self, chunk: Row | None) -> UnitStep:
         names = ("index", "tokens", "char_start", "char_end", "text_hash", "pages", "section_path")
         facts = {name: as_json((chunk or {}).get(name)) for name in names}
         own = int(str(self.unit["char_end"])) - int(str(self.unit["char_start"]))
         header = str(self.unit["text"])[: len(str(self.unit["text"])) - own]
-        return self._origin(
+        table, version = self._chunks_held
+        return self._step(
             "chunks",
-            self.complete_set.chunks,
+            table,
             key="chunk_id",
             value=self.unit["unit_id"],
+            version=version,
             facts={"chunking": self._recipe.get("chunking"), "header": header.strip() or None}
             | facts
             | {"settings": self._settings("chunks")},
@@ -146,7 +156,7 @@ class UnitWay:
             "tokenizer of it",
         )
 
-    def _indexed(self, asset: str, pin: Pin | None) -> Iterator[Origin]:
+    def _indexed(self, asset: str, pin: Pin | None) -> Iterator[UnitStep]:
         """The unit with its vector, and in the table that is searched."""
         is_row = self.unit["domain"] == "table"
         complete_set = self.complete_set
@@ -158,7 +168,7 @@ class UnitWay:
             "settings": as_json(settings or complete_set.settings),
         }
         if pin:
-            yield self._origin(
+            yield self._step(
                 asset,
                 pin.table,
                 key="unit_id",
@@ -168,7 +178,7 @@ class UnitWay:
                 would_change="another model of the variant: other weights, prefixes, pooling, "
                 "normalisation or dimensions",
             )
-        yield self._origin(
+        yield self._step(
             "joint_index",
             complete_set.joint.table,
             key="unit_id",
@@ -181,7 +191,7 @@ class UnitWay:
             would_change="nothing of its own: it follows the tables of documents and rows",
         )
 
-    def _origin(
+    def _step(
         self,
         asset: str,
         table: str,
@@ -191,10 +201,10 @@ class UnitWay:
         facts: Mapping[str, Json],
         would_change: str,
         version: int | None = None,
-    ) -> Origin:
+    ) -> UnitStep:
         at = version or self.store.version(table)
         is_there = row_of(self.store, table, key=key, value=str(value), version=at) is not None
-        return Origin(
+        return UnitStep(
             asset=asset,
             table=folder_of(self.store.generation(table)),
             version=at,
@@ -204,6 +214,22 @@ class UnitWay:
             facts=facts,
             would_change=would_change,
         )
+
+    @property
+    def _elements_held(self) -> tuple[str, int | None]:
+        pin = self.pointer.elements if self.pointer else None
+        return self._held(self.complete_set.elements, pin)
+
+    @property
+    def _chunks_held(self) -> tuple[str, int | None]:
+        pin = self.pointer.chunks if self.pointer else None
+        return self._held(self.complete_set.chunks, pin)
+
+    def _held(self, table: str, pin: Pin | None) -> tuple[str, int | None]:
+        """A table at the version that serves while that is kept, else at the newest."""
+        if pin is not None and holds(self.store, pin):
+            return pin.table, pin.version
+        return table, None
 
     def _row(self, table: str, key: str, value: object) -> Row | None:
         return row_of(self.store, table, key=key, value=str(value))

@@ -1,0 +1,57 @@
+"""Whether the serving pointer can be read, and what it pins."""
+
+from collections.abc import Iterator
+
+from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.faults import Fault, Log
+from rag_assets.operations.doctor.sets import is_kept
+from rag_assets.operations.doctor.subjects import Practice
+from rag_assets.operations.promotion import roll_back
+from rag_assets.store import Store, serving_pointer
+from rag_assets.store.serving_pointer import CURRENT, FOLDER, DamagedPointerError, ServingPointer
+
+
+def faults_of(practice: Practice) -> Iterator[Fault]:
+    """What is wrong with what serves, and with what a rollback would go back to."""
+    store = practice.store
+    try:
+        pointer = serving_pointer.current(store)
+    except DamagedPointerError as error:
+        yield Fault(
+            rule=rules.DAMAGED_POINTER,
+            subject=f"{FOLDER}/{CURRENT}",
+            detail=str(error).partition(":")[0],
+            command="rag-assets rollback",
+            mends=[_back],
+        )
+        return
+    if pointer is None:
+        return
+    yield from _gone(practice, pointer)
+    for other in serving_pointer.kept(store)[1:]:
+        if not serving_pointer.is_held(store, other):
+            yield Fault(
+                rule=rules.NO_WAY_BACK,
+                subject=f"serving pointer {other.number}",
+                detail=other.variant,
+            )
+
+
+def _gone(practice: Practice, pointer: ServingPointer) -> Iterator[Fault]:
+    """Pins of what serves that cannot be read: its variant is built again, and pinned anew."""
+    variant = pointer.variant_in(practice.store, practice.config)
+    gone = [pin for pin in pointer.pins if not is_kept(practice.store, pin)]
+    if gone:
+        yield Fault(
+            rule=rules.PIN_GONE,
+            subject=f"serving pointer {pointer.number}",
+            count=len(gone),
+            examples=[f"version {pin.version} of {pin.table}" for pin in gone],
+            variants=(variant,) if variant else (),
+            is_redone=variant in practice.variants,
+        )
+
+
+def _back(store: Store, log: Log) -> None:
+    pointer = roll_back(store)
+    log(f"serving pointer {pointer.number} serves what {pointer.restores} did")

@@ -1,0 +1,212 @@
+"""How chunks will change: some documents are cut in memory, the others are estimated from them.
+
+As many of the changed documents as are cheap to read are cut (`documents.rehearsal`). What the
+others give is scaled up by the size of their files, new documents and changed ones apart. Where
+none of a kind could be read, what documents of this corpus held before gives wide bounds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rag_assets.columns.keys import ABSENT, KeyIndex
+from rag_assets.config import Config
+from rag_assets.documents.rehearsal import rehearse
+from rag_assets.index.encoders import IndexEncoder
+from rag_assets.operations.plan.amounts import NOTHING, Amount, Changes, Embedding, total
+from rag_assets.operations.plan.documents import DocumentsPlan, FilesPlan
+from rag_assets.operations.plan.estimating import scaled_up
+from rag_assets.operations.plan.tokens import ModelTokens
+from rag_assets.operations.plan.units import first_without_vectors
+from rag_assets.store import Store
+
+HELD = ["document_id", "chunk_id", "row_fingerprint"]
+NAMED_UP_TO = 1_000
+"""Documents; of more, all rows are gone through."""
+BYTES_A_CHUNK = (200, 2_000, 50_000)
+"""Of a file, where nothing was cut yet: few, usual and many."""
+TOKENS_A_CHUNK = (20, 150, 512)
+MEASURES = ("added", "changed", "removed", "texts", "tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class CutPlan:
+    """How the chunks of a variant will change."""
+
+    documents: Changes
+    units: Changes
+    """Chunks."""
+    embedding: Embedding
+    cut: int
+    """Documents that were cut to know."""
+    estimated: int
+    """Documents that were not."""
+
+
+class Cutting:
+    """The documents of one variant that will be cut, and those that lose their chunks."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        *,
+        variant: str,
+        files: FilesPlan,
+        documents: DocumentsPlan,
+        encoder: IndexEncoder | None,
+        tokens: ModelTokens,
+    ) -> None:
+        """Nothing is read yet. `encoder`: what the state knows of the model; `tokens` counts."""
+        self._store = store
+        self._config = config
+        self._recipe = config.variant(variant)
+        self._tables = config.tables_of(variant)
+        self._documents = documents
+        self._encoder = encoder
+        self._tokens = tokens
+        index = KeyIndex(pa.array(documents.to_cut, pa.string()))
+        is_wanted = index.places(files.rows["document_id"]) != ABSENT
+        self._files = files.rows.filter(pa.array(is_wanted))
+
+    def planned(self) -> CutPlan:
+        """Cut what is cheap to cut, and estimate the rest."""
+        gone = self._held_of(self._documents.gone)
+        lost = Changes.of(0, 0, gone.num_rows)
+        if not self._files.num_rows:
+            documents = Changes.of(0, 0, _count(gone))
+            return CutPlan(documents, lost, Embedding(tokens=NOTHING), cut=0, estimated=0)
+        cut = self._measured()
+        amounts = self._scaled_up(cut)
+        units = Changes(amounts["added"], amounts["changed"], amounts["removed"])
+        texts = amounts["texts"]
+        kept = (amounts["added"] + amounts["changed"]).less(texts)
+        tokens = self._tokens.bounded(amounts["tokens"])
+        is_held = self._is_held
+        documents = Changes.of(int((~is_held).sum()), int(is_held.sum()), _count(gone))
+        return CutPlan(
+            documents,
+            units + lost,
+            Embedding(texts, kept, tokens),
+            cut=int(cut.is_cut.sum()),
+            estimated=int((~cut.is_cut).sum()),
+        )
+
+    @cached_property
+    def _held(self) -> pa.Table:
+        """The chunks that the documents have now (`HELD`)."""
+        return self._held_of(self._files["document_id"].to_pylist())
+
+    @cached_property
+    def _held_counts(self) -> np.ndarray:
+        """For each document how many chunks it has now."""
+        owners = KeyIndex(self._files["document_id"]).places(self._held["document_id"])
+        return np.bincount(owners, minlength=self._files.num_rows)
+
+    @property
+    def _is_held(self) -> np.ndarray:
+        return self._held_counts > 0
+
+    def _held_of(self, documents: Sequence[str]) -> pa.Table:
+        name = self._tables.chunks
+        if not documents or not self._store.exists(name):
+            return pa.table([pa.array([], pa.string())] * len(HELD), names=HELD)
+        if len(documents) <= NAMED_UP_TO:
+            found = self._store.read_keys(name, column="document_id", keys=documents, columns=HELD)
+            return found.select(HELD)
+        index = KeyIndex(pa.array(documents, pa.string()))
+        parts = [
+            batch.filter(pa.array(index.places(batch["document_id"]) != ABSENT))
+            for batch in self._store.batches(name, columns=HELD, rows=65_536)
+        ]
+        return pa.Table.from_batches(parts)
+
+    def _measured(self) -> "_Measured":
+        """Cut some of the documents, and hold their chunks against those that they have."""
+        recipe = self._recipe
+        done = rehearse(
+            self._store,
+            self._config,
+            parser=recipe.parser,
+            chunking=recipe.chunking,
+            files=self._files,
+            changed=self._documents.to_parse,
+        )
+        index = KeyIndex(self._files["document_id"])
+        count = self._files.num_rows
+        is_cut = np.zeros(count, bool)
+        is_cut[index.places(pa.array(done.documents, pa.string()))] = True
+        fresh = done.chunks
+        owners = index.places(fresh["document_id"])
+        held_owners = index.places(self._held["document_id"])
+        before = KeyIndex(self._held["chunk_id"]).places(fresh["chunk_id"])
+        is_new = before == ABSENT
+        known = self._held["row_fingerprint"].take(pa.array(before, mask=is_new))
+        is_other = pc.fill_null(pc.not_equal(fresh["row_fingerprint"], known), False)
+        is_gone = KeyIndex(fresh["chunk_id"]).places(self._held["chunk_id"]) == ABSENT
+        is_gone &= is_cut[held_owners]
+        is_text = is_new & self._is_without_vector(fresh["text_hash"])
+        tokens = self._tokens.of_texts(fresh["text"].filter(pa.array(is_text)))
+
+        def of_documents(places: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+            return np.bincount(places, weights, minlength=count)
+
+        return _Measured(
+            is_cut,
+            {
+                "added": of_documents(owners[is_new]),
+                "changed": of_documents(owners[np.asarray(is_other, bool)]),
+                "removed": of_documents(held_owners[is_gone]),
+                "texts": of_documents(owners[is_text]),
+                "tokens": of_documents(owners[is_text], tokens),
+            },
+        )
+
+    def _is_without_vector(self, texts: pa.ChunkedArray) -> np.ndarray:
+        """For each text whether it is the first of its kind and no table has its vector."""
+        return first_without_vectors(
+            self._store, texts, target=self._tables.documents, encoder=self._encoder
+        )
+
+    def _scaled_up(self, cut: "_Measured") -> dict[str, Amount]:
+        """All measures over all documents, new ones and changed ones apart."""
+        sizes = self._files["size"].to_numpy().astype(float)
+        found: dict[str, list[Amount]] = {name: [] for name in MEASURES}
+        for is_part in (self._is_held, ~self._is_held):
+            seen, others = is_part & cut.is_cut, is_part & ~cut.is_cut
+            for name, values in cut.measures.items():
+                amount = scaled_up(values[seen], sizes=sizes[seen], others=sizes[others])
+                found[name].append(amount or self._from_history(name, others))
+        return {name: total(amounts) for name, amounts in found.items()}
+
+    def _from_history(self, name: str, others: np.ndarray) -> Amount:
+        """A measure over documents of a kind of which none was cut."""
+        held = float(self._held_counts[others].sum())
+        if name in ("changed", "removed"):
+            return Amount(held / 2, 0, held)
+        size = float(self._files["size"].to_numpy()[others].sum())
+        few, usual, many = (size / each for each in reversed(BYTES_A_CHUNK))
+        chunks = Amount(held / 2, 0, 2 * held) if held else Amount(usual, few, many)
+        if name != "tokens":
+            return chunks
+        low, expected, high = TOKENS_A_CHUNK
+        return Amount(chunks.expected * expected, chunks.low * low, chunks.high * high)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What was found by cutting some of the documents."""
+
+    is_cut: np.ndarray
+    """For each document whether it was."""
+    measures: Mapping[str, np.ndarray]
+    """By name (`MEASURES`) what each document gives, 0 for one that was not cut."""
+
+
+def _count(chunks: pa.Table) -> int:
+    """Number of documents that the chunks are of."""
+    return len(pc.unique(chunks["document_id"]))

@@ -1,0 +1,251 @@
+"""The plan of a variant: what a refresh would do to each of its tables, from the sources on.
+
+Nothing is written, and no lock is taken: a refresh that runs meanwhile is not held up, and what it
+commits may already be part of what is seen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from rag_assets import schemas
+from rag_assets.change.deciding import Plan, decide
+from rag_assets.config import Config
+from rag_assets.index.encoders import IndexEncoder
+from rag_assets.index.units import chunk_source, row_source
+from rag_assets.operations import derivations
+from rag_assets.operations.plan.amounts import Amount, Changes, Embedding
+from rag_assets.operations.plan.cutting import CutPlan, Cutting
+from rag_assets.operations.plan.documents import (
+    DocumentsPlan,
+    FilesPlan,
+    documents_plan,
+    files_plan,
+)
+from rag_assets.operations.plan.rows import CAME, RowsPlan, rows_plan
+from rag_assets.operations.plan.tokens import ModelTokens
+from rag_assets.operations.plan.units import first_without_vectors, units_plan
+from rag_assets.sources.exporting import MOST_FORESEEN
+from rag_assets.store import Store
+from rag_assets.tables import serialize
+
+
+@dataclass(frozen=True, slots=True)
+class AssetPlan:
+    """What a refresh would do to one asset."""
+
+    asset: str
+    counted: str
+    """What its changes count: files, documents, rows or units."""
+    changes: Changes
+    plan: Plan | None = None
+    """What was decided about its table as the tables above stand, if that can be decided."""
+    embedding: Embedding | None = None
+    """What goes through a model, for an asset that has one."""
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VariantPlan:
+    """What a refresh would do to a variant."""
+
+    variant: str
+    assets: Sequence[AssetPlan]
+    """In the order in which they are made."""
+    failures: Sequence[str]
+    """Why sources, tables and files cannot be read: what is held of them stays."""
+    rows_read: int
+    """Rows that were read at the sources to tell."""
+    documents_cut: int
+    """Documents that were cut in memory to tell."""
+    documents_estimated: int
+    """Documents whose chunks are estimated."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is surely nothing to do."""
+        return all(each.changes.is_nothing for each in self.assets)
+
+    @property
+    def embedding(self) -> Embedding:
+        """All that goes through models."""
+        parts = [each.embedding for each in self.assets if each.embedding]
+        return sum(parts, Embedding())
+
+    def of(self, asset: str) -> AssetPlan:
+        """The plan of one asset.
+
+        Raises:
+            KeyError: The plan has no such asset.
+        """
+        for each in self.assets:
+            if each.asset == asset:
+                return each
+        raise KeyError(asset)
+
+
+def plan_of(
+    store: Store, config: Config, *, variant: str, allow_shrink: bool = False
+) -> VariantPlan:
+    """What a refresh of `variant` would do now.
+
+    Files and tables that moved at the sources are read; nothing is written.
+
+    Raises:
+        ConfigError: The config has no such variant, or a tokenizer or headings cannot be found.
+        DamagedTablesError: Files of a table cannot be read.
+        ParserUnavailableError: A parser is not installed.
+        WeightsError: The weights of a model lack what is needed.
+    """
+    config.variant(variant)
+    return _Planning(store, config, variant, allow_shrink=allow_shrink).plan()
+
+
+class _Planning:
+    """One look at everything that a variant is made from."""
+
+    def __init__(self, store: Store, config: Config, variant: str, *, allow_shrink: bool) -> None:
+        self._store = store
+        self._config = config
+        self._variant = variant
+        self._recipe = config.variant(variant)
+        self._tables = config.tables_of(variant)
+        self._allow_shrink = allow_shrink
+
+    def plan(self) -> VariantPlan:
+        files = files_plan(self._store, self._config, allow_shrink=self._allow_shrink)
+        documents = documents_plan(self._store, self._config, variant=self._variant, files=files)
+        cut, chunk_vectors = self._of_documents(files, documents)
+        rows = rows_plan(self._store, self._config, allow_shrink=self._allow_shrink)
+        serialized, row_vectors = self._of_rows(rows)
+        exports = [AssetPlan(name, "rows", changes) for name, changes in rows.exports.items()]
+        return VariantPlan(
+            variant=self._variant,
+            assets=[
+                AssetPlan("document_files", "files", files.changes, files.plan),
+                *exports,
+                AssetPlan("parsed_documents", "documents", documents.parsed, documents.elements),
+                AssetPlan("chunks", "documents", cut.documents, documents.chunks),
+                AssetPlan("table_rows", "rows", rows.changes, rows.table_rows),
+                serialized,
+                chunk_vectors,
+                row_vectors,
+                self._joint(chunk_vectors, row_vectors),
+            ],
+            failures=[*files.failures, *rows.failures],
+            rows_read=rows.rows_read,
+            documents_cut=cut.cut,
+            documents_estimated=cut.estimated,
+        )
+
+    def _of_documents(
+        self, files: FilesPlan, documents: DocumentsPlan
+    ) -> tuple[CutPlan, AssetPlan]:
+        """How chunks will change, and what is to be embedded of them."""
+        model = self._recipe.document_model
+        encoder, tokens = self._encoder(model)
+        cut = Cutting(
+            self._store,
+            self._config,
+            variant=self._variant,
+            files=files,
+            documents=documents,
+            encoder=encoder,
+            tokens=tokens,
+        ).planned()
+        source, target = chunk_source(self._tables.chunks), self._tables.documents
+        own = units_plan(self._store, source=source, target=target, encoder=encoder, tokens=tokens)
+        changes = followed_by(own.changes, cut.units, is_new=own.is_new)
+        embedding = own.embedding + cut.embedding
+        return cut, AssetPlan("chunk_vectors", "units", changes, own.plan, embedding, model)
+
+    def _of_rows(self, rows: RowsPlan) -> tuple[AssetPlan, AssetPlan]:
+        """How rows will be written anew, and what is to be embedded of them."""
+        written = self._serialized(rows.changes)
+        rows = self._with_unwritten(rows, written.plan)
+        model = self._recipe.table_model
+        encoder, tokens = self._encoder(model)
+        source, target = row_source(self._tables.serialized_rows), self._tables.rows
+        own = units_plan(self._store, source=source, target=target, encoder=encoder, tokens=tokens)
+        changes = followed_by(own.changes, written.changes, is_new=own.is_new)
+        embedding = own.embedding + self._embedding_of(rows, encoder, tokens)
+        return written, AssetPlan("row_vectors", "units", changes, own.plan, embedding, model)
+
+    def _serialized(self, more: Changes) -> AssetPlan:
+        serializer, table = self._recipe.serializer, self._tables.serialized_rows
+        plan, own = None, Changes()
+        if self._store.exists(schemas.TABLE_ROWS_TABLE):
+            plan = decide(serialize.derivation(self._store, self._config, serializer=serializer))
+            own = _changes_of(plan)
+        is_new = not self._store.exists(table)
+        changes = followed_by(own, more, is_new=is_new)
+        return AssetPlan("serialized_rows", "rows", changes, plan)
+
+    def _with_unwritten(self, rows: RowsPlan, written: Plan | None) -> RowsPlan:
+        """With the rows of `table_rows` that are still to be written, where they are not many."""
+        if written is None or written.pending is None or not written.pending.num_rows:
+            return rows
+        keys = written.pending["key"]
+        if len(keys) > MOST_FORESEEN:
+            return replace(rows, unread=rows.unread + len(keys))
+        held = self._store.read_keys(
+            schemas.TABLE_ROWS_TABLE, column="row_id", keys=keys.to_pylist(), columns=CAME.names
+        )
+        return replace(rows, came=pa.concat_tables([rows.came, held.select(CAME.names).cast(CAME)]))
+
+    def _embedding_of(
+        self, rows: RowsPlan, encoder: IndexEncoder | None, tokens: ModelTokens
+    ) -> Embedding:
+        """What is to be embedded of rows that come from the sources."""
+        cells = self._config.tables.empty_cells
+        written = serialize.serialized(
+            rows.came, serializer=self._recipe.serializer, empty_cells=cells
+        ).rows
+        is_text = first_without_vectors(
+            self._store, written["text_hash"], target=self._tables.rows, encoder=encoder
+        )
+        counted = float(tokens.of_texts(written["text"].filter(pa.array(is_text))).sum())
+        texts = int(is_text.sum())
+        known = Embedding(
+            Amount.of(texts),
+            Amount.of(written.num_rows - texts),
+            tokens.bounded(Amount.of(counted)),
+        )
+        if not rows.unread:
+            return known
+        unread = Amount(rows.unread, 0, rows.unread)
+        return known + Embedding(unread, Amount(0, 0, rows.unread), tokens=None)
+
+    def _joint(self, documents: AssetPlan, rows: AssetPlan) -> AssetPlan:
+        """Both domains in one table."""
+        store, tables = self._store, self._tables
+        more = documents.changes + rows.changes
+        parts = (tables.documents, tables.rows)
+        if not all(map(store.exists, (tables.joint, *parts))):
+            held = sum(store.count(name) for name in parts)
+            changes = followed_by(Changes.of(held, 0, 0), more, is_new=True)
+            return AssetPlan("joint_index", "units", changes)
+        derivation = derivations.of_units(store, self._config, variant=self._variant)
+        if derivation is None:
+            return AssetPlan("joint_index", "units", more)
+        plan = decide(derivation)
+        return AssetPlan("joint_index", "units", _changes_of(plan) + more, plan)
+
+    def _encoder(self, model: str) -> tuple[IndexEncoder | None, ModelTokens]:
+        encoder = derivations.known_encoder(self._store, self._config, model=model)
+        return encoder, ModelTokens.of(self._config.models[model], encoder)
+
+
+def followed_by(own: Changes, more: Changes, *, is_new: bool) -> Changes:
+    """What is to be done as the inputs stand, and what their own changes will add to it.
+
+    Of a table that is new, everything is added, as the inputs are by then.
+    """
+    if not is_new:
+        return own + more
+    return Changes((own.added + more.added).less(more.removed), own.changed, own.removed)
+
+
+def _changes_of(plan: Plan) -> Changes:
+    return Changes.of(plan.added, plan.changed, len(plan.removed))

@@ -1,0 +1,116 @@
+"""Why a plan has something to do, in words: what changed since the last complete pass."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rag_assets.change.deciding import Plan
+from rag_assets.config import Config
+from rag_assets.operations.plan.amounts import Changes
+from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
+from rag_assets.store import Completion, Store
+from rag_assets.store.catalog import name_of
+from rag_assets.store.complete_sets import CompleteSet, file_of
+
+NEW = "not built yet"
+UNKNOWN = "recipe differs (recorded by an earlier release)"
+FOLLOWS = "follows from the step before"
+RECIPE = "recipe"
+
+
+def reasons_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Sequence[str]]:
+    """For each asset with something to do, why that is so."""
+    former = CompleteSet.read(file_of(store, plan.variant))
+    reasons = _Reasons(store, config, plan, former)
+    return {
+        each.asset: tuple(dict.fromkeys(reasons.of(each))) or (FOLLOWS,)
+        for each in plan.assets
+        if not each.changes.is_nothing
+    }
+
+
+class _Reasons:
+    """Holds what is planned against what the last passes were made from."""
+
+    def __init__(
+        self, store: Store, config: Config, plan: VariantPlan, former: CompleteSet | None
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._plan = plan
+        self._former = former
+
+    def of(self, asset: AssetPlan) -> Iterator[str]:
+        """Why an asset has something to do."""
+        plan = asset.plan
+        if plan is not None and self._store.exists(plan.target.name):
+            yield from self._of_table(plan)
+        elif plan is not None or asset.model:
+            yield from self._of_new(asset)
+        yield from self._of_sources(asset)
+
+    def _of_table(self, plan: Plan) -> Iterator[str]:
+        """Why a table that is there is to be changed, its inputs as they stand."""
+        if plan.anew:
+            yield f"built again: {plan.anew}"
+        ended = self._store.ended(plan.target.name)
+        if ended is None:
+            yield "the last pass was not finished"
+        elif RECIPE in plan.differs:
+            yield from differences(ended, plan.recipe)
+        if plan.entries.num_rows and not plan.is_up_to_date:
+            yield f"{plan.entries.num_rows:,} in quarantine"
+
+    def _of_new(self, asset: AssetPlan) -> Iterator[str]:
+        """Why a table is to be made: its variant is new, or had another recipe."""
+        table = self._table_before(asset.asset)
+        ended = self._store.ended(table) if table else None
+        if ended is None:
+            yield NEW
+            return
+        if asset.plan is not None:
+            yield from differences(ended, asset.plan.recipe)
+        if asset.model and self._former and asset.model != self._former.model:
+            yield f"model: {self._former.model} -> {asset.model}"
+
+    def _table_before(self, asset: str) -> str | None:
+        """The table that the variant had before, where it has another one now."""
+        if self._former is None:
+            return None
+        pins = {"chunk_vectors": self._former.documents, "row_vectors": self._former.rows}
+        pin = pins.get(asset)
+        names = {"parsed_documents": self._former.elements, "chunks": self._former.chunks}
+        return names.get(asset) or (name_of(pin.table) if pin else None)
+
+    def _of_sources(self, asset: AssetPlan) -> Iterator[str]:
+        """What changed at the sources."""
+        if asset.asset in ("document_files", "parsed_documents", "chunks", "chunk_vectors"):
+            yield from _said(self._plan.of("document_files").changes, "files")
+        elif asset.asset == "joint_index":
+            yield from _said(self._plan.of("chunk_vectors").changes, "chunks")
+            yield from _said(self._plan.of("row_vectors").changes, "rows")
+        elif asset.asset.startswith("exports/"):
+            yield from _said(asset.changes, "rows at the source")
+        else:
+            exports = (each for each in self._plan.assets if each.asset.startswith("exports/"))
+            yield from _said(sum((each.changes for each in exports), Changes()), "rows")
+
+
+def differences(ended: Completion, recipe: Mapping[str, str]) -> Iterator[str]:
+    """How a recipe differs from that of the pass that `ended`, part by part."""
+    if ended.recipe is None:
+        yield UNKNOWN
+        return
+    for name in dict.fromkeys([*ended.recipe, *recipe]):
+        before, now = ended.recipe.get(name, "none"), recipe.get(name, "none")
+        if before != now:
+            yield f"{name}: {before} -> {now}"
+
+
+def _said(changes: Changes, what: str) -> Iterator[str]:
+    counts = {
+        "new": changes.added,
+        "changed": changes.changed,
+        "gone": changes.removed,
+    }
+    parts = [f"{count} {word}" for word, count in counts.items() if not count.is_zero]
+    if parts:
+        yield f"{what}: {', '.join(parts)}"

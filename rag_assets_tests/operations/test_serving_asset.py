@@ -1,0 +1,68 @@
+"""The asset `serving_index` and the jobs `promote` and `rollback`, as Dagster runs them."""
+
+from unittest.mock import patch
+
+import dagster as dg
+import pytest
+
+from rag_assets.operations import assets
+from rag_assets.store import serving_pointer
+from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.operations.test_promotion import built, reconfigure
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A project that was built and not promoted."""
+    with hashing(), patch("rag_assets_tests.faults.pipeline.promote_refreshed"):
+        yield built(tmp_path)
+
+
+def materialize(made) -> dg.ExecuteInProcessResult:
+    (asset,) = assets.definitions(made.config).assets or ()
+    assert isinstance(asset, dg.AssetsDefinition)
+    return dg.materialize([asset], raise_on_error=False)
+
+
+def run(made, name: str, options: dict) -> dg.ExecuteInProcessResult:
+    (job,) = [job for job in assets.jobs(made.config) if job.name == name]
+    (op,) = job.nodes
+    return job.execute_in_process(
+        run_config={"ops": {op.name: {"config": options}}}, raise_on_error=False
+    )
+
+
+def serves(made) -> list[str]:
+    return [each.variant for each in serving_pointer.history(made.store)]
+
+
+def test_the_asset_moves_the_pointer_and_its_check_holds_back_what_is_worse(made):
+    first = materialize(made)
+    assert first.success
+    (event,) = first.get_asset_materialization_events()
+    assert event.materialization.metadata["serves"].value == "default"
+    assert serves(made) == ["default"]
+
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    second = materialize(made)
+    assert not second.success
+    (check,) = second.get_asset_check_evaluations()
+    assert check.blocking
+    assert not check.passed
+    assert "what served before still serves" in (check.description or "")
+    assert serves(made) == ["default"]
+
+
+def test_the_jobs_move_it_by_hand(made):
+    materialize(made)
+    refresh(made.config, variant="other")
+
+    assert run(made, "promote", {"variant": "other", "override": "a test"}).success
+    assert serves(made) == ["other", "default"]
+    done = run(made, "rollback", {})
+    assert done.success
+    (event,) = done.get_asset_materialization_events()
+    assert event.asset_key == dg.AssetKey("serving_index")
+    assert serves(made) == ["default", "other", "default"]
+    assert not run(made, "rollback", {"to": 17}).success
