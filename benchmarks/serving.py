@@ -30,8 +30,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from bounds import REPOSITORY, Bound, at_least, at_most, equal, finish, rag_assets
 
+from rag_assets.store.atomic import write_atomically
+
 if TYPE_CHECKING:
-    from rag_assets.retrieval.encoders import QueryEncoder
     from rag_assets.retrieval.search import VariantIndex
     from rag_assets.store import Store
     from rag_assets.store.complete_sets import CompleteSet
@@ -73,15 +74,23 @@ class Running:
     """What each of them writes."""
 
 
-def client(config_file: str, until: float, answers: str) -> None:
-    """Search until a time; writes a line for each answer: seconds, and what was wrong with it."""
+def client(config_file: str, starts: str, answers: str) -> None:
+    """Search until a time; writes a line for each answer: seconds, and what was wrong with it.
+
+    It is ready once it has loaded its model, which its file of answers says; `starts` then says
+    until when it searches.
+    """
     from rag_assets import config as configuration
     from rag_assets.retrieval.serving import open_serving
     from rag_assets.store import Store
 
     pinned: dict[tuple[str, int], dict[str, str]] = {}
-    encoder: QueryEncoder | None = None
     index: VariantIndex | None = None
+    config = configuration.load(Path(config_file))
+    encoder = open_serving(Store.of(config), config).encoder
+    encoder.embed_queries(QUERIES[:1])
+    Path(answers).touch()
+    until = float(_written(Path(starts)))
     with Path(answers).open("w", encoding="utf-8") as file:
         for number, query in enumerate(cycle(QUERIES)):
             if time.time() >= until:
@@ -93,7 +102,6 @@ def client(config_file: str, until: float, answers: str) -> None:
                     config = configuration.load(Path(config_file))
                     store = Store.of(config)
                     index = open_serving(store, config, encoder=encoder)
-                    encoder = index.encoder
                 hits = index.search(query)
                 seconds = time.perf_counter() - started
                 wrong = "" if len(hits) else "empty"
@@ -107,6 +115,13 @@ def client(config_file: str, until: float, answers: str) -> None:
                 seconds, index = time.perf_counter() - started, None
                 wrong = f"failed: {type(error).__name__}: {error}"
             file.write(json.dumps([number, seconds, wrong]) + "\n")
+
+
+def _written(file: Path) -> str:
+    """What a file says, once it is there."""
+    while not file.exists():
+        time.sleep(0.02)
+    return file.read_text("utf-8")
 
 
 def _texts(store: "Store", held: "CompleteSet") -> dict[str, str]:
@@ -123,14 +138,18 @@ def _texts(store: "Store", held: "CompleteSet") -> dict[str, str]:
 @contextmanager
 def clients(home: Path, *, count: int, seconds: float, phase: str) -> Generator[Running]:
     """Run clients; yields the time at which they end, and waits for them."""
-    until = time.time() + seconds
+    starts = home / f"{phase}.starts"
     files = [home / f"{phase}{number}.jsonl" for number in range(count)]
     running = [
         subprocess.Popen(
-            [sys.executable, __file__, "--client", str(home / "rag_assets.yaml"), str(until), file]
+            [sys.executable, __file__, "--client", str(home / "rag_assets.yaml"), starts, file]
         )
         for file in files
     ]
+    for file in files:
+        _written(file)
+    until = time.time() + seconds
+    write_atomically(starts, str(until))
     yield Running(until, files)
     for process in running:
         process.wait()
@@ -141,8 +160,8 @@ def answers_of(files: Sequence[Path]) -> list[tuple[int, float, str]]:
 
 
 def p95(answers: Sequence[tuple[int, float, str]]) -> float:
-    """Of searches: those of each client's first opening load a model."""
-    times = [seconds for number, seconds, _ in answers if number >= QUERIES_AN_OPENING]
+    """Of searches, the first of each client apart: it warms caches up."""
+    times = [seconds for number, seconds, _ in answers if number]
     return float(np.quantile(times, 0.95)) if times else float("nan")
 
 
@@ -322,6 +341,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--client"]:
-        client(sys.argv[2], float(sys.argv[3]), sys.argv[4])
+        client(*sys.argv[2:5])
     else:
         main()

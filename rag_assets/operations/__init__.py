@@ -11,6 +11,10 @@ To see whether an index may serve, read `gate` first: `gate_sides` (both, and th
 `gate_comparison` (the questions), `known_items` (what is asked without questions), `gate_flaws`,
 `gate_rules` (PASS, FAIL or HOLD), `verdicts` (what is kept of it) and `gate_wording`.
 
+To see how the index that answers is exchanged, read `promotion` first: the gate, the move and the
+way back. `consistency` tells whether tables agree, `held` what may not serve, `serving_status` what
+does; `assets` has the asset `serving_index` and its jobs. The record is `store.serving_pointer`.
+
 To erase one document, read `purge` first: the steps, in order. `purge_plan` finds out what has to
 go. It searches for `traces`: names and words that only this document contains.
 `erasure` deletes rows from tables, `run_records` deletes from Dagster's records, `state_files`

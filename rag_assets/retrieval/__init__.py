@@ -5,5 +5,6 @@ index, search it), then `retrievers` (the stages of a search, one after another)
 (what these stages share). `units` is a table that is searched: by vectors in `dense`, by words in
 `lexical`. `rankings` is what every stage takes and returns; `fusion` combines several of them.
 `filters`, `rewriters`, `glossary`, `duplicates`, `context` and `explain` are one feature each,
-`encoders` embeds queries, `cache` keeps results, `threads` searches in parallel.
+`serving` opens what serves, `encoders` embeds queries, `cache` keeps results, `threads` searches in
+parallel.
 """
