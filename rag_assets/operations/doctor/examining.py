@@ -177,7 +177,7 @@ class _Looker:
             found += indexes.faults_of(practice, table)
             if practice.is_deep and not found:
                 found += deep.faults_of(practice, table, census)
-        if not found and (fault := records.false_record(practice, table)):
+        if not found and (fault := records.false_record(practice, table, census)):
             found.append(fault)
         return found
 

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from rag_assets.change.data_versions import Identities, content_of
 from rag_assets.operations.doctor import rules
+from rag_assets.operations.doctor.census import Census
 from rag_assets.operations.doctor.differences import command_of
 from rag_assets.operations.doctor.faults import Fault, Log, reopened
 from rag_assets.operations.doctor.files import damaged
@@ -32,8 +35,12 @@ def unfinished(practice: Practice, table: StepTable) -> Fault | None:
     )
 
 
-def false_record(practice: Practice, table: StepTable) -> Fault | None:
-    """Whether the record of a finished pass is of other rows than the table holds."""
+def false_record(practice: Practice, table: StepTable, census: Census) -> Fault | None:
+    """Whether the record of a finished pass is of other rows than the table holds.
+
+    Where one input gives several rows, a step does not see that the last of them is gone, and
+    nothing tells whose it was: all are made again.
+    """
     store, step = practice.store, table.step
     ended = store.ended(step.table)
     if ended is None:
@@ -48,6 +55,7 @@ def false_record(practice: Practice, table: StepTable) -> Fault | None:
         if found.rows != ended.rows
         else f"as many rows as recorded ({found.rows:,}), but not the same",
         variants=table.variants,
+        delete=None if step.group == step.key else census.rows(np.ones(len(census), bool)),
         mends=[reopened(step.table)],
         is_redone=True,
     )

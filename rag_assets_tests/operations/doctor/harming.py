@@ -124,6 +124,16 @@ def _index_files_gone(built: Built) -> None:
     built.damage("joint_index", files="_indices/*/*", how="gone")
 
 
+def _last_chunk_gone(built: Built) -> None:
+    """The one deletion that leaves no gap in the numbers of a document's chunks."""
+    document = built.first("chunks", "document_id")
+    chunks = built.store.read(built.table("chunks"), where=f"document_id = '{document}'")
+    last = max(chunks["index"].to_pylist())
+    built.store.dataset(built.table("chunks")).delete(
+        f"document_id = '{document}' AND `index` = {last}"
+    )
+
+
 def _stray_quarantine(built: Built) -> None:
     target = built.store.known_as(built.table("chunks"))
     failure = quarantine.Failure(STRANGE, "it was there once", "gone.md")
@@ -205,6 +215,7 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
     "chunk twice": ("D201", lambda it: it.doubled("chunks", "chunk_id")),
     "element twice": ("D201", lambda it: it.doubled("parsed_documents", "element_id")),
     "joint unit twice": ("D201", lambda it: it.doubled("joint_index", "unit_id")),
+    "last chunk gone": ("D107", _last_chunk_gone),
     "chunk gone": ("D202", lambda it: it.deleted("chunks", "chunk_id")),
     "element gone": ("D202", lambda it: it.deleted("parsed_documents", "element_id")),
     "unit gone": ("D203", lambda it: it.deleted("row_vectors", "unit_id")),
