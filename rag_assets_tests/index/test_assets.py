@@ -82,7 +82,7 @@ def test_words_are_counted_in_all_tables_of_a_set_whatever_was_killed_before(con
     dg.materialize(assets, partition_key=VARIANT, selection="joint_index")
 
     held = set_of(store, config, VARIANT)
-    assert len(held.pins) == 3
-    for pin in held.pins:
+    assert len(held.unit_pins) == 3
+    for pin in held.unit_pins:
         dataset = opened(store, pin).to_lance()
         assert text_index(dataset, name=FTS_INDEX).is_exact, pin.table
