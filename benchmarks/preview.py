@@ -4,10 +4,10 @@ usage: preview.py [--units 100000] [--candidates 200]
 
 The questions of OTT-QA are asked over its documents and rows, with the articles and rows of its
 training part and recombined prose (`corpus.markdown`) as distractors, embedded by a static model
-distilled from MiniLM. Candidates are made of its vectors, better and worse ones in equal parts: truncated, noised,
-shuffled among units, and distilled into fewer bits. Each is searched over all units, exactly, which
-gives the verdict of the gate (its paired test and its default margin for so many questions); and
-over the pool of a preview, which gives the bound.
+distilled from MiniLM. Candidates are made of its vectors, better and worse ones in equal parts:
+truncated, noised, shuffled among units, and distilled into fewer bits. Each is searched over all
+units, exactly, which gives the verdict of the gate (its paired test and its default margin for so
+many questions); and over the pool of a preview, which gives the bound.
 """
 
 import argparse
