@@ -3,11 +3,11 @@
 usage: preview.py [--units 100000] [--candidates 200]
 
 The questions of OTT-QA are asked over its documents and rows, with the articles and rows of its
-training part and docstrings as distractors, embedded by a static model distilled from MiniLM.
-Candidates are made of its vectors, better and worse ones in equal parts: truncated, noised,
-shuffled among units, and distilled into fewer bits. Each is searched over all units, exactly, which
-gives the verdict of the gate (its paired test and its default margin for so many questions); and
-over the pool of a preview, which gives the bound.
+training part and recombined prose (`corpus.markdown`) as distractors, embedded by a static model
+distilled from MiniLM. Candidates are made of its vectors, better and worse ones in equal parts:
+truncated, noised, shuffled among units, and distilled into fewer bits. Each is searched over all
+units, exactly, which gives the verdict of the gate (its paired test and its default margin for so
+many questions); and over the pool of a preview, which gives the bound.
 """
 
 import argparse
@@ -43,6 +43,8 @@ from rag_assets_tests.models.derived import save_static
 UNITS, CANDIDATES, DIMENSION = 100_000, 200, 128
 WORDS = 60
 """Of a chunk."""
+CHARACTERS = 8
+"""Of a word, more than there are in the mean."""
 CUTOFF, DEPTH = 10, 100
 QUERIES_AT_ONCE = 64
 LOSSES = (0.02, 0.05, 0.1, 0.2, 1.0)
@@ -76,7 +78,7 @@ class Tried:
 
 
 def read(count: int) -> Corpus:
-    """The shared data and docstrings, cut to `count` units."""
+    """The shared data and recombined prose, cut to `count` units."""
     folder = dataset("ottqa")
     pairs = [*_units(folder, "ottqa"), *_units(dataset("ottqa_train"), "train")]
     places: dict[str, list[int]] = {}
@@ -84,10 +86,9 @@ def read(count: int) -> Corpus:
         if unit.source == "ottqa":
             name = f"row:{unit.table}:{unit.row_key}" if unit.table else f"doc:{unit.uri}"
             places.setdefault(name, []).append(place)
-    for number, text in enumerate(corpus.documents(count // 5)):
-        if len(pairs) >= count:
-            break
-        pairs += _chunks(text, source="docstrings", uri=str(number))
+    lacking = max(0, count - len(pairs))
+    for number, text in enumerate(corpus.markdown(lacking * WORDS * CHARACTERS)):
+        pairs += _chunks(text, source="distractors", uri=str(number))
     asked = [json.loads(line) for line in (folder / "questions.jsonl").open(encoding="utf-8")]
     found = [(one, [p for name in one["gold"] for p in places.get(name, [])]) for one in asked]
     found = [(one, gold) for one, gold in found if gold]

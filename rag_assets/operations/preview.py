@@ -230,7 +230,10 @@ def _measured(
         by_words = Retriever(signals=["bm25"], depth=deep["bm25"], glossary=chosen.glossary)
         words = ranked(by_words, length=deep["bm25"])
     indexed = serving.gold(piece for question in questions for piece in question.gold)
-    found = gold_units_of(questions, indexed)
+    families = serving.index.families
+    left_out = families.left_out(serving.index.settings.versions)
+    replaced = {key for key, each in families.by_document.items() if each.document_id in left_out}
+    found = gold_units_of(questions, indexed, left_out=replaced)
     cutoff = config.gate.cutoff
     return _Measured(
         gold=[gold for _, gold in found],

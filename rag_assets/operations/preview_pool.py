@@ -1,13 +1,13 @@
 """The units that a preview embeds: those with gold, and what stands nearest to the questions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from rag_assets.evaluation.gold import DocumentGold, Gold
+from rag_assets.evaluation.gold import DocumentGold, DocumentKey, Gold
 from rag_assets.evaluation.projection import GoldItems, IndexedGold, Item, RankedUnit, gold_items_at
 from rag_assets.evaluation.questions import Question
 from rag_assets.operations.preview_bounds import PoolQuestion, WordRanking
@@ -37,9 +37,12 @@ class GoldUnits:
 
 
 def gold_units_of(
-    questions: Sequence[Question], indexed: IndexedGold
+    questions: Sequence[Question], indexed: IndexedGold, *, left_out: Collection[DocumentKey] = ()
 ) -> list[tuple[int, GoldUnits]]:
-    """The questions whose gold is in the index, each with its place among `questions`."""
+    """The questions whose gold is in the index, each with its place among `questions`.
+
+    A search never returns the documents `left_out`, so that they neither hit nor stand before.
+    """
     found = []
     for place, question in enumerate(questions):
         goal = gold_items_at("gold", question.gold, indexed)
@@ -48,7 +51,10 @@ def gold_units_of(
         wanted = frozenset(chain.from_iterable(goal.pieces))
         named = chain.from_iterable(_units_of(piece, indexed) for piece in question.gold)
         units = {
-            unit.unit_id: unit for unit in named if wanted.intersection(unit.items(goal.collapse))
+            unit.unit_id: unit
+            for unit in named
+            if wanted.intersection(unit.items(goal.collapse))
+            and (unit.source, unit.uri) not in left_out
         }
         if units:
             found.append((place, GoldUnits(question, goal, units)))

@@ -18,7 +18,7 @@ from rag_assets.index.encoders import IndexEncoder
 from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
-from rag_assets.operations import derivations
+from rag_assets.operations import derivations, preview
 from rag_assets.retrieval import search
 from rag_assets.workers import Task
 
@@ -122,10 +122,11 @@ def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
         return _of_queries(encoder)
 
     with ExitStack() as patches:
-        for module in (assets, embed, joint):
+        for module in (assets, embed, joint, preview):
             patches.enter_context(patch.object(module, "encoder_of", lambda *_, **__: encoder))
         patches.enter_context(patch.object(derivations, "known_encoder", lambda *_, **__: encoder))
-        patches.enter_context(patch.object(search, "load_for_queries", queries))
+        for module in (search, preview):
+            patches.enter_context(patch.object(module, "load_for_queries", queries))
         yield
 
 

@@ -11,14 +11,20 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.evaluation.gold import DocumentGold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
-from rag_assets.evaluation.projection import GoldItems, RankedUnit, gold_items_at
-from rag_assets.evaluation.questions import read_questions, refresh_questions
+from rag_assets.evaluation.projection import (
+    GoldItems,
+    IndexedGold,
+    RankedUnit,
+    gold_items_at,
+)
+from rag_assets.evaluation.questions import Question, read_questions, refresh_questions
 from rag_assets.evaluation.scores import units_of
 from rag_assets.index.embed import refresh_rows
 from rag_assets.operations import preview_pool
 from rag_assets.operations.preview import NoPreviewError, preview
-from rag_assets.operations.preview_pool import GoldUnits, codes_of, pool_of
+from rag_assets.operations.preview_pool import GoldUnits, codes_of, gold_units_of, pool_of
 from rag_assets.operations.promotion import promote_refreshed
 from rag_assets.retrieval.search import open_index
 from rag_assets.serving import cli
@@ -222,6 +228,24 @@ def test_a_pool_holds_all_gold_and_then_the_first_ranks_of_all_questions(monkeyp
     near = [[unit("c1"), unit("c2"), unit("c3")], [unit("a1"), unit("d1"), unit("d2")]]
     assert [*pool_of(gold, near, units=10)] == ["a1", "b1", "c1", "c2", "d1"]
     assert len(pool_of(gold, near, units=1_000)) == 7
+
+
+def test_what_a_search_leaves_out_is_neither_gold_nor_in_the_way():
+    gold = (DocumentGold("old.pdf"), DocumentGold("new.pdf"))
+    asked = Question("s/1", "s", "how strong?", "document", "en", "dev", gold)
+    keys = [("documents", "old.pdf"), ("documents", "new.pdf")]
+    indexed = IndexedGold(
+        documents={uri: [key] for key in keys for _, uri in [key]},
+        pages={key: {f"{key[1]}-1": [1]} for key in keys},
+        quotes={},
+        rows={},
+        reasons={},
+    )
+    [(_, every)] = gold_units_of([asked], indexed)
+    [(_, current)] = gold_units_of([asked], indexed, left_out=keys[:1])
+    assert {*every.units} == {"old.pdf-1", "new.pdf-1"}
+    assert {*current.units} == {"new.pdf-1"}
+    assert gold_units_of([asked], indexed, left_out=keys) == []
 
 
 def test_units_count_as_the_items_that_a_ranking_counts():
