@@ -30,9 +30,10 @@ def proposal(config: Config) -> str:
             _in_short(file),
             "To try that as a variant beside the index, which stays as it is:",
             f"  1. in {file}, below variants:  {name}: {recipe}",
-            f"  2. rag-assets refresh --variant {name}",
-            f"  3. rag-assets evaluate --questions FILE --variant {name}  (and without --variant)",
-            f"  4. if it is better, in {file}:  serving: {{variant: {name}}}",
+            f"  2. rag-assets plan --variant {name}  (what it takes; nothing is written)",
+            f"  3. rag-assets refresh --variant {name}",
+            f"  4. rag-assets evaluate --questions FILE --variant {name}  (and without --variant)",
+            f"  5. if it is better, in {file}:  serving: {{variant: {name}}}",
             f"  `defaults: {FIRST}` in {file} keeps what there is and ends this proposal.",
         ]
     )

@@ -81,8 +81,11 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     here.write_text(yaml.safe_dump(config, sort_keys=False))
     assert config["variants"]["sentences"] == {"parser": "pdfium", "chunking": "sentences_256"}
 
-    refresh, evaluate = (command.split() for command in commands)
+    plan, refresh, evaluate = (command.split() for command in commands)
+    planned = said(capsys, *plan)["assets"]
     built = work_of(said(capsys, *refresh))
+    assert planned["chunks"]["added"] == built["chunks"]
+    assert planned["parsed_documents"]["added"] == 0
     assert built["chunks"] > 0
     assert not {"parsed_documents", "row_vectors"} & built.keys()
     questions = ["questions.jsonl" if word == "FILE" else word for word in evaluate]

@@ -1,0 +1,78 @@
+"""`rag-assets plan`: what a refresh would do and cost, for people and for programs."""
+
+import json
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.serving import cli
+from rag_assets.serving.answers import OK, USAGE
+from rag_assets_tests.faults import project
+from rag_assets_tests.faults.hashing import hashing
+from rag_assets_tests.faults.pipeline import refresh
+from rag_assets_tests.faults.project import Project
+
+HOSTED = """\
+models:
+  hosted:
+    backend: embeddings_api
+    path: text-embedding-3-small
+    max_tokens: 8191
+    endpoint: {url: "http://localhost:1/v1", price: {per_million_tokens: 20000, currency: EUR}}
+"""
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch) -> Project:
+    made = project.make(tmp_path / "project", documents=3, rows=4)
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(made.file))
+    return made
+
+
+def told(capsys, *options: str) -> dict:
+    assert cli.main(["plan", "--json", *options]) == OK
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_state_that_is_up_to_date_has_nothing_to_do(made, capsys):
+    with hashing():
+        refresh(made.config)
+        assert cli.main(["plan"]) == OK
+        assert capsys.readouterr().out == (
+            "Nothing to do: variant default is up to date with its sources.\n"
+        )
+        assert told(capsys)["nothing_to_do"] is True
+
+
+def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys):
+    with hashing():
+        refresh(made.config)
+        made.write("new.md", project.report(9))
+        assert cli.main(["plan"]) == OK
+        text = capsys.readouterr().out
+        record = told(capsys)
+    assert "document_files: files: 1 new" in text
+    assert text.endswith("cut 1 documents in memory. Nothing was written.\n")
+    vectors = record["assets"]["chunk_vectors"]
+    assert vectors["added"] == vectors["texts"] + vectors["reused"] > 0
+    assert record["assets"]["document_files"]["why"] == ["files: 1 new"]
+
+
+def test_a_model_with_a_price_costs_money_and_is_not_asked(made, capsys):
+    with hashing():
+        refresh(made.config)
+    text = project.CONFIG.replace("chunking: small}", "chunking: small, model: hosted}")
+    made.file.write_text(text + HOSTED)
+    vectors = told(capsys)["assets"]["chunk_vectors"]
+    assert vectors["currency"] == "EUR"
+    assert vectors["money"]["expected"] == pytest.approx(
+        vectors["tokens"]["expected"] / 50, rel=0.01
+    )
+    assert vectors["money"]["low"] < vectors["money"]["high"]
+    assert vectors["why"] == ["model: minilm -> hosted"]
+    assert vectors["seconds"] is None
+
+
+def test_a_variant_that_is_not_there_is_wrong_usage(made, capsys):
+    assert cli.main(["plan", "--variant", "nothing"]) == USAGE
+    assert "nothing" in capsys.readouterr().err
