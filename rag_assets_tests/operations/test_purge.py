@@ -155,7 +155,7 @@ def test_a_retired_generation_and_tables_of_former_settings_lose_it_too(made, pu
 
 def test_an_open_reader_is_told_and_other_variants_keep_their_own_version(made, purge):
     def rows_of(variant):
-        pins = complete_sets.set_of(made.store, made.config, variant).pins
+        pins = complete_sets.set_of(made.store, made.config, variant).unit_pins
         read = [made.store.read(pin.table, version=pin.version).to_pylist() for pin in pins]
         return {
             (place, row["unit_id"]): repr(row) for place, rows in enumerate(read) for row in rows
