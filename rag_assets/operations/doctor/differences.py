@@ -39,7 +39,11 @@ def plan_of(practice: Practice, table: StepTable) -> StepPlan | None:
 def waiting(practice: Practice, table: StepTable, planned: StepPlan) -> Fault | None:
     """Whether a refresh has to bring the table up to date, as its record says."""
     fault = partial(
-        Fault, subject=table.subject(practice.store), variants=table.variants, is_redone=True
+        Fault,
+        subject=table.subject(practice.store),
+        variants=table.variants,
+        mends=[reopened(table.step.table)],
+        is_redone=True,
     )
     if planned.plan.anew:
         is_older = planned.plan.anew == OTHER_COLUMNS

@@ -120,10 +120,6 @@ def _older_set(built: Built) -> None:
     file.write_text(json.dumps(record | {"seen": ""}))
 
 
-def _index_files_gone(built: Built) -> None:
-    built.damage("joint_index", files="_indices/*/*", how="gone")
-
-
 def _last_chunk_gone(built: Built) -> None:
     """The one deletion that leaves no gap in the numbers of a document's chunks."""
     document = built.first("chunks", "document_id")
@@ -279,7 +275,6 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
         "D502",
         lambda it: it.store.open(it.table("row_vectors")).drop_index(FTS_INDEX),
     ),
-    "files of an index gone": ("D502", _index_files_gone),
     "set of older tables": ("D603", _older_set),
     "joint unit gone": ("D501", lambda it: it.deleted("joint_index", "unit_id")),
     "joint unit of no part": ("D501", lambda it: it.added("joint_index", "unit_id")),
