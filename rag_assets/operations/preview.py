@@ -103,7 +103,7 @@ class ModelPreview:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _Answers:
     """What the index that serves returns for the questions whose gold it holds."""
 
     gold: Sequence[GoldUnits]
@@ -213,7 +213,7 @@ def _has_same_texts(config: Config, serving: CompleteSet, *, variant: str) -> bo
 
 def _measured(
     serving: Side, config: Config, questions: Sequence[Question], *, basis: Basis, log: Log
-) -> _Measured:
+) -> _Answers:
     texts = [question.text for question in questions]
 
     def ranked(retriever: Retriever, *, length: int) -> list[list[RankedUnit]]:
@@ -235,7 +235,7 @@ def _measured(
     replaced = {key for key, each in families.by_document.items() if each.document_id in left_out}
     found = gold_units_of(questions, indexed, left_out=replaced)
     cutoff = config.gate.cutoff
-    return _Measured(
+    return _Answers(
         gold=[gold for _, gold in found],
         hits=np.array([gold.is_hit(answers[place], cutoff=cutoff) for place, gold in found], bool),
         near=[near[place] for place, _ in found],
@@ -313,11 +313,11 @@ def _vectors(store: Store, table: str, units: Sequence[str]) -> dict[str, np.nda
 
 
 def _known_to_both(
-    measured: _Measured, pool: Mapping[str, RankedUnit], vectors: Mapping[str, np.ndarray]
-) -> tuple[_Measured, dict[str, RankedUnit]]:
+    measured: _Answers, pool: Mapping[str, RankedUnit], vectors: Mapping[str, np.ndarray]
+) -> tuple[_Answers, dict[str, RankedUnit]]:
     """The questions all of whose gold the candidate has, and the units that it has."""
     keeps = [one.units.keys() <= vectors.keys() for one in measured.gold]
-    kept = _Measured(
+    kept = _Answers(
         gold=[*compress(measured.gold, keeps)],
         hits=measured.hits[keeps],
         near=[*compress(measured.near, keeps)],
@@ -329,7 +329,7 @@ def _known_to_both(
 def _bound(
     queries: np.ndarray,
     matrix: np.ndarray,
-    measured: _Measured,
+    measured: _Answers,
     pool: Mapping[str, RankedUnit],
     *,
     config: Config,
