@@ -1,11 +1,15 @@
 """A plan as people and programs read it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from rag_assets.operations.plan.amounts import Amount
 from rag_assets.operations.plan.costs import Cost
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
 from rag_assets.serving.answers import Json, table
+
+Done: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Counts of each asset that was refreshed, by its key: see `refresh_run.RefreshOutcome.assets`."""
 
 NOT_MEASURED = "not measured here yet"
 SECONDS_A_MINUTE, SECONDS_AN_HOUR = 60, 3_600
@@ -34,6 +38,60 @@ def text_of(
 ) -> str:
     """The plan for people."""
     return "\n\n".join(_paragraphs(plan, reasons, costs))
+
+
+def outcome_record(plan: VariantPlan, done: Done) -> Mapping[str, Json]:
+    """What was planned beside what a refresh did, for programs: by asset and count."""
+    return {
+        planned.asset: {
+            count: {"planned": _bounds(amount), "done": did, "as_planned": amount.holds(did)}
+            for count, amount, did in _compared(planned, done[planned.asset])
+        }
+        for planned in plan.assets
+        if planned.asset in done
+    }
+
+
+def outcome_text(plan: VariantPlan, done: Done) -> str:
+    """The same for people; counts of which nothing was planned and nothing done are left out."""
+    compared = [
+        (planned.asset, *each)
+        for planned in plan.assets
+        if planned.asset in done
+        for each in _compared(planned, done[planned.asset])
+        if not each[1].is_zero or each[2]
+    ]
+    if not compared:
+        return "As planned: nothing was to be done."
+    rows = [
+        {
+            "asset": asset,
+            "count": count,
+            "planned": str(amount),
+            "done": f"{did:,.0f}",
+            "as planned": "yes" if amount.holds(did) else "no",
+        }
+        for asset, count, amount, did in compared
+    ]
+    kept = sum(row["as planned"] == "yes" for row in rows)
+    head = f"{kept} of {len(rows)} counts came out as planned:"
+    return "\n".join([head, table(rows, columns=[*rows[0]])])
+
+
+def _compared(planned: AssetPlan, done: Mapping[str, float]) -> Iterator[tuple[str, Amount, float]]:
+    """Each count that was planned, and what came of it."""
+    changes = planned.changes
+    yield from (
+        (count, amount, done[count])
+        for count, amount in (
+            ("added", changes.added),
+            ("changed", changes.changed),
+            ("removed", changes.removed),
+        )
+        if count in done
+    )
+    if planned.embedding is not None and "embedded" in done:
+        yield "embedded", planned.embedding.texts, done["embedded"]
 
 
 def _asset(asset: AssetPlan, why: Sequence[str], cost: Cost) -> Mapping[str, Json]:

@@ -3,8 +3,10 @@
 import argparse
 
 from rag_assets import config as configuration
-from rag_assets.serving.answers import Answer, CommandError
+from rag_assets.serving.answers import Answer
+from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 SUMMARY = "tell what a refresh would do and cost; nothing is written"
 EXAMPLES = """\
@@ -29,8 +31,6 @@ def run(options: argparse.Namespace) -> Answer:
     Raises:
         CommandError: A parser or the weights of a model are missing.
     """
-    from rag_assets.documents.parsers.description import ParserUnavailableError
-    from rag_assets.models.weights import WeightsError
     from rag_assets.operations.plan.costs import costs_of
     from rag_assets.operations.plan.planning import plan_of
     from rag_assets.operations.plan.reasons import reasons_of
@@ -38,12 +38,10 @@ def run(options: argparse.Namespace) -> Answer:
 
     config = configuration.load()
     store = Store.of(config)
-    variant = options.variant or config.serving_variant
-    try:
+    variant = options.variant or serving_variant(store, config)
+    with planning_errors():
         plan = plan_of(store, config, variant=variant, allow_shrink=options.allow_shrink)
         costs = costs_of(store, config, plan)
-    except (ParserUnavailableError, WeightsError) as error:
-        raise CommandError(str(error)) from error
     reasons = reasons_of(store, config, plan)
     return Answer(
         record=record_of(plan, reasons=reasons, costs=costs),

@@ -3,6 +3,7 @@
 import argparse
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
@@ -12,14 +13,19 @@ from rag_assets.serving.answers import OK, PARTLY, Answer, Json, say, table
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.newer_defaults import hint
+from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
+
+if TYPE_CHECKING:
+    from rag_assets.operations.plan.planning import VariantPlan
 
 SUMMARY = "update the index from its sources; only what changed is processed"
 EXAMPLES = """\
   rag-assets refresh
   rag-assets refresh --variant long_chunks --json
+  rag-assets refresh --plan                show the plan first, and then what came of it
   rag-assets refresh --allow-shrink        accept that a source lost most of its items
   rag-assets refresh --retry-failed        also try again what failed before
   rag-assets refresh --accept-drift        accept tables that drifted as the new normal"""
@@ -30,6 +36,11 @@ EVALUATION = "retrieval_evaluation"
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("--variant", help="variant to use (default: the one that serves)")
+    command.add_argument(
+        "--plan",
+        action="store_true",
+        help="plan first (see rag-assets plan), and tell at the end what came out otherwise",
+    )
     command.add_argument(
         "--allow-shrink",
         action="store_true",
@@ -53,6 +64,7 @@ def run(options: argparse.Namespace) -> Answer:
     return refreshed(
         config,
         variant=options.variant or serving_variant(Store.of(config), config),
+        with_plan=options.plan,
         allow_shrink=options.allow_shrink,
         retry_failed=options.retry_failed,
         accept_drift=options.accept_drift,
@@ -64,6 +76,7 @@ def refreshed(
     *,
     variant: str,
     job: Callable[[Store], str] = lambda _: refresh_run.NIGHTLY_JOB,
+    with_plan: bool = False,
     allow_shrink: bool = False,
     retry_failed: bool = False,
     accept_drift: bool = False,
@@ -74,6 +87,7 @@ def refreshed(
     store = Store.of(config)
     with alerting.telling(config, variant=variant), disk_errors.writing(config.state_dir):
         with store.lock(refresh_run.LOCK, log=say):
+            plan = _planned(store, config, variant, allow_shrink) if with_plan else None
             outcome = refresh_run.refresh(
                 config,
                 variant=variant,
@@ -88,8 +102,23 @@ def refreshed(
             quarantine=refresh_run.quarantine_of(store, outcome),
             evaluation=_evaluation_of(store, config, outcome),
             proposed=hint(config),
+            plan=plan,
             seconds=time.monotonic() - started,
         )
+
+
+def _planned(store: Store, config: Config, variant: str, allow_shrink: bool) -> "VariantPlan":
+    """The plan of this refresh, which is shown at once."""
+    from rag_assets.operations.plan.costs import costs_of
+    from rag_assets.operations.plan.planning import plan_of
+    from rag_assets.operations.plan.reasons import reasons_of
+    from rag_assets.serving.plan_text import text_of
+
+    with planning_errors():
+        plan = plan_of(store, config, variant=variant, allow_shrink=allow_shrink)
+        costs = costs_of(store, config, plan)
+    say(f"{text_of(plan, reasons=reasons_of(store, config, plan), costs=costs)}\n")
+    return plan
 
 
 def _evaluation_of(store: Store, config: Config, outcome: RefreshOutcome) -> str | None:
@@ -109,6 +138,7 @@ def _answer(
     quarantine: Sequence[Mapping[str, Json]],
     evaluation: str | None,
     proposed: str,
+    plan: "VariantPlan | None",
     seconds: float,
 ) -> Answer:
     record: dict[str, Json] = {
@@ -121,7 +151,13 @@ def _answer(
         "proposal": proposed,
         "seconds": round(seconds, 3),
     }
-    judged = "\n\n".join(part for part in (checks.text, proposed) if part)
+    kept = ""
+    if plan is not None:
+        from rag_assets.serving.plan_text import outcome_record, outcome_text
+
+        record["plan"] = outcome_record(plan, outcome.assets)
+        kept = outcome_text(plan, outcome.assets)
+    judged = "\n\n".join(part for part in (kept, checks.text, proposed) if part)
     paragraphs = _paragraphs(outcome, quarantine, evaluation, judged, seconds)
     code = _code(outcome, is_partial=bool(quarantine))
     return Answer(record=record, text="\n\n".join(paragraphs), code=code)

@@ -5,8 +5,11 @@ import json
 import pytest
 
 from rag_assets import config as configuration
+from rag_assets.operations.plan.planning import plan_of
 from rag_assets.serving import cli
 from rag_assets.serving.answers import OK, USAGE
+from rag_assets.serving.plan_text import outcome_record, outcome_text
+from rag_assets.store import Store
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -76,3 +79,36 @@ def test_a_model_with_a_price_costs_money_and_is_not_asked(made, capsys):
 def test_a_variant_that_is_not_there_is_wrong_usage(made, capsys):
     assert cli.main(["plan", "--variant", "nothing"]) == USAGE
     assert "nothing" in capsys.readouterr().err
+
+
+def test_the_outcome_of_a_refresh_is_held_against_its_plan(made):
+    with hashing():
+        refresh(made.config)
+        made.write("new.md", project.report(9))
+        plan = plan_of(Store.of(made.config), made.config, variant="default")
+        embedded = plan.of("chunk_vectors").embedding.texts.expected
+        done = {
+            "document_files": {"added": 1, "changed": 0, "removed": 0, "seconds": 1.0},
+            "chunk_vectors": {
+                "added": plan.of("chunk_vectors").changes.added.expected,
+                "embedded": embedded + 1,
+            },
+            "question_sets": {"added": 0},
+        }
+        record, text = outcome_record(plan, done), outcome_text(plan, done)
+
+    assert record["document_files"]["added"] == {"planned": 1, "done": 1, "as_planned": True}
+    assert record["chunk_vectors"]["embedded"]["as_planned"] is False
+    assert record.keys() == {"document_files", "chunk_vectors"}
+    assert text.startswith("2 of 3 counts came out as planned:")
+    assert [line.split()[-1] for line in text.splitlines()[3:]] == ["yes", "yes", "no"]
+
+
+def test_a_refresh_that_finds_nothing_to_do_came_out_as_planned(made):
+    with hashing():
+        refresh(made.config)
+        plan = plan_of(Store.of(made.config), made.config, variant="default")
+
+    assert outcome_text(plan, {"document_files": {"added": 0}}) == (
+        "As planned: nothing was to be done."
+    )
