@@ -8,13 +8,14 @@ import pytest
 from rag_assets.change import completing, reclaim
 from rag_assets.index import encoders, joint
 from rag_assets.lineage import store_of
+from rag_assets.operations import promotion
 from rag_assets.retrieval.search import VariantIndex, open_index
 from rag_assets.store import complete_sets
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, previous_release
 from rag_assets_tests.faults.hashing import HashEncoder, embedding_with
 from rag_assets_tests.faults.pipeline import refresh
-from rag_assets_tests.faults.project import Project
+from rag_assets_tests.faults.project import Project, report
 from rag_assets_tests.faults.reading import found, mixed
 
 
@@ -112,6 +113,9 @@ def test_its_tables_go_once_nothing_names_them(held, ledger, monkeypatch):
     refresh(held.config)
     held.file.write_text(held.file.read_text().replace("chunking: small", "chunking: tiny"))
     refresh(held.config)
+    promotion.promote(held.store, held.config, "default", override="a test", log=print)
+    held.write("new.md", report(99))
+    refresh(held.config)  # a rollback would go back to the same tables
     now = [1e9]
     monkeypatch.setattr(reclaim.time, "time", lambda: now[0])
     assert (
