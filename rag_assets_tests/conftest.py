@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,12 @@ settings.load_profile("project")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell starts what runs in the background with interrupts ignored."""
+
+
+@pytest.fixture(autouse=True)
+def keep_priority(monkeypatch):
+    """A command that yields to others runs in the process of the tests, which goes on after it."""
+    monkeypatch.setattr(os, "setpriority", lambda *_: None)
 
 
 @pytest.fixture(scope="session")
