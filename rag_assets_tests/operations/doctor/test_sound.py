@@ -80,6 +80,16 @@ def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
     assert found(made, "default", "other") == []
 
 
+@pytest.mark.parametrize(
+    ("before", "now"), [("size: 48", "size: 40"), ("chunking: small}", "chunking: tiny}")]
+)
+def test_a_recipe_that_was_edited_and_not_built_yet_is_missed_nowhere(tmp_path, before, now):
+    made = built(project.make(tmp_path))
+    made.file.write_text(made.file.read_text().replace(before, now))
+    assert found(made) == []
+    assert found(built(made)) == []
+
+
 def test_variants_that_name_one_recipe_differently_are_sound(tmp_path):
     made = project.make(tmp_path)
     text = made.file.read_text().replace("  tiny: {", "  alike: {size: 48, overlap: 0}\n  tiny: {")
