@@ -117,7 +117,7 @@ def _named(row_ids: np.ndarray) -> Iterator[str]:
         yield f"{ROW_ID} IN ({', '.join(map(str, part))})"
 
 
-def missing_index_files(store: Store, table: str) -> list[str]:
+def missing_index_files(store: Store, table: str, *, version: int | None = None) -> list[str]:
     """The indexes of a table of which a file is gone or cut short.
 
     Those in a bucket are not looked at.
@@ -127,7 +127,7 @@ def missing_index_files(store: Store, table: str) -> list[str]:
         return []
     return sorted(
         index.name
-        for index in store.dataset(table).describe_indices()
+        for index in store.dataset(table, version=version).describe_indices()
         if any(not _is_whole(folder, segment) for segment in index.segments)
     )
 

@@ -8,8 +8,9 @@ from rag_assets.index import embed
 from rag_assets.index.indexes import maintain
 from rag_assets.operations.doctor import rules
 from rag_assets.schemas import CHUNKS, IMAGES_TABLE
+from rag_assets.store import serving_pointer
 from rag_assets_tests.documents import making
-from rag_assets_tests.faults import previous_release, project
+from rag_assets_tests.faults import damaging, previous_release, project
 from rag_assets_tests.faults.hashing import embedding_with, hashing
 from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
@@ -164,6 +165,26 @@ def test_an_index_of_vectors_that_lacks_rows_is_named(tmp_path, monkeypatch):
     with hashing():
         assert codes(examined(made)) == ["D503"]
         assert repaired(made).left.is_clean
+
+
+def test_a_version_that_serves_with_an_index_that_is_gone_is_named_and_replaced(
+    tmp_path, monkeypatch
+):
+    """The newest version is another one, as after a night that the gate held back."""
+    made = built(project.make(tmp_path))
+    made.write("series1/report1.md", project.report(1, edition=2))
+    with monkeypatch.context() as patch, hashing():
+        patch.setattr("rag_assets_tests.faults.pipeline.promote_refreshed", lambda *_, **__: None)
+        refresh(made.config)
+    pin = serving_pointer.current(made.store).complete_set.joint
+    folder = damaging.folder_of(made.store, pin.table)
+    parts = made.store.dataset(pin.table, version=pin.version).describe_indices()
+    for part in parts[0].segments:
+        assert damaging.damage(folder, files=f"_indices/{part.uuid}/*", how="gone")
+    with hashing():
+        assert codes(examined(made)) == ["D601"]
+        assert repaired(made).left.is_clean
+    assert serving_pointer.current(made.store).complete_set.joint.version > pin.version
 
 
 def test_deep_finds_a_vector_of_another_text_and_an_index_of_other_words(tmp_path):
