@@ -56,12 +56,12 @@ def memberships(
     """The membership of each document, by its id."""
     decided = decisions or Decisions()
     links = Links(documents)
+    _link_decisions(links, documents, decided)  # first: what says otherwise would make a circle
     for by, groups in (("name", _by_name(documents)), ("number", _by_number(documents))):
         for key, group in groups.items():
             for versions in _apart(group, decided, by=by):
                 _link(links, versions, by=by, key=key)
     link_statements(links, documents, decided)
-    _link_decisions(links, documents, decided)
     found = _placed(links, documents)
     return found | _proposed(documents, found, decided)
 

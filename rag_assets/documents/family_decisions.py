@@ -65,7 +65,8 @@ class Decisions:
 
     def are_unlike(self, one: Named, other: Named) -> bool:
         """Whether somebody decided that the two are different documents."""
-        return self._last(one, other) == "unlike"
+        last = self._last(one, other)
+        return last is not None and last.are == "unlike"
 
     def know(self, one: Named, other: Named) -> bool:
         """Whether somebody decided on the two."""
@@ -81,16 +82,16 @@ class Decisions:
             named[f"{document.source}/{document.uri}"] = document
         for each in self.made:
             newer, older = named.get(each.newer), named.get(each.older)
-            if newer and older and each.are == self._last(newer, older) == "versions":
+            if newer and older and each.are == "versions" and self._last(newer, older) is each:
                 yield newer, older
 
-    def _last(self, one: Named, other: Named) -> Kind | None:
+    def _last(self, one: Named, other: Named) -> Decision | None:
         names = [{each.uri, f"{each.source}/{each.uri}"} for each in (one, other)]
         for each in reversed(self.made):
             if (each.newer in names[0] and each.older in names[1]) or (
                 each.newer in names[1] and each.older in names[0]
             ):
-                return each.are
+                return each
         return None
 
 
@@ -102,7 +103,10 @@ def read_decisions(file: Path | None) -> Decisions:
     """
     if file is None or not file.exists():
         return Decisions()
-    rows = csv.DictReader(io.StringIO(file.read_text("utf-8-sig")))
+    try:
+        rows = csv.DictReader(io.StringIO(file.read_text("utf-8-sig")))
+    except UnicodeDecodeError as error:
+        raise DecisionsError(f"{file} is not encoded in UTF-8: save it so") from error
     if not {*COLUMNS} <= {*(rows.fieldnames or ())}:
         raise DecisionsError(f"{file}: the first line must name the columns {', '.join(COLUMNS)}")
     made = []

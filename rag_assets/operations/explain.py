@@ -19,7 +19,7 @@ from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, answering, set_of
 from rag_assets.store.pins import Pin
-from rag_assets.store.provenance import last_seen, row_of, time_of
+from rag_assets.store.provenance import last_seen, row_of, row_that_begins, time_of
 
 SHORTEST = 4
 """Characters of a unit's id that name it, if no other id begins so."""
@@ -133,15 +133,15 @@ def _unit(store: Store, config: Config, complete_set: CompleteSet, *, unit_id: s
 def _nearest(store: Store, config: Config, complete_set: CompleteSet, *, unit_id: str) -> str:
     """What is known of an id that the index does not have."""
     for other in answering(store, config):
-        if other.joint != complete_set.joint and row_of(
-            store, other.joint.table, key="unit_id", value=unit_id, version=other.joint.version
+        if other.joint != complete_set.joint and row_that_begins(
+            store, other.joint.table, key="unit_id", start=unit_id, version=other.joint.version
         ):
             return (
                 f"variant {complete_set.variant} has no unit {unit_id}, but variant "
                 f"{other.variant} does: name it with --variant"
             )
     table = complete_set.joint.table
-    seen = last_seen(store, table, key="unit_id", value=unit_id)
+    seen = last_seen(store, table, key="unit_id", start=unit_id)
     if seen is None:
         return (
             f"variant {complete_set.variant} has no unit whose id is or begins with {unit_id}, nor "
@@ -153,9 +153,9 @@ def _nearest(store: Store, config: Config, complete_set: CompleteSet, *, unit_id
     since = time_of(store, table, gone) if gone else None
     text = str(row["text"])[:TEXT_SHOWN]
     return (
-        f"unit {unit_id} is gone since version {gone} of {folder_of(table)} ({since}): it was in "
-        f"{_place(row)} and began with {text!r}. Its source was edited, renamed or removed, or is "
-        "cut otherwise now"
+        f"unit {row['unit_id']} is gone since version {gone} of {folder_of(table)} ({since}): it "
+        f"was in {_place(row)} and began with {text!r}. Its source was edited, renamed or removed, "
+        "or is cut otherwise now"
     )
 
 

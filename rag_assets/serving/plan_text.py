@@ -136,7 +136,8 @@ def _paragraphs(
     if plan.failures:
         yield "\n".join(["Cannot be read; what is held of it stays:", *_indented(plan.failures)])
     if plan.is_nothing:
-        yield f"Nothing to do: variant {plan.variant} is up to date with its sources."
+        read = "with its sources" if not plan.failures else "with what can be read of its sources"
+        yield f"Nothing to do: variant {plan.variant} is up to date {read}."
         return
     busy = [each for each in plan.assets if not each.changes.is_nothing]
     rows = [_row(each, costs[each.asset]) for each in busy]
@@ -182,12 +183,16 @@ def _known_from(plan: VariantPlan) -> str:
     """What was read to tell, and that nothing was written."""
     parts = []
     if plan.documents_cut:
-        parts.append(f"cut {plan.documents_cut:,} documents in memory")
+        parts.append(f"cut {_documents(plan.documents_cut)} in memory")
     if plan.documents_estimated:
-        parts.append(f"estimated {plan.documents_estimated:,} others from them")
+        parts.append(f"estimated {_documents(plan.documents_estimated)} from others of their kind")
     if plan.rows_read:
         parts.append(f"read {plan.rows_read:,} rows at the sources")
     return f"To tell this: {', '.join(parts) or 'nothing had to be read'}. Nothing was written."
+
+
+def _documents(count: int) -> str:
+    return f"{count:,} document{'s' if count != 1 else ''}"
 
 
 def _time(seconds: Amount) -> str:

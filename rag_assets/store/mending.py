@@ -6,7 +6,7 @@ made them makes them again.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -117,15 +117,18 @@ def _named(row_ids: np.ndarray) -> Iterator[str]:
         yield f"{ROW_ID} IN ({', '.join(map(str, part))})"
 
 
-def missing_index_files(store: Store, table: str) -> list[str]:
-    """The indexes of a table of which a part has no files; those in a bucket are not looked at."""
+def missing_index_files(store: Store, table: str, *, version: int | None = None) -> list[str]:
+    """The indexes of a table of which a file is gone or cut short.
+
+    Those in a bucket are not looked at.
+    """
     folder = Path(store.uri(table))
     if not folder.is_dir():
         return []
     return sorted(
         index.name
-        for index in store.dataset(table).describe_indices()
-        if any(not _has_files(folder, segment.uuid) for segment in index.segments)
+        for index in store.dataset(table, version=version).describe_indices()
+        if any(not _is_whole(folder, segment) for segment in index.segments)
     )
 
 
@@ -135,6 +138,18 @@ def drop_indexes(store: Store, table: str) -> None:
         store.dataset(table).drop_index(name)
 
 
-def _has_files(folder: Path, uuid: str) -> bool:
-    files = list((folder / "_indices" / uuid).glob("*"))
-    return bool(files) and all(file.stat().st_size for file in files)
+class _Segment(Protocol):
+    """A part of an index, as Lance describes it."""
+
+    uuid: str
+    size_bytes: int | None
+    """Of all its files; Lance did not always write it down."""
+
+
+def _is_whole(folder: Path, part: _Segment) -> bool:
+    """Whether its files are as long as they were: Lance leaves an empty folder among them."""
+    files = (folder / "_indices" / part.uuid).rglob("*")
+    sizes = [file.stat().st_size for file in files if file.is_file()]
+    if part.size_bytes is None:
+        return bool(sizes) and all(sizes)
+    return sum(sizes) == part.size_bytes

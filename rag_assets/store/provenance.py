@@ -41,8 +41,21 @@ def row_of(
     Raises:
         MissingTableError: No refresh has built the table yet.
     """
+    return _row_where(store, table, f"{key} = {quoted(value)}", version=version)
+
+
+def row_that_begins(
+    store: Store, table: str, *, key: str, start: str, version: int | None = None
+) -> Mapping[str, object] | None:
+    """The first row of `table` whose column `key` begins with `start`, as `row_of` has it."""
+    return _row_where(store, table, f"starts_with({key}, {quoted(start)})", version=version)
+
+
+def _row_where(
+    store: Store, table: str, where: str, *, version: int | None
+) -> Mapping[str, object] | None:
     columns = [name for name in store.schema(table, version=version).names if name != "vector"]
-    rows = store.read(table, columns=columns, where=f"{key} = {quoted(value)}", version=version)
+    rows = store.read(table, columns=columns, where=where, version=version)
     return rows.slice(0, 1).to_pylist()[0] if rows.num_rows else None
 
 
@@ -69,11 +82,14 @@ def made_of(store: Store, table: str, *, key: str, value: str, version: int | No
 
 
 def last_seen(
-    store: Store, table: str, *, key: str, value: str
+    store: Store, table: str, *, key: str, start: str
 ) -> tuple[int, Mapping[str, object]] | None:
-    """The newest kept version of a table that holds a row which is gone by now, and that row."""
+    """The newest kept version of a table with a row that is gone by now, and that row.
+
+    Its `key` is `start`, or begins so.
+    """
     for version in reversed(store.versions(table)):
-        if row := row_of(store, table, key=key, value=value, version=version):
+        if row := row_that_begins(store, table, key=key, start=start, version=version):
             return version, row
     return None
 

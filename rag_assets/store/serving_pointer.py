@@ -29,6 +29,7 @@ from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, with_moved
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
 from rag_assets.store.locks import locked
+from rag_assets.store.mending import missing_index_files
 from rag_assets.store.pins import Pin, holds
 from rag_assets.store.store import LOCKS, Store
 
@@ -335,9 +336,12 @@ def forget_purged(store: Store, moved: Mapping[Pin, Pin]) -> None:
 
 
 def is_held(store: Store, pointer: ServingPointer) -> bool:
-    """Whether all tables that it searches can still be read as they were."""
+    """Whether all tables that it searches can still be read as they were, by their indexes."""
     try:
-        return all(holds(store, pin) for pin in pointer.complete_set.pins)
+        return all(
+            holds(store, pin) and not missing_index_files(store, pin.table, version=pin.version)
+            for pin in pointer.complete_set.pins
+        )
     except (DamagedTablesError, *DAMAGE):
         return False
 

@@ -171,13 +171,13 @@ class Store:
             table.checkout(version)
         return table
 
-    def dataset(self, name: str) -> "LanceDataset":
-        """The newest version as Lance has it, for whoever looks at its versions and files.
+    def dataset(self, name: str, *, version: int | None = None) -> "LanceDataset":
+        """A version, or the newest, as Lance has it: for whoever looks at its versions and files.
 
         Raises:
             MissingTableError, DamagedTablesError: As for `open`.
         """
-        return self._dataset(name)
+        return self._dataset(name, version=version)
 
     def _dataset(self, name: str, *, version: int | None = None) -> "LanceDataset":
         """The same as `open` for reading; its import takes a third of the time."""

@@ -156,6 +156,24 @@ def test_a_decision_parts_what_names_link():
     assert statuses(older, newer, decisions=apart) == ["current", "current"]
 
 
+def test_the_last_decision_on_two_documents_counts():
+    one, other = document("pump.pdf"), document("pump new.pdf")
+    wrong = Decision("pump.pdf", "pump new.pdf", "versions")
+    right = Decision("pump new.pdf", "pump.pdf", "versions")
+    assert statuses(one, other, decisions=Decisions((wrong, right))) == ["superseded", "current"]
+    assert statuses(one, other, decisions=Decisions((right, wrong))) == ["current", "superseded"]
+
+
+def test_a_decision_goes_before_names_numbers_and_statements():
+    older, newer = document("manual_v1.pdf"), document("manual_v2.pdf")
+    turned = Decisions((Decision("manual_v1.pdf", "manual_v2.pdf", "versions"),))
+    assert statuses(older, newer, decisions=turned) == ["current", "superseded"]
+    older = document("old.pdf", "# STD-200 Rev C\n\nWelding", body="One text.")
+    newer = document("new.pdf", "# STD-300 Rev A\n\nReplaces: STD-200 rev C", body="Other.")
+    turned = Decisions((Decision("old.pdf", "new.pdf", "versions"),))
+    assert statuses(older, newer, decisions=turned) == ["current", "superseded"]
+
+
 def test_decisions_are_a_file_that_people_edit(tmp_path):
     file = tmp_path / "document_families.csv"
     assert read_decisions(file) == Decisions()
@@ -164,6 +182,9 @@ def test_decisions_are_a_file_that_people_edit(tmp_path):
     assert read_decisions(file) == made
     file.write_text("newer,older,are\na.pdf,b.pdf,maybe\n", "utf-8")
     with pytest.raises(DecisionsError, match="line 2"):
+        read_decisions(file)
+    file.write_text("newer,older,are\nå.pdf,b.pdf,unlike\n", "cp1252")
+    with pytest.raises(DecisionsError, match="UTF-8"):
         read_decisions(file)
 
 

@@ -85,8 +85,8 @@ def test_a_row_that_is_gone_is_found_where_it_last_was(root):
     store = in_run(root, None)
     store.delete(TABLE, column="key", keys=["b"])
     assert row_of(store, TABLE, key="key", value="b") is None
-    seen = last_seen(store, TABLE, key="key", value="b")
+    seen = last_seen(store, TABLE, key="key", start="b")
     assert seen is not None
     version, row = seen
     assert (version, row["text"]) == (4, "two")
-    assert last_seen(store, TABLE, key="key", value="never") is None
+    assert last_seen(store, TABLE, key="key", start="never") is None

@@ -6,7 +6,7 @@ from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
 from rag_assets.operations.doctor.subjects import Practice, StepTable
 from rag_assets.store import Store, exports
-from rag_assets.store.complete_sets import all_sets
+from rag_assets.store.complete_sets import CompleteSet, all_sets
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.mending import damage_of, drop_damaged_parts
 
@@ -55,11 +55,14 @@ def _mended(generation: str) -> Mend:
 
 
 def lost(practice: Practice, table: StepTable) -> Fault | None:
-    """Whether the table is gone although a variant was once completed with it."""
+    """Whether the table is gone although a variant was once completed with it.
+
+    Of a variant whose recipe was edited since, the new tables were never there.
+    """
     store = practice.store
     if store.exists(table.step.table) or table.step.asset in OPTIONAL:
         return None
-    built = {each.variant for each in all_sets(store)}
+    built = {each.variant for each in all_sets(store) if _is_as_built(practice, table, each)}
     hit = tuple(name for name in table.variants or practice.variants if name in built)
     if not hit:
         return None
@@ -71,6 +74,14 @@ def lost(practice: Practice, table: StepTable) -> Fault | None:
         is_redone=True,
         is_of_source=not table.step.has_variants,
     )
+
+
+def _is_as_built(practice: Practice, table: StepTable, made: CompleteSet) -> bool:
+    """Whether a set was made with the table: the shared ones are those of every recipe."""
+    if not table.step.has_variants:
+        return True
+    is_known = made.variant in practice.variants
+    return is_known and made.is_of(practice.store, practice.config.tables_of(made.variant))
 
 
 def side_tables(practice: Practice, tables: list[StepTable]) -> Iterator[tuple[str, StepTable]]:

@@ -14,6 +14,7 @@ from rag_assets.store import Store, complete_sets, serving_pointer
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, all_sets, file_of
 from rag_assets.store.damage import DAMAGE, DamagedTablesError
+from rag_assets.store.mending import missing_index_files
 from rag_assets.store.pins import Pin, holds
 from rag_assets.store.rows import MissingTableError
 
@@ -76,14 +77,14 @@ def tags(practice: Practice) -> Iterator[Fault]:
 
 
 def is_kept(store: Store, pin: Pin) -> bool:
-    """Whether the rows of a pin can be read, and all files of them are there."""
+    """Whether the rows of a pin can be read, and all files of them and their indexes are there."""
     try:
         if not holds(store, pin):
             return False
         store.check(pin.table, version=pin.version)
+        return not missing_index_files(store, pin.table, version=pin.version)
     except (DamagedTablesError, *DAMAGE):
         return False
-    return True
 
 
 def _unrecorded(practice: Practice, variant: str, recorded: CompleteSet | None) -> Iterator[Fault]:

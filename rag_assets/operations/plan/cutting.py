@@ -1,8 +1,9 @@
 """How chunks will change: some documents are cut in memory, the others are estimated from them.
 
 As many of the changed documents as are cheap to read are cut (`documents.rehearsal`). What the
-others give is scaled up by the size of their files, new documents and changed ones apart. Where
-none of a kind could be read, what documents of this corpus held before gives wide bounds.
+others give is scaled up by the size of their files, new documents and changed ones apart, and
+each media type apart: a PDF has many more bytes for each chunk than a text. Where none of a kind
+could be read, what documents of this corpus held before gives wide bounds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,8 @@ NAMED_UP_TO = 1_000
 BYTES_A_CHUNK = (200, 2_000, 50_000)
 """Of a file, where nothing was cut yet: few, usual and many."""
 TOKENS_A_CHUNK = (20, 150, 512)
+FEWEST_LIKE = 3
+"""Documents of a type that tell how many chunks others of it will have."""
 MEASURES = ("added", "changed", "removed", "texts", "tokens")
 
 
@@ -72,6 +75,7 @@ class Cutting:
         index = KeyIndex(pa.array(documents.to_cut, pa.string()))
         is_wanted = index.places(files.rows["document_id"]) != ABSENT
         self._files = files.rows.filter(pa.array(is_wanted))
+        self._others = files.rows.filter(pa.array(~is_wanted))
 
     def planned(self) -> CutPlan:
         """Cut what is cheap to cut, and estimate the rest."""
@@ -173,28 +177,57 @@ class Cutting:
         )
 
     def _scaled_up(self, cut: "_Measured") -> dict[str, Amount]:
-        """All measures over all documents, new ones and changed ones apart."""
+        """All measures over all documents: new and changed ones, and media types, apart."""
         sizes = self._files["size"].to_numpy().astype(float)
+        types = np.array(self._files["media_type"].to_pylist(), object)
         found: dict[str, list[Amount]] = {name: [] for name in MEASURES}
-        for is_part in (self._is_held, ~self._is_held):
-            seen, others = is_part & cut.is_cut, is_part & ~cut.is_cut
-            for name, values in cut.measures.items():
-                amount = scaled_up(values[seen], sizes=sizes[seen], others=sizes[others])
-                found[name].append(amount or self._from_history(name, others))
+        for media_type in dict.fromkeys(types):
+            for is_part in (self._is_held, ~self._is_held):
+                is_of_kind = is_part & (types == media_type)
+                seen, others = is_of_kind & cut.is_cut, is_of_kind & ~cut.is_cut
+                for name, values in cut.measures.items():
+                    amount = scaled_up(values[seen], sizes=sizes[seen], others=sizes[others])
+                    found[name].append(amount or self._from_history(name, others, media_type))
         return {name: total(amounts) for name, amounts in found.items()}
 
-    def _from_history(self, name: str, others: np.ndarray) -> Amount:
+    def _from_history(self, name: str, others: np.ndarray, media_type: str | None) -> Amount:
         """A measure over documents of a kind of which none was cut."""
         held = float(self._held_counts[others].sum())
         if name in ("changed", "removed"):
             return Amount(held / 2, 0, held)
-        size = float(self._files["size"].to_numpy()[others].sum())
-        few, usual, many = (size / each for each in reversed(BYTES_A_CHUNK))
-        chunks = Amount(held / 2, 0, 2 * held) if held else Amount(usual, few, many)
-        if name != "tokens":
+        sizes = self._files["size"].to_numpy().astype(float)[others]
+        chunks = Amount(held / 2, 0, 2 * held) if held else self._like_others(sizes, media_type)
+        if name == "added":
             return chunks
+        texts = Amount(chunks.expected, 0, chunks.high)  # some may be those of other documents
+        if name == "texts":
+            return texts
         low, expected, high = TOKENS_A_CHUNK
-        return Amount(chunks.expected * expected, chunks.low * low, chunks.high * high)
+        return Amount(texts.expected * expected, texts.low * low, texts.high * high)
+
+    def _like_others(self, sizes: np.ndarray, media_type: str | None) -> Amount:
+        """The chunks of new files of some `sizes`, as other documents of their type have them."""
+        size = float(sizes.sum())
+        few, usual, many = (size / each for each in reversed(BYTES_A_CHUNK))
+        counts, others = self._chunks_of(media_type)
+        if len(counts) < FEWEST_LIKE:
+            return Amount(usual, few, many)
+        known = float(counts.sum())
+        amount = scaled_up(counts.tolist(), sizes=others.tolist(), others=sizes.tolist())
+        return amount.less(Amount.of(known)) if amount else Amount(usual, few, many)
+
+    def _chunks_of(self, media_type: str | None) -> tuple[np.ndarray, np.ndarray]:
+        """How many chunks each document of a type has that stays as it is, and its file's size."""
+        is_alike = pc.equal(self._others["media_type"], pa.scalar(media_type, pa.string()))
+        alike = self._others.filter(is_alike)
+        counts = np.zeros(alike.num_rows, np.int64)
+        if alike.num_rows and self._store.exists(self._tables.chunks):
+            index = KeyIndex(alike["document_id"])
+            for batch in self._store.batches(self._tables.chunks, columns=["document_id"]):
+                places = index.places(batch["document_id"])
+                counts += np.bincount(places[places != ABSENT], minlength=len(counts))
+        is_held = counts > 0
+        return counts[is_held], alike["size"].to_numpy().astype(float)[is_held]
 
 
 @dataclass(frozen=True, slots=True)

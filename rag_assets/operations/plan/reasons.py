@@ -14,6 +14,8 @@ NEW = "not built yet"
 UNKNOWN = "recipe differs (recorded by an earlier release)"
 FOLLOWS = "follows from the step before"
 RECIPE = "recipe"
+EXPORTS = "exports"
+"""What `table_rows` is made from."""
 
 
 def reasons_of(store: Store, config: Config, plan: VariantPlan) -> Mapping[str, Sequence[str]]:
@@ -90,8 +92,16 @@ class _Reasons:
         elif asset.asset.startswith("exports/"):
             yield from _said(asset.changes, "rows at the source")
         else:
-            exports = (each for each in self._plan.assets if each.asset.startswith("exports/"))
-            yield from _said(sum((each.changes for each in exports), Changes()), "rows")
+            yield from self._of_rows()
+
+    def _of_rows(self) -> Iterator[str]:
+        """What changed in tables, or that the config names some no longer."""
+        exports = [each for each in self._plan.assets if each.asset.startswith("exports/")]
+        moved = sum((each.changes for each in exports), Changes())
+        yield from _said(moved, "rows")
+        own = self._plan.of("table_rows").plan
+        if own is not None and moved.is_nothing and EXPORTS in own.differs and own.removed:
+            yield f"{len(own.removed):,} rows are of tables that the config no longer names"
 
 
 def differences(ended: Completion, recipe: Mapping[str, str]) -> Iterator[str]:

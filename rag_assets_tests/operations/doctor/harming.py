@@ -275,6 +275,18 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
         "D502",
         lambda it: it.store.open(it.table("row_vectors")).drop_index(FTS_INDEX),
     ),
+    "files of indexes gone": (
+        "D502 D601",
+        lambda it: it.damage("chunk_vectors", files="_indices/*/*", how="gone"),
+    ),
+    "one file of an index gone": (
+        "D502 D601",
+        lambda it: it.damage("joint_index", files="_indices/*/*_tokens.lance", how="gone"),
+    ),
+    "files of indexes cut short": (
+        "D502 D601",
+        lambda it: it.damage("row_vectors", files="_indices/*/*.lance", how="half"),
+    ),
     "set of older tables": ("D603", _older_set),
     "joint unit gone": ("D501", lambda it: it.deleted("joint_index", "unit_id")),
     "joint unit of no part": ("D501", lambda it: it.added("joint_index", "unit_id")),

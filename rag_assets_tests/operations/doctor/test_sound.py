@@ -8,8 +8,9 @@ from rag_assets.index import embed
 from rag_assets.index.indexes import maintain
 from rag_assets.operations.doctor import rules
 from rag_assets.schemas import CHUNKS, IMAGES_TABLE
+from rag_assets.store import serving_pointer
 from rag_assets_tests.documents import making
-from rag_assets_tests.faults import previous_release, project
+from rag_assets_tests.faults import damaging, previous_release, project
 from rag_assets_tests.faults.hashing import embedding_with, hashing
 from rag_assets_tests.faults.pipeline import clean_up_at_once, refresh
 from rag_assets_tests.faults.project import Project
@@ -78,6 +79,16 @@ def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
     clean_up_at_once(made.config)
     made.file.write_text(made.file.read_text().replace("small", "renamed"))
     assert found(made, "default", "other") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), [("size: 48", "size: 40"), ("chunking: small}", "chunking: tiny}")]
+)
+def test_a_recipe_that_was_edited_and_not_built_yet_is_missed_nowhere(tmp_path, before, now):
+    made = built(project.make(tmp_path))
+    made.file.write_text(made.file.read_text().replace(before, now))
+    assert found(made) == []
+    assert found(built(made)) == []
 
 
 def test_variants_that_name_one_recipe_differently_are_sound(tmp_path):
@@ -154,6 +165,26 @@ def test_an_index_of_vectors_that_lacks_rows_is_named(tmp_path, monkeypatch):
     with hashing():
         assert codes(examined(made)) == ["D503"]
         assert repaired(made).left.is_clean
+
+
+def test_a_version_that_serves_with_an_index_that_is_gone_is_named_and_replaced(
+    tmp_path, monkeypatch
+):
+    """The newest version is another one, as after a night that the gate held back."""
+    made = built(project.make(tmp_path))
+    made.write("series1/report1.md", project.report(1, edition=2))
+    with monkeypatch.context() as patch, hashing():
+        patch.setattr("rag_assets_tests.faults.pipeline.promote_refreshed", lambda *_, **__: None)
+        refresh(made.config)
+    pin = serving_pointer.current(made.store).complete_set.joint
+    folder = damaging.folder_of(made.store, pin.table)
+    parts = made.store.dataset(pin.table, version=pin.version).describe_indices()
+    for part in parts[0].segments:
+        assert damaging.damage(folder, files=f"_indices/{part.uuid}/*", how="gone")
+    with hashing():
+        assert codes(examined(made)) == ["D601"]
+        assert repaired(made).left.is_clean
+    assert serving_pointer.current(made.store).complete_set.joint.version > pin.version
 
 
 def test_deep_finds_a_vector_of_another_text_and_an_index_of_other_words(tmp_path):

@@ -1,7 +1,10 @@
 """A plan says what the refresh then does, and changes no byte of the state."""
 
+import os
+import random
 import shutil
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from rag_assets.documents import rehearsal
 from rag_assets.operations.plan.costs import costs_of
 from rag_assets.operations.plan.planning import VariantPlan, plan_of
 from rag_assets.operations.plan.reasons import UNKNOWN, reasons_of
+from rag_assets_tests.documents import making
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -154,6 +158,39 @@ def test_where_nothing_is_read_the_bounds_are_wide(made, monkeypatch):
     EDITS["add"](made, 1)
     monkeypatch.setattr(rehearsal, "BYTES_READ", 0)
     assert wrong(planned(made), refresh(made.config)) == []
+
+
+def test_texts_tell_nothing_of_how_many_chunks_a_pdf_has(made, tmp_path):
+    """A PDF has pictures and fonts: many bytes for each chunk."""
+    picture = random.Random(1)
+
+    def write(name: str, pages: int) -> None:
+        text = "<h1>Report</h1>" + "".join(
+            f"<p>{project.report(picture.randrange(1_000))}</p>" for _ in range(2)
+        )
+        making.pdf(made.documents / name, [text] * pages)
+        with (made.documents / name).open("ab") as file:
+            file.write(picture.randbytes(40_000))
+        os.utime(made.documents / name, (time.time() - project.PAST,) * 2)
+
+    for number in range(4):
+        write(f"old{number}.pdf", 1 + number % 2)
+    refresh(made.config)
+    write("new.pdf", 2)
+    for number in range(3):
+        EDITS["add"](made, number)
+    plan = planned(made)
+    assert plan.documents_estimated == 1
+    assert wrong(plan, refresh(made.config)) == []
+
+
+def test_rows_of_a_source_that_was_taken_out_of_the_config_are_told_so(made):
+    text = made.file.read_text()
+    begin, end = text.index("  tables:"), text.index("chunkings:")
+    made.file.write_text(text[:begin] + text[end:])
+    plan = planned(made)
+    said = " ".join(reasons_of(made.store, made.config, plan)["table_rows"])
+    assert "tables that the config no longer names" in said
 
 
 def test_a_plan_reads_a_state_that_may_not_be_written(made):

@@ -55,7 +55,7 @@ def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys)
         text = capsys.readouterr().out
         record = told(capsys)
     assert "document_files: files: 1 new" in text
-    assert text.endswith("cut 1 documents in memory. Nothing was written.\n")
+    assert text.endswith("cut 1 document in memory. Nothing was written.\n")
     vectors = record["assets"]["chunk_vectors"]
     assert vectors["added"] == vectors["texts"] + vectors["reused"] > 0
     assert record["assets"]["document_files"]["why"] == ["files: 1 new"]
