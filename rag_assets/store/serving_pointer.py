@@ -67,11 +67,12 @@ class PointerMovedError(ServingPointerError):
 class GonePinsError(ServingPointerError):
     """The tables that a pointer pins are no longer there."""
 
-    def __init__(self, number: int, *, variant: str) -> None:
+    def __init__(self, number: int, *, variant: str, is_serving: bool = True) -> None:
+        again = "`rag-assets refresh`, which builds them again and serves them, or "
         super().__init__(
             f"the tables that serving pointer {number} (variant {variant}) pins are gone: run "
-            f"`rag-assets refresh`, which builds them again and serves them, or `rag-assets "
-            "rollback --to N` to one of `rag-assets history`"
+            f"{again if is_serving else ''}`rag-assets rollback --to N` to one of `rag-assets "
+            "history` whose tables are there"
         )
 
 

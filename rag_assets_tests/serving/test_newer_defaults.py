@@ -81,7 +81,7 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     here.write_text(yaml.safe_dump(config, sort_keys=False))
     assert config["variants"]["sentences"] == {"parser": "pdfium", "chunking": "sentences_256"}
 
-    plan, refresh, evaluate = (command.split() for command in commands)
+    plan, refresh, evaluate, promote = (command.split() for command in commands)
     planned = said(capsys, *plan)["assets"]
     built = work_of(said(capsys, *refresh))
     assert planned["chunks"]["added"] == built["chunks"]
@@ -90,6 +90,8 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     assert not {"parsed_documents", "row_vectors"} & built.keys()
     questions = ["questions.jsonl" if word == "FILE" else word for word in evaluate]
     assert said(capsys, *questions)["variant"] == "sentences"
+
+    assert promote == ["promote", "sentences"], "the config does not say what serves"
 
     again = said(capsys, "refresh")
     assert work_of(again) == {}, "the variant that serves stays as it is"

@@ -5,6 +5,7 @@ import argparse
 from rag_assets import config as configuration
 from rag_assets.serving.answers import Answer, CommandError
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 SUMMARY = "tell what a refresh would do and cost; nothing is written"
 EXAMPLES = """\
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> Answer:
 
     config = configuration.load()
     store = Store.of(config)
-    variant = options.variant or config.serving_variant
+    variant = options.variant or serving_variant(store, config)
     try:
         plan = plan_of(store, config, variant=variant, allow_shrink=options.allow_shrink)
         costs = costs_of(store, config, plan)

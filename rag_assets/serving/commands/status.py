@@ -10,6 +10,7 @@ from rag_assets.serving.answers import FAILED, OK, PARTLY, Answer
 from rag_assets.serving.newer_defaults import proposal
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.serving_pointer import serving_variant
 
 SUMMARY = "show what is wrong, what runs now, and how sources and tables stand"
 EXAMPLES = """\
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _proposed_versions(store: Store, config: Config) -> int:
     """How many documents wait for a decision on their versions."""
-    table = config.tables_of(config.serving_variant).families
+    table = config.tables_of(serving_variant(store, config)).families
     with suppress(DamagedTablesError):  # which is among the problems
         return store.count(table, where="status = 'proposed'")
     return 0
