@@ -211,12 +211,13 @@ def serving_variant(store: Store, config: Config) -> str:
     """The variant that a refresh brings up to date for those who search.
 
     It is that of the pointer, under the name that its recipe has now. Without a pointer, and where
-    the config has neither, it is `serving.variant`, else the first one.
+    the config has neither, it is `serving.variant`, else the first one. Where the pointer is
+    damaged, which readers say, it is that of what served last.
     """
     try:
         pointer = current(store)
-    except DamagedPointerError:  # readers say so
-        pointer = None
+    except DamagedPointerError:
+        pointer = previous(store)
     found = pointer.variant_in(store, config) if pointer else None
     return found or config.serving_variant
 

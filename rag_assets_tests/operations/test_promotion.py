@@ -297,6 +297,12 @@ def test_a_damaged_pointer_is_named_and_mended_by_a_rollback_or_a_promotion(made
         assert served(made) == before
 
 
+def test_a_refresh_under_a_damaged_pointer_builds_no_other_variant(made):
+    swap(made)
+    (made.store.root / FOLDER / CURRENT).write_text("{")
+    assert serving_pointer.serving_variant(made.store, made.config) == "other"
+
+
 def test_a_unit_is_shown_from_the_chunks_that_serve(made):
     hit = next(hit for hit in opened(made).search("Specimen 0 series") if hit.domain == "document")
     swap(made)

@@ -8,7 +8,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
-from rag_assets.serving.answers import OK
+from rag_assets.serving.answers import FAILED, OK
 from rag_assets_tests import small_project
 
 WORK = ("added", "changed", "removed", "embedded")
@@ -98,8 +98,10 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     assert again["proposal"] == "", "it is being tried"
 
     here.write_text("defaults: 2\n" + here.read_text())
-    worked = work_of(said(capsys, "refresh"))
+    assert cli.main(["refresh", "--json"]) == FAILED, "two questions decide nothing: it is held"
+    worked = work_of(json.loads(capsys.readouterr().out.strip().splitlines()[-1]))
     assert worked.keys() <= {"retrieval_evaluation"}, "the tables are those of the variant"
+    said(capsys, "promote", "default", "--override", "the new chunking was tried")
 
 
 @pytest.mark.parametrize(
