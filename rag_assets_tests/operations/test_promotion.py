@@ -23,6 +23,7 @@ from rag_assets.operations.promotion import (
     promote_refreshed,
     roll_back,
 )
+from rag_assets.operations.serving_status import serving_status
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.store import serving_pointer
@@ -175,6 +176,16 @@ def test_no_edit_of_the_config_is_an_outage(made, old, new):
     index = opened(made)
     assert [(hit.unit_id, hit.score) for hit in index.search(QUERY)] == before
     assert index.search(QUERY).retriever == "bm25"
+
+
+def test_a_variant_that_the_config_asks_for_in_vain_is_told(made):
+    status = serving_status(made.store, made.config)
+    assert status
+    assert status.unheeded is None
+    reconfigure(made, "variants:", "serving: {variant: other}\nvariants:")
+    status = serving_status(made.store, made.config)
+    assert status
+    assert (status.variant, status.unheeded) == ("default", "other")
 
 
 def test_a_variant_under_another_name_goes_on_serving(made):
