@@ -6,7 +6,7 @@ import dagster as dg
 
 from rag_assets import lineage
 from rag_assets.config import Config
-from rag_assets.operations import promotion
+from rag_assets.operations import held, promotion
 from rag_assets.operations.gate_wording import verdict_markdown
 from rag_assets.operations.problems import SERVING_INDEX
 from rag_assets.operations.promotion import PromotionResult
@@ -83,12 +83,20 @@ def _may_serve(store: Store, config: Config, variant: str) -> bool:
 
 
 def _untouched(store: Store) -> dg.MaterializeResult[None]:
-    """After a run for another variant, which only a person promotes."""
-    pointer = serving_pointer.current(store)
+    """After a run for another variant, which only a person promotes.
+
+    What is held back stays so, and stops no run of another variant.
+    """
+    pointer, back = serving_pointer.current(store), held.read(store)
+    lines = [f"{back.outcome}: what served before still serves.", *back.reasons] if back else []
+    check = dg.AssetCheckResult(
+        check_name=GATE,
+        passed=back is None,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=lineage.lines_in_markdown(lines) or None,
+    )
     return dg.MaterializeResult(
-        metadata=_metadata(pointer),
-        data_version=_data_version(pointer),
-        check_results=[dg.AssetCheckResult(check_name=GATE, passed=True)],
+        metadata=_metadata(pointer), data_version=_data_version(pointer), check_results=[check]
     )
 
 

@@ -6,6 +6,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,11 +16,12 @@ from rag_assets.change.quarantine import QuarantineEntry
 from rag_assets.change.steps import Step, made_from, shared_steps, variant_steps
 from rag_assets.config import Config, ProblemKind, asset_path
 from rag_assets.operations import held, left_out
+from rag_assets.operations.held import HeldBack
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.sources import readability
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import MissingTableError, Store, complete_sets, serving_pointer
 from rag_assets.store.damage import DamagedTablesError
-from rag_assets.store.serving_pointer import GonePinsError, ServingPointerError
+from rag_assets.store.serving_pointer import GonePinsError, ServingPointerError, content_of
 
 BETWEEN_STEPS = timedelta(minutes=5)
 """A run may hold no lock for so long between two of its steps: its index is not stale yet."""
@@ -66,7 +68,7 @@ def state_problems(store: Store, config: Config) -> list[Problem]:
         *_damaged_tables(store, damaged),
         *_failed_checks(store, config),
         *([] if damaged else _stale_index(store, config)),
-        *_serving_problems(store),
+        *_serving_problems(store, config),
         *_failed_units(left_out.left_out(store, config, entries)),
     ]
 
@@ -178,7 +180,7 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     """The index that serves lacks what its inputs hold, and nobody is working on it."""
     variant = serving_pointer.serving_variant(store, config)
     steps = variant_steps(config, variant)
-    why = why_stale(store, list(steps.values()))
+    why = why_stale(store, list(steps.values())) or _why_unserved(store, config, variant)
     if why is None or _is_blocked(store, config, [*steps.values()]) or _is_at_work(store):
         return
     since = store.ended_at(steps[JOINT].table)
@@ -193,7 +195,30 @@ def _stale_index(store: Store, config: Config) -> Iterator[Problem]:
     )
 
 
-def _serving_problems(store: Store) -> Iterator[Problem]:
+def _why_unserved(store: Store, config: Config, variant: str) -> str | None:
+    """That nobody has judged the newest index of what serves; None if it serves or was judged."""
+    if _held_back(store, config):
+        return None
+    with suppress(ServingPointerError, MissingTableError):
+        pointer = serving_pointer.current(store)
+        newest = complete_sets.set_of_recipe(store, config, variant)
+        judged = [pointer, *serving_pointer.left_behind(store, pointer)] if pointer else []
+        if judged and not any(
+            content_of(newest, each.query_side) == each.content for each in judged
+        ):
+            return (
+                f"the newest index does not serve yet: {SERVING_INDEX} was not brought up to date"
+            )
+    return None
+
+
+def _held_back(store: Store, config: Config) -> HeldBack | None:
+    """What the gate holds back, if `config` still has its variant."""
+    back = held.read(store)
+    return back if back and back.variant in config.variants else None
+
+
+def _serving_problems(store: Store, config: Config) -> Iterator[Problem]:
     """What serves cannot be opened, or a newer index may not take its place."""
     now = datetime.now(UTC)
     try:
@@ -205,7 +230,7 @@ def _serving_problems(store: Store) -> Iterator[Problem]:
         yield Problem(
             "serving_lost", "serving pointer", since=now, reason=reason, remedy=f"run {remedy}"
         )
-    if back := held.read(store):
+    if back := _held_back(store, config):
         yield Problem(
             "promotion_held",
             f"variant {back.variant}",

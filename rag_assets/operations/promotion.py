@@ -77,7 +77,8 @@ def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionRes
         return _held(store, variant, pointer, verdict=None, reasons=(str(error),), remedy=remedy)
     if pointer and candidate.content == pointer.content:
         return _unchanged(store, candidate, pointer)
-    if pointer and _was_left(store, candidate, pointer):
+    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
+    if pointer and is_there and _was_left(store, candidate, pointer):
         return PromotionResult(
             status="rolled back",
             pointer=pointer,
@@ -87,7 +88,6 @@ def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionRes
             ),
             remedy=f"run `rag-assets promote {variant}` to serve it again",
         )
-    is_there = pointer is not None and serving_pointer.is_held(store, pointer)
     verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
     if not verdict.allows:
         return _held(
@@ -156,7 +156,7 @@ def roll_back(store: Store, *, to: int | None = None) -> ServingPointer:
             "history`"
         )
     if not serving_pointer.is_held(store, wanted):
-        raise GonePinsError(wanted.number, variant=wanted.variant)
+        raise GonePinsError(wanted.number, variant=wanted.variant, is_serving=False)
     restored = wanted.restores or wanted.number
     back = replace(wanted, moved_at=_now(), by="rollback", reason=None, restores=restored)
     moved = serving_pointer.move(store, back, after=after)

@@ -30,6 +30,8 @@ class ServingStatus:
     judged_at: str | None
     stale: str | None
     """Why the verdict would allow nothing any more; None while it holds."""
+    unheeded: str | None
+    """What `serving.variant` names, where that is another one: a promotion decides by now."""
 
 
 def serving_status(store: Store, config: Config) -> ServingStatus | None:
@@ -41,8 +43,9 @@ def serving_status(store: Store, config: Config) -> ServingStatus | None:
     if pointer is None:
         return None
     verdict = _verdict(pointer)
+    variant = pointer.variant_in(store, config) or pointer.variant
     return ServingStatus(
-        variant=pointer.variant_in(store, config) or pointer.variant,
+        variant=variant,
         number=pointer.number,
         since=pointer.moved_at,
         by=pointer.by,
@@ -52,6 +55,7 @@ def serving_status(store: Store, config: Config) -> ServingStatus | None:
         verdict=verdict.outcome if verdict else None,
         judged_at=verdict.judged_at if verdict else None,
         stale=_stale(store, config, pointer, verdict) if verdict else None,
+        unheeded=None if config.serving.variant == variant else config.serving.variant,
     )
 
 

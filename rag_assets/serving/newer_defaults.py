@@ -8,6 +8,8 @@ from rag_assets.config import Config
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.config.editions import CHUNKINGS, FIRST, NEWEST
 from rag_assets.config.recipes import Variant
+from rag_assets.store import Store
+from rag_assets.store.serving_pointer import serving_variant
 
 NAME = "sentences"
 """Of the variant that is proposed, unless one is called so."""
@@ -23,7 +25,7 @@ def proposal(config: Config) -> str:
         return ""
     file = configuration.find().name
     name = next(one for one in _names() if one not in config.variants)
-    served = config.variant(config.serving_variant)
+    served = config.variant(serving_variant(Store.of(config), config))
     recipe = _as_yaml(served.model_copy(update={"chunking": CHUNKINGS[NEWEST]}))
     return "\n".join(
         [
@@ -33,7 +35,7 @@ def proposal(config: Config) -> str:
             f"  2. rag-assets plan --variant {name}  (what it takes; nothing is written)",
             f"  3. rag-assets refresh --variant {name}",
             f"  4. rag-assets evaluate --questions FILE --variant {name}  (and without --variant)",
-            f"  5. if it is better, in {file}:  serving: {{variant: {name}}}",
+            f"  5. rag-assets promote {name}  (it serves from then on, if it is no worse)",
             f"  `defaults: {FIRST}` in {file} keeps what there is and ends this proposal.",
         ]
     )
@@ -53,7 +55,8 @@ def _names() -> Iterator[str]:
 
 def _is_open(config: Config) -> bool:
     first, newest = CHUNKINGS[FIRST], CHUNKINGS[NEWEST]
-    serves_first = config.variant(config.serving_variant).chunking == first
+    serving = serving_variant(Store.of(config), config)
+    serves_first = config.variant(serving).chunking == first
     is_as_shipped = config.chunkings[first] == DEFAULT_CHUNKINGS[first]
     is_tried = any(variant.chunking == newest for variant in config.variants.values())
     has_chosen = "defaults" in config.model_fields_set

@@ -87,6 +87,11 @@ def _serving(pointer: ServingStatus | None) -> str:
         f"Variant {pointer.variant} serves (number {pointer.number}, retriever "
         f"{pointer.retriever}) since {since}, by {said}."
     )
+    if pointer.unheeded:
+        line += (
+            f" serving.variant names {pointer.unheeded}, which counts only until something was "
+            f"promoted: `rag-assets promote {pointer.unheeded}` serves it."
+        )
     return "\n".join(_wrapped(line, indent=0))
 
 

@@ -68,11 +68,12 @@ class PointerMovedError(ServingPointerError):
 class GonePinsError(ServingPointerError):
     """The tables that a pointer pins are no longer there."""
 
-    def __init__(self, number: int, *, variant: str) -> None:
+    def __init__(self, number: int, *, variant: str, is_serving: bool = True) -> None:
+        again = "`rag-assets refresh`, which builds them again and serves them, or "
         super().__init__(
             f"the tables that serving pointer {number} (variant {variant}) pins are gone: run "
-            f"`rag-assets refresh`, which builds them again and serves them, or `rag-assets "
-            "rollback --to N` to one of `rag-assets history`"
+            f"{again if is_serving else ''}`rag-assets rollback --to N` to one of `rag-assets "
+            "history` whose tables are there"
         )
 
 
@@ -211,12 +212,13 @@ def serving_variant(store: Store, config: Config) -> str:
     """The variant that a refresh brings up to date for those who search.
 
     It is that of the pointer, under the name that its recipe has now. Without a pointer, and where
-    the config has neither, it is `serving.variant`, else the first one.
+    the config has neither, it is `serving.variant`, else the first one. Where the pointer is
+    damaged, which readers say, it is that of what served last.
     """
     try:
         pointer = current(store)
-    except DamagedPointerError:  # readers say so
-        pointer = None
+    except DamagedPointerError:
+        pointer = previous(store)
     found = pointer.variant_in(store, config) if pointer else None
     return found or config.serving_variant
 

@@ -72,6 +72,10 @@ def test_a_full_disk_is_said_and_the_next_refresh_ends_as_if_it_had_not_been(
         assert "state_dir" in complaint
         assert commands(["search", "steel 3", "--retriever", "bm25"]) == OK
         assert commands(["status"]) == OK
+        questions = built.project.home / "questions.jsonl"
+        questions.write_text('{"id": "q", "question": "steel 3", "gold": ["row:tests:3"]}\n')
+        assert commands(["evaluate", "--questions", str(questions)]) == FAILED
+        assert f"the state folder {state} cannot be written" in capsys.readouterr().err
 
 
 def test_a_step_that_finds_the_disk_full_keeps_what_it_committed(built, tmp_path, runs):

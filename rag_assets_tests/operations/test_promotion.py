@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 )
 
 from rag_assets.documents.chunk_location import locate_chunk
-from rag_assets.operations import held
+from rag_assets.operations import held, problems
 from rag_assets.operations.problems import state_problems
 from rag_assets.operations.promotion import (
     NotReadyError,
@@ -23,6 +23,7 @@ from rag_assets.operations.promotion import (
     promote_refreshed,
     roll_back,
 )
+from rag_assets.operations.serving_status import serving_status
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.store import serving_pointer
@@ -177,6 +178,16 @@ def test_no_edit_of_the_config_is_an_outage(made, old, new):
     assert index.search(QUERY).retriever == "bm25"
 
 
+def test_a_variant_that_the_config_asks_for_in_vain_is_told(made):
+    status = serving_status(made.store, made.config)
+    assert status
+    assert status.unheeded is None
+    reconfigure(made, "variants:", "serving: {variant: other}\nvariants:")
+    status = serving_status(made.store, made.config)
+    assert status
+    assert (status.variant, status.unheeded) == ("default", "other")
+
+
 def test_a_variant_under_another_name_goes_on_serving(made):
     reconfigure(made, *EDITS["renamed"])
     edit(made, 7)
@@ -208,6 +219,46 @@ def test_what_is_held_back_is_a_problem_until_something_moves(made):
     assert not [each for each in state_problems(made.store, made.config) if "held" in each.kind]
 
 
+def test_what_is_held_of_a_variant_that_is_gone_is_no_problem_with_a_remedy_that_fails(made):
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    promote_refreshed(made.store, made.config, log=print)
+    reconfigure(made, *EDITS["removed"])
+    assert not [each for each in state_problems(made.store, made.config) if "held" in each.kind]
+
+
+def test_a_newest_index_that_nobody_judged_is_a_problem_until_it_serves(made, monkeypatch):
+    monkeypatch.setattr(problems, "BETWEEN_STEPS", timedelta(0))
+
+    def stale() -> list[str]:
+        found = state_problems(made.store, made.config)
+        return [each.reason for each in found if each.kind == "index_stale"]
+
+    with patch("rag_assets_tests.faults.pipeline.promote_refreshed"):  # the evaluation failed, say
+        edit(made, 7)
+        refresh(made.config)
+    assert len(stale()) == 1
+    assert "the newest index does not serve yet" in stale()[0]
+
+    promote_refreshed(made.store, made.config, log=print)
+    assert stale() == []
+    roll_back(made.store)
+    assert stale() == []  # a person wanted it so
+
+
+def test_a_rollback_whose_tables_are_gone_does_not_stand(made):
+    edit(made, 7)
+    refresh(made.config)
+    after = served(made)
+    roll_back(made.store)
+    with patch.object(serving_pointer, "kept", return_value=[]):
+        clean_up_at_once(made.config)
+    with pytest.raises(GonePinsError, match="run `rag-assets refresh`"):
+        opened(made)
+
+    refresh(made.config)
+    assert served(made) == after
+
+
 def test_a_clean_up_spares_what_serves_and_what_served_before(made):
     seen = []
     for edition in (7, 8, 9):
@@ -217,8 +268,9 @@ def test_a_clean_up_spares_what_serves_and_what_served_before(made):
     clean_up_at_once(made.config)
 
     assert served(made) == seen[-1]
-    with pytest.raises(GonePinsError, match=r"pointer 1 .*gone.*rag-assets history"):
+    with pytest.raises(GonePinsError, match=r"pointer 1 .*gone.*rag-assets history") as refused:
         roll_back(made.store, to=1)
+    assert "refresh" not in str(refused.value)  # which would not bring these back
     roll_back(made.store)
     assert served(made) == seen[-2]
     clean_up_at_once(made.config)
@@ -254,6 +306,12 @@ def test_a_damaged_pointer_is_named_and_mended_by_a_rollback_or_a_promotion(made
         assert "serving_lost" in kinds
         mend()
         assert served(made) == before
+
+
+def test_a_refresh_under_a_damaged_pointer_builds_no_other_variant(made):
+    swap(made)
+    (made.store.root / FOLDER / CURRENT).write_text("{")
+    assert serving_pointer.serving_variant(made.store, made.config) == "other"
 
 
 def test_a_unit_is_shown_from_the_chunks_that_serve(made):

@@ -4,6 +4,7 @@ from unittest.mock import patch
 
 import dagster as dg
 import pytest
+from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from rag_assets.operations import assets
 from rag_assets.store import serving_pointer
@@ -19,10 +20,11 @@ def made(tmp_path):
         yield built(tmp_path)
 
 
-def materialize(made) -> dg.ExecuteInProcessResult:
+def materialize(made, *, partition: str | None = None) -> dg.ExecuteInProcessResult:
     (asset,) = assets.definitions(made.config).assets or ()
     assert isinstance(asset, dg.AssetsDefinition)
-    return dg.materialize([asset], raise_on_error=False)
+    tags = {PARTITION_NAME_TAG: partition} if partition else None
+    return dg.materialize([asset], tags=tags, raise_on_error=False)
 
 
 def run(made, name: str, options: dict) -> dg.ExecuteInProcessResult:
@@ -52,6 +54,19 @@ def test_the_asset_moves_the_pointer_and_its_check_holds_back_what_is_worse(made
     assert not check.passed
     assert "what served before still serves" in (check.description or "")
     assert serves(made) == ["default"]
+
+
+def test_a_run_for_another_variant_neither_hides_what_is_held_nor_fails_by_it(made):
+    materialize(made)
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    materialize(made)
+    refresh(made.config, variant="other")
+
+    done = materialize(made, partition="other")
+    assert done.success
+    (check,) = done.get_asset_check_evaluations()
+    assert not check.passed
+    assert "what served before still serves" in (check.description or "")
 
 
 def test_the_jobs_move_it_by_hand(made):

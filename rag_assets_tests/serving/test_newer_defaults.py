@@ -8,7 +8,7 @@ import yaml
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
-from rag_assets.serving.answers import OK
+from rag_assets.serving.answers import FAILED, OK
 from rag_assets_tests import small_project
 
 WORK = ("added", "changed", "removed", "embedded")
@@ -81,7 +81,7 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     here.write_text(yaml.safe_dump(config, sort_keys=False))
     assert config["variants"]["sentences"] == {"parser": "pdfium", "chunking": "sentences_256"}
 
-    plan, refresh, evaluate = (command.split() for command in commands)
+    plan, refresh, evaluate, promote = (command.split() for command in commands)
     planned = said(capsys, *plan)["assets"]
     built = work_of(said(capsys, *refresh))
     assert planned["chunks"]["added"] == built["chunks"]
@@ -91,13 +91,17 @@ def test_the_plan_that_is_proposed_builds_the_newest_beside_the_index(here, caps
     questions = ["questions.jsonl" if word == "FILE" else word for word in evaluate]
     assert said(capsys, *questions)["variant"] == "sentences"
 
+    assert promote == ["promote", "sentences"], "the config does not say what serves"
+
     again = said(capsys, "refresh")
     assert work_of(again) == {}, "the variant that serves stays as it is"
     assert again["proposal"] == "", "it is being tried"
 
     here.write_text("defaults: 2\n" + here.read_text())
-    worked = work_of(said(capsys, "refresh"))
+    assert cli.main(["refresh", "--json"]) == FAILED, "two questions decide nothing: it is held"
+    worked = work_of(json.loads(capsys.readouterr().out.strip().splitlines()[-1]))
     assert worked.keys() <= {"retrieval_evaluation"}, "the tables are those of the variant"
+    said(capsys, "promote", "default", "--override", "the new chunking was tried")
 
 
 @pytest.mark.parametrize(

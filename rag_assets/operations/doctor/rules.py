@@ -9,6 +9,7 @@ Gravity: TypeAlias = Literal["error", "warning", "note"]
 
 REPAIR = "rag-assets doctor --repair"
 REFRESH = "rag-assets refresh"
+HISTORY = "rag-assets history"
 CLEAN_UP = "rag-assets clean-up"
 
 
@@ -90,7 +91,7 @@ TAGGED = Rule(
 )
 DAMAGED_POINTER = Rule("D605", "damaged-pointer", "error", "It cannot be told what serves.")
 NO_WAY_BACK = Rule(
-    "D606", "no-way-back", "note", "The tables that a rollback would go back to are gone.", REFRESH
+    "D606", "no-way-back", "note", "The tables that a rollback would go back to are gone.", HISTORY
 )
 
 STRAY_QUARANTINE = Rule(

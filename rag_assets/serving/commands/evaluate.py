@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
+from rag_assets.serving import disk_errors
 from rag_assets.serving.answers import (
     OK,
     PARTLY,
@@ -74,7 +75,8 @@ def run(options: argparse.Namespace) -> Answer:
     except ValueError as error:
         raise CommandError(str(error)) from error
     store = Store.of(config)
-    result = _evaluated(store, config, options, variant=variant)
+    with disk_errors.writing(config.state_dir):
+        result = _evaluated(store, config, options, variant=variant)
     if options.doctor:
         from rag_assets.evaluation.doctor import flaws_of
 

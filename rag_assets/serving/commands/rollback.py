@@ -6,6 +6,7 @@ from rag_assets import config as configuration
 from rag_assets.serving import disk_errors
 from rag_assets.serving.answers import Answer, positive
 from rag_assets.store import Store
+from rag_assets.store.serving_pointer import left_behind
 
 SUMMARY = "serve again what served before, at once and without a gate"
 EXAMPLES = """\
@@ -25,8 +26,10 @@ def run(options: argparse.Namespace) -> Answer:
     from rag_assets.operations.promotion import roll_back
 
     config = configuration.load()
+    store = Store.of(config)
     with disk_errors.writing(config.state_dir):
-        pointer = roll_back(Store.of(config), to=options.to)
+        pointer = roll_back(store, to=options.to)
+    left = next(iter(left_behind(store, pointer)), pointer)
     return Answer(
         record={
             "serves": pointer.variant,
@@ -35,5 +38,5 @@ def run(options: argparse.Namespace) -> Answer:
         },
         text=f"Variant {pointer.variant} as of number {pointer.restores} serves again (number "
         f"{pointer.number}). A refresh moves on from it once sources or the config change; "
-        f"`rag-assets promote {pointer.variant}` does so at once.",
+        f"`rag-assets promote {left.variant}` serves what was left at once.",
     )

@@ -6,6 +6,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.operations.plan.planning import plan_of
+from rag_assets.operations.promotion import promote
 from rag_assets.serving import cli
 from rag_assets.serving.answers import OK, USAGE
 from rag_assets.serving.plan_text import outcome_record, outcome_text
@@ -59,6 +60,15 @@ def test_what_changed_is_told_with_its_reason_and_what_is_embedded(made, capsys)
     vectors = record["assets"]["chunk_vectors"]
     assert vectors["added"] == vectors["texts"] + vectors["reused"] > 0
     assert record["assets"]["document_files"]["why"] == ["files: 1 new"]
+
+
+def test_it_plans_what_a_refresh_would_do_for_what_was_promoted(made, capsys):
+    with hashing():
+        refresh(made.config)
+        refresh(made.config, variant="other")
+        promote(made.store, made.config, "other", override="a test", log=print)
+        assert cli.main(["plan"]) == OK
+    assert "variant other is up to date" in capsys.readouterr().out
 
 
 def test_a_model_with_a_price_costs_money_and_is_not_asked(made, capsys):
