@@ -361,18 +361,25 @@ class _ParsingPass:
         languages = language_of_documents(table)
         self._accounts.keep(
             [
-                DocumentAccount(
-                    document_id=file.document_id,
-                    fingerprint=item.content.key,
-                    content=self._own_content(file),
-                    account=item.account,
-                    elements=item.elements,
-                    language=languages.get(file.document_id),
-                )
+                self._account_of(item, file, language=languages.get(file.document_id))
                 for item, file in kept
             ]
         )
         return sync.Batch(table, list(rows.elements), rows.failed)
+
+    def _account_of(
+        self, item: ParsedContent, file: SourceFile, *, language: str | None
+    ) -> DocumentAccount:
+        """What became of a file; where nothing was read of it, no other file may take that over."""
+        is_read = bool(item.elements) or not item.problems
+        return DocumentAccount(
+            document_id=file.document_id,
+            fingerprint=item.content.key if is_read else "",
+            content=self._own_content(file) if is_read else "",
+            account=item.account,
+            elements=item.elements,
+            language=language,
+        )
 
 
 @dataclass(slots=True)

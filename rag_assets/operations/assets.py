@@ -1,5 +1,6 @@
 """The asset `serving_index`, its gate, and the jobs that move the serving pointer by hand."""
 
+import time
 from datetime import datetime
 
 import dagster as dg
@@ -62,13 +63,14 @@ def _serving_index(project: Config) -> dg.AssetsDefinition:
     @stoppable()
     def serving_index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         """What answers queries: the serving pointer. It moves only if its gate lets it."""
+        started = time.monotonic()
         store = lineage.store_of(project)
         of_run = context.partition_key if context.has_partition_key else None
         if of_run is not None and not _may_serve(store, project, of_run):
             return _untouched(store)
         done = promotion.promote_refreshed(store, project, log=lineage.logger_of(context))
         return dg.MaterializeResult(
-            metadata=_metadata(done.pointer) | _of_result(done),
+            metadata=_metadata(done.pointer) | _of_result(done) | _seconds_since(started),
             data_version=_data_version(done.pointer),
             check_results=[_check(done)],
         )
@@ -139,6 +141,10 @@ def _metadata(pointer: ServingPointer | None) -> dict[str, dg.MetadataValue]:
         **({"verdict": dg.MetadataValue.text(str(outcome))} if outcome else {}),
         **({"reason": dg.MetadataValue.text(pointer.reason)} if pointer.reason else {}),
     }
+
+
+def _seconds_since(started: float) -> dict[str, dg.MetadataValue]:
+    return {"seconds": dg.MetadataValue.float(round(time.monotonic() - started, 3))}
 
 
 def _of_result(done: PromotionResult) -> dict[str, dg.MetadataValue]:

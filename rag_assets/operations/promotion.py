@@ -11,6 +11,7 @@ the config have changed what would serve, or somebody calls `promote`.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -30,12 +31,15 @@ from rag_assets.store.serving_pointer import (
     DamagedPointerError,
     GonePinsError,
     MovedBy,
+    PointerMovedError,
     QuerySide,
     ServingPointer,
     ServingPointerError,
 )
 
 Log: TypeAlias = Callable[[str], None]
+RIVALS = 3
+"""So often is the newest index looked at again because another process moved the pointer."""
 Status: TypeAlias = Literal["moved", "unchanged", "held", "rolled back"]
 """`unchanged`: the candidate is what serves. `rolled back`: a rollback from it stands."""
 
@@ -63,13 +67,34 @@ class PromotionResult:
 def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionResult:
     """Move to the newest index of the variant that serves, if its gate lets it pass.
 
+    Where another process moves the pointer meanwhile, the newest index is looked at again.
+
     Raises:
-        PointerMovedError: Another process moved the pointer meanwhile.
+        PointerMovedError: Others moved the pointer again and again.
         DamagedPointerError: It cannot be told what serves.
         DamagedTablesError: Files of a table cannot be read.
     """
+    for _ in range(RIVALS):
+        with suppress(PointerMovedError):
+            return _promoted(store, config, log=log)
+    return _promoted(store, config, log=log)
+
+
+def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
     pointer = serving_pointer.current(store)
     variant = serving_pointer.serving_variant(store, config)
+    if pointer and pointer.variant_in(store, config) is None:
+        return _held(
+            store,
+            variant,
+            pointer,
+            verdict=None,
+            reasons=(f"Variant {pointer.variant} serves, and the config has it no more.",),
+            remedy=f"run `rag-assets promote {variant}`, or put {pointer.variant} back",
+        )
+    if pointer and _is_what_serves(store, config, pointer, variant):
+        held.clear(store)
+        return PromotionResult(status="unchanged", pointer=pointer, variant=variant)
     try:
         candidate = _candidate(store, config, variant, by="refresh" if pointer else "first build")
     except NotReadyError as error:
@@ -89,16 +114,40 @@ def promote_refreshed(store: Store, config: Config, *, log: Log) -> PromotionRes
             remedy=f"run `rag-assets promote {variant}` to serve it again",
         )
     verdict = _judged(store, config, pointer if is_there else None, candidate, log=log)
+    if verdict.allows:
+        return _moved(store, replace(candidate, verdict=verdict.to_json()), pointer, verdict)
+    remedy = verdict.remedy or _override_remedy(variant)
+    if pointer and is_there and candidate.query_side != pointer.query_side:
+        pointer = _with_new_content(store, config, pointer, candidate, log=log)
+        remedy = f"{remedy}; or undo the edit of `retrieval`: until then the former one answers"
+    return _held(store, variant, pointer, verdict=verdict, reasons=verdict.reasons, remedy=remedy)
+
+
+def _is_what_serves(store: Store, config: Config, pointer: ServingPointer, variant: str) -> bool:
+    """Whether nothing changed since `pointer` was written; no table is opened to tell."""
+    return (
+        completing.record(store, config, variant=variant) == pointer.complete_set
+        and QuerySide.of(config.retrieval) == pointer.query_side
+    )
+
+
+def _with_new_content(
+    store: Store, config: Config, pointer: ServingPointer, candidate: ServingPointer, *, log: Log
+) -> ServingPointer:
+    """What serves while an edit of the retriever is held: the newest tables, searched as before.
+
+    Else a retriever that waits for more questions would keep new content from those who ask.
+    """
+    before = replace(candidate, query_side=pointer.query_side)
+    if before.content == pointer.content:
+        return pointer
+    retrieval = pointer.query_side.within(config.retrieval)
+    as_before = config.model_copy(update={"retrieval": retrieval})
+    verdict = _judged(store, as_before, pointer, before, log=log)
     if not verdict.allows:
-        return _held(
-            store,
-            variant,
-            pointer,
-            verdict=verdict,
-            reasons=verdict.reasons,
-            remedy=verdict.remedy or _override_remedy(variant),
-        )
-    return _moved(store, replace(candidate, verdict=verdict.to_json()), pointer, verdict)
+        return pointer
+    moved = replace(before, verdict=verdict.to_json())
+    return serving_pointer.move(store, moved, after=pointer.number)
 
 
 def promote(

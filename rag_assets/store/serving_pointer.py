@@ -203,9 +203,12 @@ def current(store: Store) -> ServingPointer | None:
     try:
         return _read(file)
     except FileNotFoundError:
-        if len(_numbers(store)) > 1:  # one alone may be of a first move that was killed
-            raise DamagedPointerError(file, why="it is gone") from None
-        return None
+        if len(_numbers(store)) < 2:  # one alone may be of a first move that was killed
+            return None
+    try:  # it may have been written for the first time since
+        return _read(file)
+    except FileNotFoundError:
+        raise DamagedPointerError(file, why="it is gone") from None
 
 
 def serving_variant(store: Store, config: Config) -> str:

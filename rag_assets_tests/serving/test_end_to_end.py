@@ -244,13 +244,12 @@ def test_a_killed_refresh_leaves_nothing_that_stops_the_next_one(tmp_path):
     assert statuses == ["FAILURE", "SUCCESS"]
 
 
-def test_a_failing_table_is_named_and_the_rest_is_built(here, second, monkeypatch):
-    monkeypatch.setenv("RAG_ASSETS__SERVING__VARIANT", "json_rows")
+def test_a_failing_table_is_named_and_the_rest_is_built(here, second):
     config = here / "rag_assets.yaml"
     config.write_text(config.read_text().replace("[alloys,", "[alloys, welds,"))
     (here / "documents/broken.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
 
-    refreshed = refresh(here)
+    refreshed = refresh(here, "--variant", "json_rows")
 
     assert refreshed.code == PARTLY, refreshed.progress
     assert refreshed.answer["variant"] == "json_rows"

@@ -94,7 +94,8 @@ def test_a_recipe_that_was_edited_and_not_built_yet_is_missed_nowhere(tmp_path, 
 def test_variants_that_name_one_recipe_differently_are_sound(tmp_path):
     made = project.make(tmp_path)
     text = made.file.read_text().replace("  tiny: {", "  alike: {size: 48, overlap: 0}\n  tiny: {")
-    made.file.write_text(text + "  third: {parser: pdfium, chunking: alike}\n")
+    third = "variants:\n  third: {parser: pdfium, chunking: alike}\n"
+    made.file.write_text(text.replace("variants:\n", third))
     assert found(built(made, "default", "third"), "third", "default") == []
 
 
