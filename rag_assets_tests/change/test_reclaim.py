@@ -42,9 +42,13 @@ def reconfigure(made: Project, old: str, new: str) -> None:
     made.file.write_text(made.file.read_text().replace(old, new))
 
 
-def cleaned(made: Project, *, keep_days: float = 7) -> list[str]:
-    """The tables that go where nothing serves yet: what serves is spared as well."""
+def forget_what_serves(made: Project) -> None:
+    """As where nothing serves yet: what serves is spared as well."""
     shutil.rmtree(made.store.root / serving_pointer.FOLDER, ignore_errors=True)
+
+
+def cleaned(made: Project, *, keep_days: float = 7) -> list[str]:
+    forget_what_serves(made)
     lines: list[str] = []
     done = clean_up_tables(made.store, made.config, keep_days=keep_days, log=lines.append)
     assert bool(done.removed) == any("removed, nothing uses it" in line for line in lines)
@@ -160,6 +164,7 @@ def test_versions_go_once_the_set_has_moved_on(made, monkeypatch):
     monkeypatch.setattr("rag_assets.store.clean_up.RUNNING", timedelta(0))
     made.write("series0/report0.md", project.report(0, edition=7))
     refresh(made.config)
+    forget_what_serves(made)
     clean_up_tables(made.store, made.config, keep_days=0, log=print)
     clean_up_tables(made.store, made.config, keep_days=0, log=print)
     joint = made.config.tables_of("default").joint
