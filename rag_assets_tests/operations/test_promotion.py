@@ -226,6 +226,35 @@ def test_what_is_held_of_a_variant_that_is_gone_is_no_problem_with_a_remedy_that
     assert not [each for each in state_problems(made.store, made.config) if "held" in each.kind]
 
 
+def test_new_content_is_served_while_another_retriever_is_held(made):
+    before = served(made)
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    edit(made, 7)
+    refresh(made.config)
+
+    assert served(made) != before
+    assert opened(made).search(QUERY).retriever == "bm25"
+    waiting = held.read(made.store)
+    assert waiting
+    assert "undo the edit" in waiting.remedy
+    moves = history(made)
+    refresh(made.config)
+    assert history(made) == moves  # nothing changed: nothing moved
+
+
+def test_what_serves_and_left_the_config_gives_way_to_no_other_by_itself(made):
+    reconfigure(made, *EDITS["removed"])
+    refresh(made.config, variant="other")
+
+    assert history(made) == [("default", "first build")]
+    waiting = held.read(made.store)
+    assert waiting
+    assert waiting.remedy == "run `rag-assets promote other`, or put default back"
+    promote(made.store, made.config, "other", override=WHY, log=print)
+    assert history(made)[-1][0] == "other"
+    assert held.read(made.store) is None
+
+
 def test_a_newest_index_that_nobody_judged_is_a_problem_until_it_serves(made, monkeypatch):
     monkeypatch.setattr(problems, "BETWEEN_STEPS", timedelta(0))
 
