@@ -125,10 +125,19 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
 
 def _is_what_serves(store: Store, config: Config, pointer: ServingPointer, variant: str) -> bool:
     """Whether nothing changed since `pointer` was written; no table is opened to tell."""
+    held_set = pointer.complete_set
     return (
-        completing.record(store, config, variant=variant) == pointer.complete_set
+        completing.record(store, config, variant=variant) == held_set
         and QuerySide.of(config.retrieval) == pointer.query_side
+        and _is_as_left(store, held_set.elements, pointer.elements)
+        and _is_as_left(store, held_set.chunks, pointer.chunks)
     )
+
+
+def _is_as_left(store: Store, table: str, pin: Pin | None) -> bool:
+    """Whether `pin` is what the last pass over `table` left."""
+    ended = store.ended(table)
+    return pin is not None and ended is not None and ended.files == pin.files
 
 
 def _with_new_content(
