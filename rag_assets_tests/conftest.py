@@ -23,6 +23,12 @@ def keep_priority(monkeypatch):
     monkeypatch.setattr(os, "setpriority", lambda *_: None)
 
 
+@pytest.fixture(autouse=True)
+def answer_interrupts():
+    """A library that an earlier test used may have left the process to die of an interrupt."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(scope="session")
 def another_python(tmp_path_factory):
     """An interpreter without any package."""
