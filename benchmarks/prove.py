@@ -1,4 +1,4 @@
-"""Five promises, shown on a small project: an edit, a deletion, a kill, a lost source, a swap.
+"""Four promises, shown on a small project: edit a file, delete one, kill a run, lose a source.
 
 usage: prove.py
 
@@ -29,17 +29,10 @@ sources:
   documents: documents
   tables:
     - {name: laboratory, url: sqlite:///materials.sqlite, tables: [suppliers]}
-variants:
-  default: {}
-  json_rows: {serializer: json}
-retrieval: {retriever: bm25}
-gate: {queries: 50}
 """
 EDITED, DELETED = "guides/reading_data_sheets.md", "memos/pm_byte_av_zinkskikt_2024.txt"
 OF_THE_DELETED = "byte av zinkskikt på hyttplåt"
 ADDED_SENTENCE = "The quarantine shelf of the laboratory is painted lime green."
-OF_A_ROW = "supplier city country"
-OVERRIDE = "the demonstration swaps whatever the gate says"
 FINISHED, LEFT_OUT = 0, 3
 """Exit codes: all is well; done, but something could not be read."""
 GREEN, RED, PLAIN = "\033[32m", "\033[31m", "\033[0m"
@@ -64,11 +57,6 @@ class Project:
         """What a search by words finds, which loads no model; none if it fails."""
         done = rag_assets("search", query, "--retriever", "bm25", "--json", config=self.config)
         return done.json["hits"] if done.code == FINISHED else []
-
-    def row(self) -> str:
-        """The text of the first row that is found in what serves."""
-        done = rag_assets(*("search", OF_A_ROW, "--domain", "table", "--json"), config=self.config)
-        return done.json["hits"][0]["text"]
 
     def data_version(self) -> str:
         """Of the joint index: the same content has the same one."""
@@ -194,27 +182,6 @@ def lose_a_source(project: Project) -> Shown:
     )
 
 
-def swap_and_roll_back(project: Project) -> Shown:
-    before = project.row()
-    built = rag_assets("backfill", "json_rows", "--json", config=project.config)
-    done = rag_assets(
-        *("promote", "json_rows", "--override", OVERRIDE, "--json"), config=project.config
-    )
-    swapped = project.row()
-    rag_assets("rollback", "--json", config=project.config)
-    after = project.row()
-    return Shown(
-        "swap and roll back",
-        f"rows are written anew as JSON beside what serves, {parsed(built)} documents are parsed "
-        f"again, the gate says {done.json['verdict']}; one command serves it, one more goes back",
-        [
-            equal("swap: documents parsed again", parsed(built), 0),
-            equal("swap: rows are found as JSON", swapped.startswith("{"), True),
-            equal("roll back: rows are found as before", after == before != swapped, True),
-        ],
-    )
-
-
 def said(shown: Shown) -> str:
     """A line, in colour where it is read on a terminal."""
     is_ok = all(bound.ok for bound in shown.bounds)
@@ -236,7 +203,6 @@ def main() -> None:
             delete_a_file(project),
             kill_a_run(project, scratch=home / "scratch"),
             lose_a_source(project),
-            swap_and_roll_back(project),
         ]
     print("", *map(said, all_shown), "", sep="\n", flush=True)
     bounds = [bound for shown in all_shown for bound in shown.bounds]
