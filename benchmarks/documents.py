@@ -29,7 +29,7 @@ from rag_assets.config.addresses import accounts_table, chunks_table, elements_t
 from rag_assets.documents import parse
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.parsers.description import ParserUnavailableError
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store
 from rag_assets_tests.faults import pipeline

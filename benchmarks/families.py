@@ -33,7 +33,8 @@ from rag_assets.config import Config
 from rag_assets.config.addresses import elements_table, families_table
 from rag_assets.documents.family_members import DocumentMember, documents_of
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.search import VariantIndex, open_index
+from rag_assets.retrieval.opening import open_index
+from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
 from rag_assets_tests.faults import pipeline
 

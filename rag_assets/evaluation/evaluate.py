@@ -250,7 +250,7 @@ def _measure(
     from rag_assets.evaluation.latency import latencies
     from rag_assets.evaluation.question_words import question_words
     from rag_assets.evaluation.report import render
-    from rag_assets.retrieval.search import open_index
+    from rag_assets.retrieval.opening import open_index
 
     started = time.monotonic()
     cutoffs = sorted({*config.evaluation.cutoffs})

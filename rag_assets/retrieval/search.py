@@ -5,34 +5,23 @@
     for hit in index.search("density of 316L", filters=Filters(domain="table")):
         print(hit.rank, hit.uri, hit.text)
 
-An index is opened at the last set of tables that a refresh completed (see `store.complete_sets`),
-or at what the serving pointer names (see `retrieval.serving`). It keeps answering from that set
-while other versions are written, for as long as `clean_up.keep_days` keeps the set. Models are
-loaded at the first query that needs them.
+`opening` has `open_index`. Models are loaded at the first query that needs them.
 """
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from rag_assets.config import (
-    Config,
-    EmbeddingModel,
-    Expansion,
-    Retrieval,
-    Retriever,
-    RetrieverName,
-)
+from rag_assets.config import Expansion, Retrieval, Retriever, RetrieverName
 from rag_assets.identity import Canonical
-from rag_assets.models.paths import load_for_queries
-from rag_assets.models.rerankers import Reranker, load_reranker
+from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval import context
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import (
@@ -41,29 +30,20 @@ from rag_assets.retrieval.encoders import (
     TwoModelsError,
     require_same_model,
 )
-from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.filters import Filters, encodable
-from rag_assets.retrieval.glossary import Glossary, glossary_of
-from rag_assets.retrieval.rankings import UNIT_COLUMNS, Position, Ranking, rankings_table
+from rag_assets.retrieval.glossary import Glossary
+from rag_assets.retrieval.hits import LATER_COLUMNS, SHOWN_COLUMNS, Results, hits_of
+from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
 from rag_assets.retrieval.units import UnitTable
-from rag_assets.retrieval.versions import Choice, IndexedFamilies, indexed_families, label_of
+from rag_assets.retrieval.versions import Choice, IndexedFamilies, label_of
 from rag_assets.schemas import DOMAINS
-from rag_assets.store import MissingIndexError, MissingTableError, Store
-from rag_assets.store.catalog import folder_of
-from rag_assets.store.complete_sets import CompleteSet, is_kept, set_of
-from rag_assets.store.damage import DAMAGE, DamagedTablesError, is_of_files
-from rag_assets.store.pins import holds, opened
-from rag_assets.store.places import Stamp
+from rag_assets.store.complete_sets import CompleteSet
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
 
-SHOWN_COLUMNS = ("domain", "source", "uri", "title", "section", "table", "row_key", "text")
-"""Columns that a hit copies from its unit."""
-LATER_COLUMNS = ("type", "language", "image", "fields")
-"""Columns that tables of earlier releases lack."""
 RERANKERS_KEPT = 2
 
 logger = logging.getLogger(__name__)
@@ -74,210 +54,6 @@ class EmptyQueryError(ValueError):
 
     def __init__(self, position: int) -> None:
         super().__init__(f"query {position} is empty: a search needs at least one word")
-
-
-class OutdatedIndexError(LookupError):
-    """The tables of an open index were cleaned up or built again."""
-
-    def __init__(self, variant: str) -> None:
-        super().__init__(
-            f"the open version of the index of variant {variant} was removed: open it again; to "
-            "keep versions for longer, raise clean_up.keep_days"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A unit that a search returned."""
-
-    unit_id: str
-    rank: int
-    """From 1."""
-    score: float
-    """On the scale of the retriever: see `rankings.RANKINGS`."""
-    domain: str
-    source: str
-    uri: str
-    title: str
-    section: str
-    pages: tuple[int, ...]
-    table: str | None
-    row_key: str | None
-    type: str | None
-    """One of `schemas.UNIT_TYPES`: what a chunk shows; None for rows."""
-    language: str | None
-    """ISO 639-1 code, where it is known."""
-    image: str | None
-    """The picture of a figure or formula: see `store.images`."""
-    fields: tuple[str, ...]
-    """`name: value` of each header field of its document."""
-    text: str
-    context: str
-    """The text with its surroundings if the retriever expands hits, else the text alone."""
-    version: str | None
-    """Of its document, where that has other versions in the index."""
-    is_superseded: bool
-    """Whether a newer version of its document is in the index."""
-    arms: Mapping[str, Position]
-    """Rank and score in each signal and stage that found it, such as `dense`: see `explain`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Results(Sequence[Hit]):
-    """The hits of one search, best first."""
-
-    query: str
-    retriever: RetrieverName
-    hits: tuple[Hit, ...]
-    versions: str
-    """Which versions of documents were searched: see `versions.label_of`."""
-    left_out: int
-    """Documents that were not searched, since they are other versions."""
-    ranking: Ranking
-    """The ranking behind the hits, with all rankings that it was made from."""
-    seconds: Mapping[str, float]
-    """Wall time of each stage, the loading of models and vectors left out."""
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
-    @overload
-    def __getitem__(self, place: int) -> Hit: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
-    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
-        return self.hits[place]
-
-    def explain(self) -> pa.Table:
-        """Rank and score of every unit in every stage: see `explain.EXPLANATION`."""
-        return explanation(self.ranking)
-
-
-def open_index(
-    store: Store,
-    config: Config,
-    variant: str,
-    *,
-    complete_set: CompleteSet | None = None,
-    retrieval: Retrieval | None = None,
-    encoder: QueryEncoder | None = None,
-) -> "VariantIndex":
-    """The index of `variant` at its last complete set, or at `complete_set`.
-
-    Args:
-        store: Holds its tables.
-        config: As it is now.
-        variant: Its name; one that the config no longer has needs a `complete_set`.
-        complete_set: What to open.
-        retrieval: What answers queries; that of the config unless given.
-        encoder: Embeds queries. Unless given, it is the model of the set, loaded when first needed.
-
-    Raises:
-        ConfigError: The config has no such variant.
-        MissingIndexError: It has no complete index.
-        OutdatedIndexError: The tables of `complete_set` were cleaned up or built anew.
-        DamagedTablesError: Files of its tables cannot be read.
-    """
-    complete_set = complete_set or _require_pinned(
-        store, set_of(store, config, variant), variant=variant
-    )
-    retrieval = retrieval or config.retrieval
-    stamps = [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins]
-    with _named_errors(store, complete_set, variant=variant):
-        domains = {
-            domain: partial(opened, store, pin)
-            for domain, pin in (("document", complete_set.documents), ("table", complete_set.rows))
-            if pin is not None
-        }
-        joint = opened(store, complete_set.joint)
-        for pin in complete_set.pins:
-            store.check(pin.table, version=pin.version)
-    is_current = variant in config.variants and complete_set.is_of(store, config.tables_of(variant))
-    models = _models_now(config, variant) if is_current else _models_then(complete_set)
-    loaders = {
-        domain: (lambda: encoder)
-        if encoder
-        else partial(load_for_queries, settings, name=name, home=store.encoders)
-        for domain, (name, settings) in models.items()
-    }
-    return VariantIndex(
-        joint,
-        complete_set=complete_set,
-        domains=domains,
-        settings=retrieval,
-        variant=variant,
-        load_encoders=loaders,
-        models=list(dict.fromkeys(name for name, _ in models.values())),
-        load_reranker=lambda name: load_reranker(
-            retrieval.rerankers[name], name=name, home=store.encoders
-        ),
-        glossary=glossary_of(config),
-        cache=Cache(store.root / "cache" / "retrieval.sqlite"),
-        ann_from_rows=config.index.ann_from_rows,
-        load_families=partial(
-            indexed_families,
-            store,
-            families=complete_set.families,
-            units=complete_set.documents or complete_set.joint,
-        ),
-        open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
-    )
-
-
-def _models_now(config: Config, variant: str) -> Mapping[str, tuple[str, EmbeddingModel]]:
-    """For each domain the name and the settings of its model in the config."""
-    recipe = config.variant(variant)
-    names = zip(DOMAINS, (recipe.document_model, recipe.table_model), strict=True)
-    return {domain: (name, config.models[name]) for domain, name in names}
-
-
-def _models_then(complete_set: CompleteSet) -> Mapping[str, tuple[str, EmbeddingModel]]:
-    """The same, as the set was made."""
-    of_documents = (complete_set.model, complete_set.embedding)
-    of_rows = complete_set.row_embedding
-    return {
-        "document": of_documents,
-        "table": (complete_set.row_model or "", of_rows) if of_rows else of_documents,
-    }
-
-
-def _require_pinned(store: Store, found: CompleteSet, *, variant: str) -> CompleteSet:
-    """`found`, if all of its tables exist at their pinned versions."""
-    for pin in found.pins:
-        if not holds(store, pin):
-            if store.exists(pin.table):
-                store.check(pin.table)  # a damaged table raises its own error
-            raise MissingIndexError(variant)
-    return found
-
-
-@contextmanager
-def _opened(
-    store: Store, complete_set: CompleteSet, *, variant: str, stamps: Sequence[Stamp | None]
-) -> Generator[None]:
-    """As `_named_errors`; refuses tables that were built again under the same version numbers."""
-    if [store.stamp(pin.table, version=pin.version) for pin in complete_set.pins] != stamps:
-        raise OutdatedIndexError(variant)
-    with _named_errors(store, complete_set, variant=variant):
-        yield
-
-
-@contextmanager
-def _named_errors(store: Store, complete_set: CompleteSet, *, variant: str) -> Generator[None]:
-    """Turn errors of missing or damaged files into errors that name the table."""
-    try:
-        yield
-    except (MissingTableError, *DAMAGE) as error:
-        if not is_kept(store, complete_set):
-            raise OutdatedIndexError(variant) from error
-        if not is_of_files(error):
-            raise
-        for pin in complete_set.pins:
-            store.check(pin.table, version=pin.version)
-        raise DamagedTablesError({folder_of(complete_set.joint.table): error}) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +151,7 @@ class VariantIndex:
         return Results(
             query=query,
             retriever=name,
-            hits=_hits(ranking, units, around=around, families=self.families),
+            hits=hits_of(ranking, units, around=around, families=self.families),
             versions=label_of(choice),
             left_out=len(self.families.left_out(choice)),
             ranking=ranking,
@@ -602,36 +378,3 @@ class VariantIndex:
             return dataset.to_table(columns=list(context.COLUMNS), filter=condition, limit=most)
 
         return context.contexts(units, settings=settings, read=read)
-
-
-def _hits(
-    ranking: Ranking,
-    units: Sequence[Mapping],
-    *,
-    around: Mapping[str, str],
-    families: IndexedFamilies,
-) -> tuple[Hit, ...]:
-    stages = {name: below.positions() for name, below in ranking.stages().items()}
-    return tuple(
-        Hit(
-            unit_id=unit_id,
-            rank=position.rank,
-            score=position.score,
-            pages=tuple(unit["pages"]),
-            context=around.get(unit_id, unit["text"]),
-            arms={
-                name: positions[unit_id]
-                for name, positions in stages.items()
-                if unit_id in positions
-            },
-            type=unit.get("type"),
-            language=unit.get("language"),
-            image=unit.get("image"),
-            fields=tuple(unit.get("fields") or ()),
-            version=member.version if (member := families.by_document.get(key)) else None,
-            is_superseded=key in families.superseded,
-            **{name: unit[name] for name in SHOWN_COLUMNS},
-        )
-        for unit, (unit_id, position) in zip(units, ranking.positions().items(), strict=True)
-        for key in [(unit["source"], unit["uri"])]
-    )

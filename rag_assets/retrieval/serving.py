@@ -2,7 +2,8 @@
 
 from rag_assets.config import Config
 from rag_assets.retrieval.encoders import QueryEncoder
-from rag_assets.retrieval.search import VariantIndex, open_index
+from rag_assets.retrieval.opening import open_index
+from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.pins import holds
 from rag_assets.store.serving_pointer import GonePinsError, ServingPointer

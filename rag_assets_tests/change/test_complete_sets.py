@@ -10,7 +10,7 @@ from rag_assets import schemas
 from rag_assets.change.reclaim import clean_up_tables
 from rag_assets.config import Config
 from rag_assets.index import joint
-from rag_assets.retrieval.search import OutdatedIndexError
+from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.store import MissingIndexError, complete_sets
 from rag_assets.store.complete_sets import set_of_recipe
 from rag_assets_tests.faults import comparing, pipeline, project

@@ -42,7 +42,7 @@ from rag_assets.evaluation.questions import (
 from rag_assets.evaluation.results import EvaluationResult, rankings_in
 from rag_assets.evaluation.wording import differences_table, report_markdown
 from rag_assets.models.embedding import load_encoder
-from rag_assets.retrieval import search
+from rag_assets.retrieval import opening
 from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.model_server import serving
 from rag_assets_tests.models.tiny import PLAIN_MODELS
@@ -410,7 +410,7 @@ def test_an_index_that_was_rewritten_is_searched_anew_though_it_holds_the_same(
     )
     kept = pq.read_table(after.folder / "rankings.parquet")
     questions = [question.text for question in read_questions(store)]
-    index = search.open_index(store, elsewhere, "default")
+    index = opening.open_index(store, elsewhere, "default")
     for retriever in RETRIEVERS:
         now = index.search_many(questions, retriever=retriever, top_k=100)
         scores = kept.filter(pc.field("retriever") == retriever)["score"].to_pylist()
@@ -477,7 +477,7 @@ def test_what_is_evaluated_is_searched_as_it_is_served(
 
     A batch of questions is embedded together, which moves a vector by the rounding of its numbers.
     """
-    monkeypatch.setattr(search, "load_reranker", lambda *_, **__: LongerIsBetter())
+    monkeypatch.setattr(opening, "load_reranker", lambda *_, **__: LongerIsBetter())
     settings = config.evaluation.model_copy(
         update={"cutoffs": [cutoff], "retrievers": [*config.retrieval.retrievers]}
     )
@@ -487,7 +487,7 @@ def test_what_is_evaluated_is_searched_as_it_is_served(
     )
     store = build(own)
     kept = pq.read_table(evaluated(store, own).folder / "rankings.parquet")
-    index = search.open_index(store, own, "default").without_cache()
+    index = opening.open_index(store, own, "default").without_cache()
     for name in retrieval.retrievers:
         for question in read_questions(store):
             ranked = kept.filter(
@@ -506,7 +506,7 @@ def test_a_question_takes_as_long_whatever_was_asked_before(
     """Nothing that the clock sees is remembered: each arm embeds and searches by itself."""
     evaluated(store, config)
     embedded: list[str] = []
-    index = search.open_index(store, config, "default")
+    index = opening.open_index(store, config, "default")
     embed = type(index.encoder).embed
 
     def counted(self, tokenized, /):
@@ -532,7 +532,7 @@ def test_retrievers_take_turns_in_an_order_that_no_list_of_them_decides(
 ) -> None:
     """Who comes after a slow one is slower: that falls on all of them alike."""
     evaluated(store, config)
-    index = search.open_index(store, config, "default")
+    index = opening.open_index(store, config, "default")
     asked: list[Retriever] = []
     find = type(index).search
 
@@ -564,7 +564,7 @@ class LongerIsBetter:
 def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
     store: Store, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "load_reranker", lambda *_, **__: LongerIsBetter())
+    monkeypatch.setattr(opening, "load_reranker", lambda *_, **__: LongerIsBetter())
     (tmp_path / "config.json").write_text('{"hidden_size": 8, "max_position_embeddings": 64}')
     retrieval = Retrieval(
         retrievers={"own": Retriever(signals=["bm25"], reranker="mine")},

@@ -19,7 +19,7 @@ from rag_assets.models.embedding import Embedded
 from rag_assets.models.tasks import embed_with
 from rag_assets.models.windows import Tokenized, Window
 from rag_assets.operations import derivations, preview
-from rag_assets.retrieval import search
+from rag_assets.retrieval import opening
 from rag_assets.workers import Task
 
 DIMENSION = 32
@@ -125,7 +125,7 @@ def embedding_with(encoder: IndexEncoder) -> Iterator[None]:
         for module in (assets, embed, joint, preview):
             patches.enter_context(patch.object(module, "encoder_of", lambda *_, **__: encoder))
         patches.enter_context(patch.object(derivations, "known_encoder", lambda *_, **__: encoder))
-        for module in (search, preview):
+        for module in (opening, preview):
             patches.enter_context(patch.object(module, "load_for_queries", queries))
         yield
 

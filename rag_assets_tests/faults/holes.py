@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.retrieval.search import OutdatedIndexError
+from rag_assets.retrieval.opening import OutdatedIndexError
 from rag_assets.serving import cli
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError

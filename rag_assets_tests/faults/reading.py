@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from rag_assets.config import Config
-from rag_assets.retrieval.search import VariantIndex, open_index
+from rag_assets.retrieval.opening import open_index
+from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
 from rag_assets.store.pins import Pin
 from rag_assets_tests.faults.hashing import HashEncoder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets_tests.faults import servers
 from rag_assets_tests.faults.hashing import HashEncoder
 from rag_assets_tests.faults.kills import said_by

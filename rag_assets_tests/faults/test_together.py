@@ -2,7 +2,7 @@
 
 import threading
 
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets_tests.faults import comparing
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 from rag_assets_tests.faults.kills import said_by, until

@@ -9,7 +9,8 @@ from rag_assets.change import completing, reclaim
 from rag_assets.index import encoders, joint
 from rag_assets.lineage import store_of
 from rag_assets.operations import promotion
-from rag_assets.retrieval.search import VariantIndex, open_index
+from rag_assets.retrieval.opening import open_index
+from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import complete_sets
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets_tests.faults import comparing, previous_release

@@ -9,7 +9,7 @@ from rag_assets.index.indexes import maintain
 from rag_assets.index.joint import refresh_joint
 from rag_assets.models import hosted
 from rag_assets.models.replicas import EncoderError
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
 from rag_assets_tests.index.corpus import VARIANT, put_chunks, put_rows, texts
 from rag_assets_tests.models.model_server import serving

@@ -25,7 +25,7 @@ from rag_assets import schemas
 from rag_assets.config import Config, IndexSettings
 from rag_assets.index.indexes import FTS_INDEX, maintain
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store, text_parts
 from rag_assets.store import store as stores

@@ -7,7 +7,7 @@ import pytest
 from rag_assets.config import Config, Variant
 from rag_assets.index.checks import subjects
 from rag_assets.retrieval.encoders import TwoModelsError
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.serving.cli import main
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import file_of, set_of

@@ -11,7 +11,7 @@ from rag_assets.evaluation.evaluate import evaluate_variant
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.operations.gate import judge
 from rag_assets.operations.verdicts import Verdict
-from rag_assets.retrieval import search
+from rag_assets.retrieval import opening
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets_tests.faults import pipeline
@@ -114,7 +114,7 @@ def build(made: Project, variant: str = "default") -> CompleteSet:
 @contextmanager
 def hashed_queries() -> Iterator[None]:
     """Let queries be embedded as the index was, by hashes: what dense search finds is chance."""
-    with patch.object(search, "load_for_queries", lambda *_, **__: HashEncoder(None)):
+    with patch.object(opening, "load_for_queries", lambda *_, **__: HashEncoder(None)):
         yield
 
 

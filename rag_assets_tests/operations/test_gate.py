@@ -12,7 +12,7 @@ from rag_assets.models.weights import WeightsError
 from rag_assets.operations.gate import basis_of, judge
 from rag_assets.operations.gate_wording import verdict_markdown, verdict_plot, verdict_text
 from rag_assets.operations.verdicts import Verdict
-from rag_assets.retrieval import search
+from rag_assets.retrieval import opening
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import pin_of
 from rag_assets_tests.faults.hashing import HashEncoder
@@ -222,7 +222,7 @@ def test_a_side_whose_model_is_gone_is_no_crash(built):
         raise WeightsError("its folder is gone")
 
     asked = {"serving": sets["default"], "candidate": sets["default"], "log": lambda _: None}
-    with patch.object(search, "load_for_queries", gone):
+    with patch.object(opening, "load_for_queries", gone):
         held = judge(made.store, made.config, serving_retrieval=dense, retriever="hybrid", **asked)
         failed = judge(
             made.store, config, serving_retrieval=made.config.retrieval, retriever="bm25", **asked

@@ -26,7 +26,7 @@ from rag_assets.operations import preview_pool
 from rag_assets.operations.preview import NoPreviewError, preview
 from rag_assets.operations.preview_pool import GoldUnits, codes_of, gold_units_of, pool_of
 from rag_assets.operations.promotion import promote_refreshed
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import set_of

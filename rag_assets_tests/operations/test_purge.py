@@ -21,8 +21,8 @@ from rag_assets.identity import document_id
 from rag_assets.operations import run_records
 from rag_assets.operations.promotion import roll_back
 from rag_assets.retrieval.cache import Cache
+from rag_assets.retrieval.opening import OutdatedIndexError, open_index
 from rag_assets.retrieval.rankings import Ranking
-from rag_assets.retrieval.search import OutdatedIndexError, open_index
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.serving import dagster_instance
 from rag_assets.serving.answers import FAILED, OK, USAGE

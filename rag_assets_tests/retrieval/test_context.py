@@ -2,7 +2,7 @@ import pytest
 
 from rag_assets.config import Config, Expansion, Retriever
 from rag_assets.retrieval import context
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import (
     VARIANT,

@@ -8,8 +8,8 @@ from rag_assets.config import Config, GlossaryEntry
 from rag_assets.retrieval import lexical
 from rag_assets.retrieval.filters import encodable
 from rag_assets.retrieval.glossary import Glossary, Meaning, glossary_of
+from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rewriters import by_rules
-from rag_assets.retrieval.search import open_index
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, random_vectors, row, write

@@ -12,9 +12,9 @@ from lancedb.index import FTS, IvfFlat
 from rag_assets.config import Config, Retriever
 from rag_assets.identity import text_hash
 from rag_assets.models.rerankers import RerankerError
-from rag_assets.retrieval import dense, search
+from rag_assets.retrieval import dense, opening
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search_call import SearchCall
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.schemas import DOMAINS
@@ -89,7 +89,7 @@ def build(path, *, units):
 @pytest.fixture
 def reranker(monkeypatch):
     fake = WordOverlap()
-    monkeypatch.setattr(search, "load_reranker", lambda *_, **__: fake)
+    monkeypatch.setattr(opening, "load_reranker", lambda *_, **__: fake)
     return fake
 
 

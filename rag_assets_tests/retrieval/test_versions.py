@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.versions import DocumentOfFamily, IndexedFamilies
 from rag_assets_tests.retrieval.corpus import ENCODER_ID, VARIANT, random_vectors
 from rag_assets_tests.retrieval.versioned import VERSIONS, built, family_rows, write_families

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rag_assets import config as configuration
-from rag_assets.retrieval.search import open_index
+from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
 from rag_assets.store import MissingIndexError, Store
 from rag_assets.store.damage import DamagedTablesError

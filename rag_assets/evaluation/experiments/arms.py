@@ -187,7 +187,7 @@ class ArmRunner:
             MissingTableError: No refresh has built it yet.
         """
         if variant not in self._indexes:
-            from rag_assets.retrieval.search import open_index
+            from rag_assets.retrieval.opening import open_index
 
             self._indexes[variant] = open_index(
                 self.store,

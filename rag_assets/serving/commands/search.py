@@ -23,7 +23,8 @@ from rag_assets.store import Store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rag_assets.retrieval.search import Hit, Results, VariantIndex
+    from rag_assets.retrieval.hits import Hit, Results
+    from rag_assets.retrieval.search import VariantIndex
 
 SUMMARY = "search the index and show the hits with their sources"
 EXAMPLES = """\
@@ -113,7 +114,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _opened(config: Config, variant: str | None) -> "VariantIndex":
     """What serves; with a variant, its last complete index."""
-    from rag_assets.retrieval.search import open_index
+    from rag_assets.retrieval.opening import open_index
     from rag_assets.retrieval.serving import open_serving
 
     store = Store.of(config)

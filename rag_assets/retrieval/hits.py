@@ -1,0 +1,128 @@
+"""What a search returns: the units that were found, with their sources and their way there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import pyarrow as pa
+
+from rag_assets.config import RetrieverName
+from rag_assets.retrieval.explain import explanation
+from rag_assets.retrieval.rankings import Position, Ranking
+from rag_assets.retrieval.versions import IndexedFamilies
+
+SHOWN_COLUMNS = ("domain", "source", "uri", "title", "section", "table", "row_key", "text")
+"""Columns that a hit copies from its unit."""
+LATER_COLUMNS = ("type", "language", "image", "fields")
+"""Columns that tables of earlier releases lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A unit that a search returned."""
+
+    unit_id: str
+    rank: int
+    """From 1."""
+    score: float
+    """On the scale of the retriever: see `rankings.RANKINGS`."""
+    domain: str
+    source: str
+    uri: str
+    title: str
+    section: str
+    pages: tuple[int, ...]
+    table: str | None
+    row_key: str | None
+    type: str | None
+    """One of `schemas.UNIT_TYPES`: what a chunk shows; None for rows."""
+    language: str | None
+    """ISO 639-1 code, where it is known."""
+    image: str | None
+    """The picture of a figure or formula: see `store.images`."""
+    fields: tuple[str, ...]
+    """`name: value` of each header field of its document."""
+    text: str
+    context: str
+    """The text with its surroundings if the retriever expands hits, else the text alone."""
+    version: str | None
+    """Of its document, where that has other versions in the index."""
+    is_superseded: bool
+    """Whether a newer version of its document is in the index."""
+    arms: Mapping[str, Position]
+    """Rank and score in each signal and stage that found it, such as `dense`: see `explain`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Sequence[Hit]):
+    """The hits of one search, best first."""
+
+    query: str
+    retriever: RetrieverName
+    hits: tuple[Hit, ...]
+    versions: str
+    """Which versions of documents were searched: see `versions.label_of`."""
+    left_out: int
+    """Documents that were not searched, since they are other versions."""
+    ranking: Ranking
+    """The ranking behind the hits, with all rankings that it was made from."""
+    seconds: Mapping[str, float]
+    """Wall time of each stage, the loading of models and vectors left out."""
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[place]
+
+    def explain(self) -> pa.Table:
+        """Rank and score of every unit in every stage: see `explain.EXPLANATION`."""
+        return explanation(self.ranking)
+
+
+def hits_of(
+    ranking: Ranking,
+    units: Sequence[Mapping],
+    *,
+    around: Mapping[str, str],
+    families: IndexedFamilies,
+) -> tuple[Hit, ...]:
+    """The units of `ranking` as hits.
+
+    Args:
+        ranking: What was found, with the rankings that it was made from.
+        units: Its units, in its order.
+        around: The surroundings of those that were expanded, by `unit_id`.
+        families: Which documents are versions of one.
+    """
+    stages = {name: below.positions() for name, below in ranking.stages().items()}
+    return tuple(
+        Hit(
+            unit_id=unit_id,
+            rank=position.rank,
+            score=position.score,
+            pages=tuple(unit["pages"]),
+            context=around.get(unit_id, unit["text"]),
+            arms={
+                name: positions[unit_id]
+                for name, positions in stages.items()
+                if unit_id in positions
+            },
+            type=unit.get("type"),
+            language=unit.get("language"),
+            image=unit.get("image"),
+            fields=tuple(unit.get("fields") or ()),
+            version=member.version if (member := families.by_document.get(key)) else None,
+            is_superseded=key in families.superseded,
+            **{name: unit[name] for name in SHOWN_COLUMNS},
+        )
+        for unit, (unit_id, position) in zip(units, ranking.positions().items(), strict=True)
+        for key in [(unit["source"], unit["uri"])]
+    )
