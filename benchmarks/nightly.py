@@ -21,15 +21,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from unittest.mock import patch
 
 from bounds import REPOSITORY, at_most, equal, finish, rag_assets
+from clocks import Clocks
 
 SECONDS = 12
 SECONDS_OF_CHECKS = 0.2
@@ -46,59 +43,9 @@ CHECKS = "checks of data quality"
 PARTS = (START, IMPORTS, COMMAND, DEFINITIONS, DAGSTER, ASSETS, CHECKS)
 
 
-class Clocks:
-    """Wall seconds of nested parts; a part's own time leaves out those inside it."""
-
-    def __init__(self) -> None:
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self._running: list[str] = [COMMAND]
-        self._since = time.monotonic()
-
-    @contextmanager
-    def part(self, name: str) -> Generator[None]:
-        self._switch(lambda: self._running.append(name))
-        try:
-            yield
-        finally:
-            self._switch(self._running.pop)
-
-    def watch(self, module: ModuleType, function: str, *, name: str) -> None:
-        """Count what a function of a module does as `name` from now on."""
-        setattr(module, function, self._timed(getattr(module, function), name))
-
-    def stop(self) -> None:
-        self._switch(lambda: None)
-
-    def _timed(self, function: Callable, name: str) -> Callable:
-        """`function` counted as `name`; what a generator does at each step as well."""
-
-        @wraps(function)
-        def call(*args: object, **options: object) -> object:
-            with self.part(name):
-                result = function(*args, **options)
-            return self._steps(result, name) if isinstance(result, Generator) else result
-
-        return call
-
-    def _steps(self, results: Iterator, name: str) -> Iterator:
-        while True:
-            with self.part(name):
-                try:
-                    result = next(results)
-                except StopIteration:
-                    return
-            yield result
-
-    def _switch(self, change: Callable[[], object]) -> None:
-        now = time.monotonic()
-        self.seconds[self._running[-1]] += now - self._since
-        self._since = now
-        change()
-
-
 def refresh_with_clocks(began: float, *, with_checks: bool) -> None:
     """Refresh in this process and print the seconds of each part; `began` is when it was made."""
-    clocks = Clocks()
+    clocks = Clocks(time.monotonic, rest=COMMAND, since=time.monotonic())
     clocks.seconds[START] = time.time() - began
     clocks.watch(sys.modules["_frozen_importlib"], "_find_and_load", name=IMPORTS)
 

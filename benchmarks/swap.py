@@ -25,18 +25,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import yaml
 from bounds import at_least, at_most, equal, finish
+from clocks import Clocks
 from scale import texts
 
 VECTORS, INDEXES, CHECKS, REST = PARTS = ("vectors", "indexes", "checks", "the rest")
@@ -48,56 +45,10 @@ DONE = (0, 3)
 DIMENSIONS = (192, 128, 96, 64, 48)
 
 
-class CpuClocks:
-    """CPU seconds of this process by nested parts; a part's own time leaves out those inside it."""
-
-    def __init__(self) -> None:
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self._running = [REST]
-        self._since = 0.0  # what was used before, to start Python, counts as the rest
-
-    @contextmanager
-    def part(self, name: str) -> Generator[None]:
-        self._switch(lambda: self._running.append(name))
-        try:
-            yield
-        finally:
-            self._switch(self._running.pop)
-
-    def watch(self, module: ModuleType, function: str, *, name: str) -> None:
-        """Count what a function of a module does as `name`, each step of a generator included."""
-        original = getattr(module, function)
-
-        def steps(results: Iterator) -> Iterator:
-            while True:
-                with self.part(name):
-                    try:
-                        result = next(results)
-                    except StopIteration:
-                        return
-                yield result
-
-        @wraps(original)
-        def call(*args: object, **options: object) -> object:
-            with self.part(name):
-                result = original(*args, **options)
-            return steps(result) if isinstance(result, Generator) else result
-
-        setattr(module, function, call)
-
-    def stop(self) -> None:
-        self._switch(lambda: None)
-
-    def _switch(self, change: Callable[[], object]) -> None:
-        now = time.process_time()
-        self.seconds[self._running[-1]] += now - self._since
-        self._since = now
-        change()
-
-
 def run_with_clocks(arguments: list[str]) -> None:
     """Run a command of `rag-assets` in this process; the last line says where its CPU time went."""
-    clocks = CpuClocks()
+    # what was used before, to start Python, counts as the rest
+    clocks = Clocks(time.process_time, rest=REST, since=0.0)
 
     from rag_assets import gates
     from rag_assets.change import sync

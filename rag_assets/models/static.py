@@ -46,7 +46,8 @@ def static_dimension(folder: Path) -> int:
         raise ValueError(f"modules.json names no {MODULE}: set another models.<name>.backend")
     try:
         with safe_open(table / "model.safetensors", framework="numpy") as tensors:
-            name = next((name for name in TABLES if name in tensors.keys()), None)  # noqa: SIM118
+            names = set(tensors.keys())
+            name = next((name for name in TABLES if name in names), None)
             shape = tensors.get_slice(name).get_shape() if name else ()
     except (OSError, SafetensorError) as error:
         raise ValueError(f"model.safetensors cannot be read ({error}): copy it again") from error

@@ -26,6 +26,7 @@ from rag_assets.evaluation.gold import Gold
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
+from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
@@ -113,7 +114,7 @@ class Side:
             OutdatedIndexError: Its tables were cleaned up or built anew.
             DamagedTablesError: Files of its tables cannot be read.
         """
-        from rag_assets.retrieval.search import open_index
+        from rag_assets.retrieval.opening import open_index
 
         return open_index(self.store, self.config, self.variant, complete_set=self.complete_set)
 
@@ -178,24 +179,9 @@ class Side:
             kept.with_rankings(ranked, asked=hashes).write(self._file)
 
     def _searched(self, queries: Sequence[str]) -> pa.Table:
-        from rag_assets.models.replicas import EncoderError
-        from rag_assets.models.rerankers import RerankerError
-        from rag_assets.models.weights import ModelMismatchError, WeightsError
-        from rag_assets.retrieval.encoders import TwoModelsError
-        from rag_assets.retrieval.lexical import MissingTextIndexError
-        from rag_assets.retrieval.rewriters import RewritesError
-
         try:
             return self.index.search_many(queries, retriever=self.retriever, length=self.depth)
-        except (
-            EncoderError,
-            MissingTextIndexError,
-            ModelMismatchError,
-            RerankerError,
-            RewritesError,
-            TwoModelsError,
-            WeightsError,
-        ) as error:
+        except unanswerable() as error:
             raise UnsearchableError(self, error) from error
 
     def _evaluation(self) -> str:

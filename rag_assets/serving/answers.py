@@ -39,24 +39,11 @@ class Answer:
 @contextmanager
 def search_errors() -> Generator[None]:
     """Turn errors of a search into a `CommandError` with the same message."""
-    from rag_assets.models.replicas import EncoderError
-    from rag_assets.models.rerankers import RerankerError
-    from rag_assets.models.weights import ModelMismatchError, WeightsError
-    from rag_assets.retrieval.encoders import TwoModelsError
-    from rag_assets.retrieval.lexical import MissingTextIndexError
-    from rag_assets.retrieval.rewriters import RewritesError
+    from rag_assets.retrieval.failing import unanswerable
 
     try:
         yield
-    except (
-        EncoderError,
-        MissingTextIndexError,
-        ModelMismatchError,
-        RerankerError,
-        RewritesError,
-        TwoModelsError,
-        WeightsError,
-    ) as error:
+    except unanswerable() as error:
         raise CommandError(str(error)) from error
 
 

@@ -57,7 +57,13 @@ def _without_input(store: Store, step: Step, keys: Collection[str]) -> set[str]:
     return left
 
 
-def _forget(store: Store, log: Log, *, target: str, keys: list[str]) -> None:  # noqa: ARG001
+def _forget(
+    store: Store,
+    log: Log,  # noqa: ARG001 - as all mends
+    *,
+    target: str,
+    keys: list[str],
+) -> None:
     quarantine.forget(store, target, keys)
 
 
