@@ -33,8 +33,10 @@ def inconsistencies(store: Store, complete_set: CompleteSet) -> list[str]:
 
 def encoder_ids(store: Store, pin: Pin) -> Sequence[str]:
     """What computed the vectors of a table of units, sorted."""
-    found = store.read(pin.table, columns=["encoder_id"], version=pin.version)["encoder_id"]
-    return sorted(found.unique().to_pylist())
+    found: set[str] = set()
+    for batch in store.batches(pin.table, columns=["encoder_id"], version=pin.version):
+        found.update(batch["encoder_id"].unique().to_pylist())
+    return sorted(found)
 
 
 def _counts(store: Store, complete_set: CompleteSet) -> Iterator[str]:

@@ -148,7 +148,7 @@ def _with_new_content(
     Else a retriever that waits for more questions would keep new content from those who ask.
     """
     before = replace(candidate, query_side=pointer.query_side)
-    if before.content == pointer.content:
+    if before.content == pointer.content or _was_left(store, before, pointer):
         return pointer
     retrieval = pointer.query_side.within(config.retrieval)
     as_before = config.model_copy(update={"retrieval": retrieval})

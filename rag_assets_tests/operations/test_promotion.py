@@ -242,6 +242,18 @@ def test_new_content_is_served_while_another_retriever_is_held(made):
     assert history(made) == moves  # nothing changed: nothing moved
 
 
+def test_a_rollback_stands_though_another_retriever_is_held(made):
+    before = served(made)
+    edit(made, 7)
+    refresh(made.config)
+    roll_back(made.store)
+    reconfigure(made, "retriever: bm25", "retriever: baseline")  # vectors of chance
+    done = promote_refreshed(made.store, made.config, log=print)
+
+    assert done.status == "held"
+    assert served(made) == before
+
+
 def test_what_serves_and_left_the_config_gives_way_to_no_other_by_itself(made):
     reconfigure(made, *EDITS["removed"])
     refresh(made.config, variant="other")
