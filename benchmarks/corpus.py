@@ -17,6 +17,8 @@ LEAST_CHARACTERS = 120
 SECTIONS = 10
 PARAGRAPH = 500
 """Characters from which on a paragraph of Markdown ends."""
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""A file with such characters is no text to a parser."""
 SKIPPED = {"test", "tests", "idlelib", "lib2to3"}
 
 
@@ -26,7 +28,7 @@ def documents(count: int, *, characters: int = 2_850) -> list[str]:
     seen: set[str] = set()
     parts: list[str] = []
     for docstring in _docstrings():
-        if docstring in seen:
+        if docstring in seen or CONTROL.search(docstring):
             continue
         seen.add(docstring)
         parts.append(docstring)

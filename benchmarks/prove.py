@@ -2,9 +2,10 @@
 
 usage: prove.py
 
-Some documents and a table of the demo data are copied into a temporary folder, which is indexed
-and then treated as the world treats sources. Each line says what happened, from what the commands
-answered. `make prove` runs it.
+Some documents and a table of the demo data are copied into a temporary folder and indexed. Two
+copies of that project are then treated side by side as the world treats sources: one has a file
+edited and a run killed, the other a file deleted and a source lost. Each line says what happened,
+from what the commands answered. `make prove` runs it.
 """
 
 import os
@@ -18,6 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from bounds import REPOSITORY, Bound, Finished, at_least, at_most, equal, finish, rag_assets
 
@@ -32,6 +34,7 @@ sources:
 """
 EDITED, DELETED = "guides/reading_data_sheets.md", "memos/pm_byte_av_zinkskikt_2024.txt"
 OF_THE_DELETED = "byte av zinkskikt på hyttplåt"
+OF_THE_LOST = "creep from the scribe"
 ADDED_SENTENCE = "The quarantine shelf of the laboratory is painted lime green."
 FINISHED, LEFT_OUT = 0, 3
 """Exit codes: all is well; done, but something could not be read."""
@@ -45,10 +48,26 @@ class Project:
         self.home = home
         self.documents = home / "documents"
         self.config = home / "rag_assets.yaml"
+
+    @classmethod
+    def begun(cls, home: Path) -> Self:
+        """A project that has sources and a config, and no index."""
         for folder in FOLDERS:
-            shutil.copytree(REPOSITORY / "data" / "documents" / folder, self.documents / folder)
+            shutil.copytree(REPOSITORY / "data" / "documents" / folder, home / "documents" / folder)
         shutil.copy(REPOSITORY / "data" / "materials.sqlite", home)
-        self.config.write_text(CONFIG, "utf-8")
+        project = cls(home)
+        project.config.write_text(CONFIG, "utf-8")
+        return project
+
+    def copy(self, home: Path) -> Self:
+        """The same project with its index in another folder, as a restored backup has it."""
+        shutil.copytree(self.home, home)
+        return type(self)(home)
+
+    def copy_of_sources(self, home: Path) -> Self:
+        """The same project in another folder, without its index."""
+        shutil.copytree(self.home, home, ignore=shutil.ignore_patterns("state"))
+        return type(self)(home)
 
     def refresh(self) -> Finished:
         return rag_assets("refresh", "--json", config=self.config)
@@ -98,8 +117,8 @@ class Shown:
     bounds: Sequence[Bound]
 
 
-def edit_a_file(project: Project) -> Shown:
-    before = work(project.refresh(), count="embedded")
+def edit_a_file(project: Project, *, before: int) -> Shown:
+    """One of `before` texts or so changes."""
     path = project.documents / EDITED
     path.write_text(f"{path.read_text('utf-8')}\n\n{ADDED_SENTENCE}\n", "utf-8")
     done = project.refresh()
@@ -141,9 +160,7 @@ def kill_a_run(project: Project, *, scratch: Path) -> Shown:
         copy.write_text(f"Draft for comment.\n\n{path.read_text('utf-8')}", "utf-8")
     was_killed = project.killed_while("chunks")
     served = len(project.hits(ADDED_SENTENCE))
-    rebuilt = Project(scratch)
-    shutil.rmtree(rebuilt.documents)
-    shutil.copytree(project.documents, rebuilt.documents)
+    rebuilt = project.copy_of_sources(scratch)
     with ThreadPoolExecutor() as pool:
         from_scratch = pool.submit(rebuilt.refresh)
         done = project.refresh()
@@ -167,7 +184,7 @@ def lose_a_source(project: Project) -> Shown:
     away = project.documents.with_name("unmounted")
     project.documents.rename(away)
     lost = project.refresh()
-    served = len(project.hits(ADDED_SENTENCE))
+    served = len(project.hits(OF_THE_LOST))
     away.rename(project.documents)
     embedded = work(project.refresh(), count="embedded")
     return Shown(
@@ -196,15 +213,16 @@ def main() -> None:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        (home / "project").mkdir()
-        (home / "scratch").mkdir()
-        project = Project(home / "project")
-        all_shown = [
-            edit_a_file(project),
-            delete_a_file(project),
-            kill_a_run(project, scratch=home / "scratch"),
-            lose_a_source(project),
-        ]
+        edited = Project.begun(home / "edited")
+        before = work(edited.refresh(), count="embedded")
+        deleted = edited.copy(home / "deleted")
+        with ThreadPoolExecutor() as pool:
+            of_deleted = pool.submit(lambda: [delete_a_file(deleted), lose_a_source(deleted)])
+            all_shown = [
+                edit_a_file(edited, before=before),
+                kill_a_run(edited, scratch=home / "scratch"),
+            ]
+            all_shown += of_deleted.result()
     print("", *map(said, all_shown), "", sep="\n", flush=True)
     bounds = [bound for shown in all_shown for bound in shown.bounds]
     bounds.append(at_most("seconds", time.monotonic() - started, SECONDS))

@@ -6,8 +6,8 @@ Text files of some thirty chunks each are built with a static model. Then `rag-a
 builds variants with other dimensions of it, each of which is another model. Each command is a
 process of its own, and its CPU time, threads included, is split into these parts:
 
-- vectors: the model is loaded and embeds, and rows with vectors are written and committed, to the
-  tables of both domains and to the joint table;
+- vectors: the model is loaded and embeds, the tables of both domains and the joint table are
+  created, and rows with vectors are written and committed to them;
 - indexes: vector, full-text and scalar indexes of the new tables are built;
 - checks: the new tables are measured and judged;
 - the rest: start-up, definitions, Dagster's records, sources, parsing, chunking, rows,
@@ -55,7 +55,8 @@ def run_with_clocks(arguments: list[str]) -> None:
     from rag_assets.index import assets, embed, joint
     from rag_assets.serving import cli
 
-    clocks.watch(sync, "_written", name=VECTORS)
+    for written in ("_made_ready", "_written"):
+        clocks.watch(sync, written, name=VECTORS)
     for module in (assets, embed, joint):
         clocks.watch(module, "encoder_of", name=VECTORS)
     clocks.watch(assets, "maintain", name=INDEXES)
