@@ -141,6 +141,10 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
             }
             for row in worst
         )
+    if result.record.unmeasured:
+        metadata["not measured"] = lineage.records_of(
+            {"retriever": name, "why": why} for name, why in result.record.unmeasured.items()
+        )
     missing = result.missing()
     flaws = result.record.flaws
     metadata["flaws"] = dg.MetadataValue.int(len(flaws))

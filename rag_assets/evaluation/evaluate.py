@@ -10,6 +10,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +30,7 @@ from rag_assets.evaluation.questions import Question, QuestionsError
 from rag_assets.evaluation.results import EvaluationRecord, EvaluationResult, Settings
 from rag_assets.evaluation.scores import evaluate
 from rag_assets.evaluation.superseded_gold import among_all_versions, told_apart
+from rag_assets.retrieval.failing import unanswerable
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 REVISION = 5
 """Raise it when the same tables should give other rankings or numbers, or another report."""
 
+PROBE = "probe"
+"""A query that tells whether a retriever can search at all."""
 DEPTH_PER_RANK = 5
 """Units kept of a ranking for each rank that is measured: several may belong to one document."""
 PACKAGES = ("rag-assets", "lancedb", "sentence-transformers", "torch")
@@ -212,7 +216,7 @@ def _evaluated(
             retrievers=retrievers,
         )
         known = results.load(folder, made_from=made_from)
-        if known is None:
+        if known is None or _can_search_again(store, config, known.record, complete_set):
             return _measure(
                 store,
                 config,
@@ -261,12 +265,10 @@ def _measure(
     gold = [piece for question in questions for piece in question.gold]
     indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)
     questions, apart = told_apart(index, questions, indexed=indexed)
-    rankings: dict[str, pa.Table] = {}
-    for retriever in retrievers:
-        log(f"{variant}: searching {len(questions):,} questions with {retriever}")
-        rankings[retriever] = index.search_many(
-            [question.text for question in questions], retriever=retriever, length=depth
-        )
+    rankings, unmeasured = _searched(
+        index, questions, retrievers, needed=_main(config, retrievers), depth=depth, log=log
+    )
+    retrievers = list(rankings)
     scores = evaluate(
         rankings,
         questions,
@@ -308,6 +310,7 @@ def _measure(
             cutoffs=cutoffs,
             depth=depth,
         ),
+        unmeasured=unmeasured,
     )
     result = EvaluationResult(
         folder,
@@ -319,6 +322,50 @@ def _measure(
     )
     results.save(result, rankings=_joined(rankings, questions), report=render(result))
     return result
+
+
+def _searched(
+    index: "VariantIndex",
+    questions: Sequence[Question],
+    retrievers: Sequence[RetrieverName],
+    *,
+    needed: RetrieverName,
+    depth: int,
+    log: Callable[[str], None],
+) -> tuple[dict[str, pa.Table], dict[str, str]]:
+    """The rankings of each retriever, and why others of them could not search.
+
+    Whatever hinders `needed` is raised.
+    """
+    texts = [question.text for question in questions]
+    rankings: dict[str, pa.Table] = {}
+    unmeasured: dict[str, str] = {}
+    for retriever in retrievers:
+        log(f"{index.variant}: searching {len(questions):,} questions with {retriever}")
+        try:
+            rankings[retriever] = index.search_many(texts, retriever=retriever, length=depth)
+        except unanswerable() as error:
+            if retriever == needed:
+                raise
+            log(f"{index.variant}: not measured with {retriever}: {error}")
+            unmeasured[retriever] = str(error)
+    return rankings, unmeasured
+
+
+def _can_search_again(
+    store: Store, config: Config, record: EvaluationRecord, complete_set: CompleteSet
+) -> bool:
+    """Whether a retriever that could not search when this was measured can do so by now."""
+    from rag_assets.retrieval.opening import open_index
+
+    if not record.unmeasured:
+        return False
+    index = open_index(store, config, record.variant, complete_set=complete_set)
+    for retriever in record.unmeasured:
+        with suppress(*unanswerable()):
+            index.search(PROBE, retriever=retriever)
+            return True
+    return False
 
 
 def _usable(

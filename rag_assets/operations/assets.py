@@ -8,7 +8,7 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.config import Config
 from rag_assets.operations import held, promotion
-from rag_assets.operations.gate_wording import verdict_markdown
+from rag_assets.operations.gate_wording import verdict_markdown, verdict_plot
 from rag_assets.operations.problems import SERVING_INDEX
 from rag_assets.operations.promotion import PromotionResult
 from rag_assets.process.interrupts import stoppable
@@ -111,6 +111,8 @@ def _check(done: PromotionResult) -> dg.AssetCheckResult:
     if done.verdict:
         metadata["verdict"] = dg.MetadataValue.text(done.verdict.outcome)
         metadata["why"] = dg.MetadataValue.md(verdict_markdown(done.verdict))
+        if plot := verdict_plot(done.verdict):
+            metadata["plot"] = lineage.svg_of(plot)
     is_held = done.status == "held"
     lines = [*done.reasons, *([f"What to do: {done.remedy}"] if done.remedy else [])]
     if is_held:

@@ -200,14 +200,14 @@ def promote(
 
 
 def roll_back(store: Store, *, to: int | None = None) -> ServingPointer:
-    """Serve again what an earlier record pins: the previous one, or number `to`.
+    """Serve again what an earlier record pins: the previous one that can be read, or number `to`.
 
     Raises:
         ServingPointerError: There is no such record, or its tables are gone.
         PointerMovedError: Another process moved the pointer meanwhile.
     """
     after = serving_pointer.number_now(store)
-    wanted = serving_pointer.recorded(store, to) if to else serving_pointer.previous(store)
+    wanted = serving_pointer.recorded(store, to) if to else _newest_to_restore(store)
     if wanted is None:
         raise ServingPointerError(
             "there is nothing to roll back to: nothing else has served yet, see `rag-assets "
@@ -220,6 +220,14 @@ def roll_back(store: Store, *, to: int | None = None) -> ServingPointer:
     moved = serving_pointer.move(store, back, after=after)
     held.clear(store)
     return moved
+
+
+def _newest_to_restore(store: Store) -> ServingPointer | None:
+    """The newest earlier record whose tables are there; where none has its own, the newest."""
+    for each in serving_pointer.earlier(store):
+        if serving_pointer.is_held(store, each):
+            return each
+    return serving_pointer.previous(store)
 
 
 def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> ServingPointer:

@@ -20,7 +20,10 @@ def scores(result: "EvaluationResult") -> str:
         for retriever in result.record.retrievers
     ]
     title = f"Retrieval of variant {result.record.variant} on {result.record.questions:,} questions"
-    lines = [title, table(rows, columns=list(rows[0])), *_superseded(result)]
+    unmeasured = [
+        f"Not measured with {name}: {why}" for name, why in result.record.unmeasured.items()
+    ]
+    lines = [title, table(rows, columns=list(rows[0])), *_superseded(result), *unmeasured]
     return "\n".join([*lines, f"Report: {result.report}"])
 
 

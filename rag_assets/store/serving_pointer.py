@@ -12,7 +12,7 @@ release has completed yet) is answered by the last complete set of `serving.vari
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -253,21 +253,28 @@ def history(store: Store) -> list[ServingPointer]:
 
 
 def previous(store: Store) -> ServingPointer | None:
-    """What a rollback goes back to: the newest earlier record that answers otherwise.
+    """What a rollback would go back to, if its tables are there: the first of `earlier`."""
+    return next(earlier(store), None)
+
+
+def earlier(store: Store) -> Iterator[ServingPointer]:
+    """The earlier records that answer otherwise, the newest first.
 
     After a rollback, earlier is what stood before the record that it restored. Where the pointer
-    itself is damaged, it is the newest record of all.
+    itself is damaged, it is all records.
     """
     records = history(store)
     try:
         pointer = current(store)
     except DamagedPointerError:
-        return records[0] if records else None
+        yield from records
+        return
     if pointer is None:
-        return None
+        return
     before = pointer.restores or pointer.number
-    earlier = (each for each in records if each.number < before)
-    return next((each for each in earlier if each.content != pointer.content), None)
+    for each in records:
+        if each.number < before and each.content != pointer.content:
+            yield each
 
 
 def left_behind(store: Store, pointer: ServingPointer) -> list[ServingPointer]:

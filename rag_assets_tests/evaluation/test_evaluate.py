@@ -441,6 +441,32 @@ def test_an_edited_file_of_rewrites_is_searched_anew(
     assert rewritten("oil").is_new
 
 
+def test_a_retriever_that_cannot_search_stops_no_other_and_is_measured_once_it_can(
+    store: Store, config: Config, tmp_path: Path
+) -> None:
+    path = tmp_path / "rewrites.jsonl"
+    fusion = QueryFusion(rewriter="file", path=path)
+    lame = Retriever(signals=["bm25"], query_fusion=fusion)
+    retrieval = Retrieval(retriever="bm25", retrievers={"lame": lame})
+
+    def measured() -> EvaluationResult:
+        return evaluate_file(
+            store,
+            config.model_copy(update={"retrieval": retrieval}),
+            path=config.evaluation.questions[0].path,
+            variant="default",
+            retrievers=["lame", "bm25"],
+            log=lambda _: None,
+        )
+
+    first = measured()
+    assert list(first.record.retrievers) == ["bm25"]
+    assert str(path) in first.record.unmeasured["lame"]
+    assert not measured().is_new
+    write_lines(path, [{"query": q["question"], "rewrites": ["steel"]} for q in QUESTIONS])
+    assert measured().record.unmeasured == {}
+
+
 def test_an_edited_glossary_is_measured_anew_where_it_is_used(
     store: Store, config: Config, tmp_path: Path
 ) -> None:

@@ -300,6 +300,22 @@ def test_a_rollback_whose_tables_are_gone_does_not_stand(made):
     assert served(made) == after
 
 
+def test_a_rollback_passes_over_a_record_whose_tables_are_gone(made):
+    first = served(made)
+    for edition in (7, 8):
+        edit(made, edition)
+        refresh(made.config)
+    is_held = serving_pointer.is_held
+
+    def without_the_second(store, pointer) -> bool:
+        return pointer.number != 2 and is_held(store, pointer)
+
+    with patch.object(serving_pointer, "is_held", without_the_second):
+        pointer = roll_back(made.store)
+    assert pointer.restores == 1
+    assert served(made) == first
+
+
 def test_a_clean_up_spares_what_serves_and_what_served_before(made):
     seen = []
     for edition in (7, 8, 9):

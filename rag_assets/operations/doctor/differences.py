@@ -17,6 +17,7 @@ from rag_assets.operations.derivations import StepPlan, derivation_of
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import EXAMPLES, Fault, reopened
 from rag_assets.operations.doctor.subjects import Practice, StepTable
+from rag_assets.store import serving_pointer
 from rag_assets.tables.exported import ExportRunsError
 
 NOT_COMPARED = (ConfigError, ExportRunsError, ParserUnavailableError, ServerError, WeightsError)
@@ -51,8 +52,10 @@ def waiting(practice: Practice, table: StepTable, planned: StepPlan) -> Fault | 
         return fault(rule=rule, detail=planned.plan.anew)
     if not planned.differs:
         return None
+    serving = serving_pointer.serving_variant(practice.store, practice.config)
+    is_served = not table.variants or serving in table.variants
     return fault(
-        rule=rules.BEHIND,
+        rule=rules.BEHIND if is_served else rules.BEHIND_UNSERVED,
         count=max(1, len(planned.added) + len(planned.changed) + len(planned.removed)),
         detail=f"{', '.join(planned.differs)} changed since: {len(planned.added):,} to add, "
         f"{len(planned.changed):,} to change, {len(planned.removed):,} to remove",

@@ -42,6 +42,9 @@ FALSE_RECORD = Rule(
     "D107", "false-record", "error", "The record of a finished pass is of other rows."
 )
 STRAY_RECORD = Rule("D108", "stray-record", "warning", "A record is of a table that is gone.")
+BEHIND_UNSERVED = Rule(
+    "D109", "behind-unserved", "note", "A variant that does not serve waits for newer inputs."
+)
 
 DUPLICATE = Rule("D201", "duplicate", "error", "An id occurs more than once in a table.")
 INCOMPLETE = Rule("D202", "incomplete", "error", "A document lacks some of its elements or chunks.")

@@ -6,7 +6,7 @@ from rag_assets import config as configuration
 from rag_assets.serving import disk_errors
 from rag_assets.serving.answers import Answer, positive
 from rag_assets.store import Store
-from rag_assets.store.serving_pointer import left_behind
+from rag_assets.store.serving_pointer import left_behind, previous
 
 SUMMARY = "serve again what served before, at once and without a gate"
 EXAMPLES = """\
@@ -27,8 +27,11 @@ def run(options: argparse.Namespace) -> Answer:
 
     config = configuration.load()
     store = Store.of(config)
+    nearest = None if options.to else previous(store)
     with disk_errors.writing(config.state_dir):
         pointer = roll_back(store, to=options.to)
+    is_nearest = nearest is None or nearest.number in (pointer.restores, pointer.number)
+    passed = "" if is_nearest or nearest is None else f" The tables of {nearest.number} are gone."
     left = next(iter(left_behind(store, pointer)), pointer)
     return Answer(
         record={
@@ -37,6 +40,6 @@ def run(options: argparse.Namespace) -> Answer:
             "restores": pointer.restores,
         },
         text=f"Variant {pointer.variant} as of number {pointer.restores} serves again (number "
-        f"{pointer.number}). A refresh moves on from it once sources or the config change; "
+        f"{pointer.number}).{passed} A refresh moves on from it once sources or the config change; "
         f"`rag-assets promote {left.variant}` serves what was left at once.",
     )

@@ -68,6 +68,16 @@ def test_two_models_for_two_domains_are_sound(tmp_path):
     assert found(built(made)) == []
 
 
+def test_a_variant_that_does_not_serve_may_wait_for_newer_inputs(tmp_path):
+    made = built(project.make(tmp_path), "default", "other")
+    made.write("series1/report1.md", project.report(1, edition=2))
+    built(made, "default")
+    with hashing():
+        faults = examined(made, variants=("default", "other"))
+    assert codes(faults) == []
+    assert rules.BEHIND_UNSERVED in {fault.rule for fault in faults.faults}
+
+
 def test_edits_a_clean_up_and_a_renamed_recipe_leave_it_sound(tmp_path):
     made = built(project.make(tmp_path), "default", "other")
     made.write("series1/report1.md", project.report(1, edition=2))
