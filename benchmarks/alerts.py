@@ -38,7 +38,7 @@ from sqlalchemy.exc import OperationalError
 from rag_assets import config as configuration
 from rag_assets.operations.lost_runs import ORIGIN
 from rag_assets.operations.run_problems import NIGHTLY_JOB
-from rag_assets.serving.answers import FAILED, OK, PARTLY
+from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets_tests.faults.disks import small_disk
 from rag_assets_tests.faults.project import age
 from rag_assets_tests.faults.servers import Postgres, running

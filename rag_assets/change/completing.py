@@ -12,6 +12,7 @@ from rag_assets.change.deciding import fingerprint_of
 from rag_assets.change.steps import REVISIONS, Step, made_from, variant_steps
 from rag_assets.config import Config
 from rag_assets.identity import fingerprint
+from rag_assets.schemas import TABLE_ROWS_TABLE
 from rag_assets.store import MissingTableError, Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import (
@@ -28,6 +29,8 @@ from rag_assets.store.places import remove_folder
 
 JOINT = "joint_index"
 """The asset of the step that completes a variant."""
+ROW_STEPS = ("serialized_rows", "row_vectors")
+"""The assets of the steps from the rows of tables to their units."""
 
 
 def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
@@ -41,7 +44,11 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
     if seen is None:
         return None
     known = CompleteSet.read(file_of(store, variant))
-    if known and known.seen == seen and known.is_of(store, tables):
+    is_known = known and known.seen == seen and known.is_of(store, tables)
+    if known and is_known and known.table_rows:
+        return known
+    rows = _table_rows(store, config, variant)
+    if known and is_known and rows is None:
         return known
     found = CompleteSet(
         variant=variant,
@@ -49,6 +56,7 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
         documents=pin_of(store, tables.documents),
         rows=pin_of(store, tables.rows),
         families=_families(store, tables.families),
+        table_rows=rows,
         elements=store.known_as(tables.elements),
         chunks=store.known_as(tables.chunks),
         **models_of(config, variant),
@@ -131,6 +139,14 @@ def _seen(store: Store, config: Config, variant: str) -> str | None:
 def _families(store: Store, name: str) -> Pin | None:
     """The families of documents; None in a state to which only a release before has written."""
     return pin_of(store, name) if store.ended(name) else None
+
+
+def _table_rows(store: Store, config: Config, variant: str) -> Pin | None:
+    """The rows of all tables, if its units of rows were made from them as they stand."""
+    steps = variant_steps(config, variant)
+    if not all(_follows(store, steps[asset]) for asset in ROW_STEPS):
+        return None
+    return pin_of(store, TABLE_ROWS_TABLE, key="row_id")
 
 
 def _is_as_left(store: Store, found: CompleteSet) -> bool:

@@ -7,6 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
+from rag_assets.config.answering import Answering
 from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
@@ -67,6 +68,7 @@ class Config(Section):
     index: IndexSettings = IndexSettings()
     execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
+    answering: Answering = Answering()
     evaluation: Evaluation = Evaluation()
     gate: Gate = Gate()
     schedule: Schedule = Schedule()

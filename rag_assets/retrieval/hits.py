@@ -11,7 +11,10 @@ from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.rankings import Position, Ranking
 from rag_assets.retrieval.versions import IndexedFamilies
 
-SHOWN_COLUMNS = ("domain", "source", "uri", "title", "section", "table", "row_key", "text")
+SHOWN_COLUMNS = (
+    *("domain", "source", "uri", "document_id", "title", "section"),
+    *("table", "row_key", "text", "text_hash"),
+)
 """Columns that a hit copies from its unit."""
 LATER_COLUMNS = ("type", "language", "image", "fields")
 """Columns that tables of earlier releases lack."""
@@ -29,6 +32,8 @@ class Hit:
     domain: str
     source: str
     uri: str
+    document_id: str | None
+    """None for rows."""
     title: str
     section: str
     pages: tuple[int, ...]
@@ -43,6 +48,7 @@ class Hit:
     fields: tuple[str, ...]
     """`name: value` of each header field of its document."""
     text: str
+    text_hash: str
     context: str
     """The text with its surroundings if the retriever expands hits, else the text alone."""
     version: str | None

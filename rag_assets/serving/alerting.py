@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rag_assets.config import Config
-from rag_assets.serving.answers import say
+from rag_assets.serving.replies import say
 
 if TYPE_CHECKING:
     import dagster as dg

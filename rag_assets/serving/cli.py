@@ -13,7 +13,6 @@ from typing import TextIO
 
 from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
-from rag_assets.serving.answers import FAILED, INTERRUPTED, USAGE, Answer, CommandError, UsageError
 from rag_assets.serving.commands import (
     alerts,
     backfill,
@@ -37,6 +36,7 @@ from rag_assets.serving.commands import (
     status,
     ui,
 )
+from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError, Reply, UsageError
 from rag_assets.store import MissingTableError
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.places import UnreachableTablesError
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         with stoppable():
-            answer: Answer = options.run(options)
+            reply: Reply = options.run(options)
     except (ConfigError, UsageError) as error:
         return _complain(error, code=USAGE)
     except (
@@ -80,10 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "interrupted; what was committed is kept, run it again to go on", code=INTERRUPTED
         )
     try:
-        _show(answer, as_json=options.json, stream=sys.stdout)
+        _show(reply, as_json=options.json, stream=sys.stdout)
     except BrokenPipeError:  # the reader has stopped reading, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return answer.code
+    return reply.code
 
 
 def parser() -> argparse.ArgumentParser:
@@ -109,8 +109,8 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _show(answer: Answer, *, as_json: bool, stream: TextIO) -> None:
-    text = json.dumps(answer.record, ensure_ascii=False) if as_json else answer.text
+def _show(reply: Reply, *, as_json: bool, stream: TextIO) -> None:
+    text = json.dumps(reply.record, ensure_ascii=False) if as_json else reply.text
     if text:
         print(text, file=stream, flush=True)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import LONGEST_RUN, Config
 from rag_assets.operations.lost_runs import ORIGIN, close_lost_runs
-from rag_assets.serving.answers import Json
+from rag_assets.serving.replies import Json
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rag_assets.operations.disk_remedies import remedy_of
-from rag_assets.serving.answers import CommandError
+from rag_assets.serving.replies import CommandError
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from rag_assets.config import Config
 from rag_assets.config.addresses import accounts_table, elements_table
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.operations.left_out import is_retry_useful, refused_files
-from rag_assets.serving.answers import Answer, table
+from rag_assets.serving.replies import Reply, table
 from rag_assets.store import Store
 
 COLUMNS = ("document", "pages", "parsed", "read_by", "empty", "tables", "figures", "language")
@@ -67,12 +67,12 @@ class DocumentStatus:
         return {**asdict(self), "read_by": self.read_by, **kept}
 
 
-def answer(store: Store, config: Config, *, parsers: Sequence[str]) -> Answer:
+def answer(store: Store, config: Config, *, parsers: Sequence[str]) -> Reply:
     """The documents of each of `parsers` (names in the config), those with problems first."""
     found = {parser: _documents(store, config, parser=parser) for parser in parsers}
     parts = [part for parser, documents in found.items() for part in _text(parser, documents)]
     record = {parser: [asdict(each) for each in documents] for parser, documents in found.items()}
-    return Answer(record={"parsers": record}, text="\n\n".join(parts))
+    return Reply(record={"parsers": record}, text="\n\n".join(parts))
 
 
 def _documents(store: Store, config: Config, *, parser: str) -> list[DocumentStatus]:

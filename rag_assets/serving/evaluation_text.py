@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rag_assets.serving.answers import table
+from rag_assets.serving.replies import table
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.results import EvaluationResult

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rag_assets.config import Config
 from rag_assets.operations import lost_runs, run_errors
 from rag_assets.operations.run_problems import NIGHTLY_JOB
-from rag_assets.serving import alerting, answers
-from rag_assets.serving.answers import CommandError, say
+from rag_assets.serving import alerting, replies
+from rag_assets.serving.replies import CommandError, say
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
@@ -165,8 +165,8 @@ def errors_of(result: "ExecutionResult", *, state_dir: Path) -> dict[str, str]:
 def code_of(errors: Mapping[str, str]) -> int:
     """The exit code of a command whose run had these `errors` (`errors_of`)."""
     if run_errors.INTERRUPTED in errors.values():
-        return answers.INTERRUPTED
-    return answers.FAILED if errors else answers.OK
+        return replies.INTERRUPTED
+    return replies.FAILED if errors else replies.OK
 
 
 def _steps_with(options: Mapping[str, bool], *, job: "dg.JobDefinition") -> Iterator[str]:

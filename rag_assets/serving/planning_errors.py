@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from rag_assets.serving.answers import CommandError
+from rag_assets.serving.replies import CommandError
 
 
 @contextmanager

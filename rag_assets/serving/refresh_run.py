@@ -10,7 +10,7 @@ from rag_assets.config import Config
 from rag_assets.operations.lost_runs import COMMAND_LOCK
 from rag_assets.operations.run_problems import NIGHTLY_JOB
 from rag_assets.serving import job_runs
-from rag_assets.serving.answers import Json
+from rag_assets.serving.replies import Json
 from rag_assets.store import Store
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from rag_assets.operations.left_out import LeftOut, entries_of, left_out
 from rag_assets.operations.problems import Problem, state_problems
 from rag_assets.operations.serving_status import ServingStatus, serving_status
 from rag_assets.serving import alerting
-from rag_assets.serving.answers import Json, say
 from rag_assets.serving.check_summary import CheckSummary, check_summary
+from rag_assets.serving.replies import Json, say
 from rag_assets.sources.readability import Outage, Readability, readability
 from rag_assets.store import Store, exports
 from rag_assets.store.damage import DamagedTablesError

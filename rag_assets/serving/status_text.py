@@ -8,8 +8,8 @@ from rag_assets.operations.disk import DiskUse
 from rag_assets.operations.left_out import LeftOut
 from rag_assets.operations.problems import Problem
 from rag_assets.operations.serving_status import ServingStatus
-from rag_assets.serving.answers import table
 from rag_assets.serving.check_summary import CheckSummary
+from rag_assets.serving.replies import table
 from rag_assets.serving.state_status import SourceStatus, StateStatus, Tables
 from rag_assets.sources.readability import Readability
 from rag_assets.store.locks import HeldLock

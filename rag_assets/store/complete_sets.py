@@ -26,8 +26,8 @@ from rag_assets.store.rows import MissingIndexError, MissingTableError
 from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
-PINNED = ("joint", "documents", "rows", "families")
-OPTIONAL = ("row_model", "row_settings", "families")
+PINNED = ("joint", "documents", "rows", "families", "table_rows")
+OPTIONAL = ("row_model", "row_settings", "families", "table_rows")
 """Left out of a record where they are None: releases that have no such field can read it."""
 
 
@@ -57,11 +57,15 @@ class CompleteSet:
     row_settings: Mapping[str, object] | None = None
     families: Pin | None = None
     """Which of its documents are versions of one; None in a set of a release before."""
+    table_rows: Pin | None = None
+    """The rows with their columns, as its units of rows were made from them; None where nothing
+    says so, as in a set of a release before."""
 
     @property
     def pins(self) -> tuple[Pin, ...]:
         """All that it pins, the joint table first."""
-        return (*self.unit_pins, *([self.families] if self.families else []))
+        others = (self.families, self.table_rows)
+        return (*self.unit_pins, *(pin for pin in others if pin is not None))
 
     @property
     def unit_pins(self) -> tuple[Pin, ...]:
@@ -91,7 +95,7 @@ class CompleteSet:
             pins = {
                 name: record[name] and Pin(**record[name])
                 for name in PINNED
-                if name in record or name != "families"
+                if name in record or name not in OPTIONAL
             }
             return cls(**(record | pins))
         except (OSError, ValueError, TypeError, KeyError):

@@ -32,7 +32,7 @@ from rag_assets.index.indexes import maintain
 from rag_assets.lineage import store_of
 from rag_assets.operations.promotion import promote_refreshed
 from rag_assets.serving import cli
-from rag_assets.serving.answers import say
+from rag_assets.serving.replies import say
 from rag_assets.sources.exports import refresh_exports
 from rag_assets.sources.files.manifest import refresh_document_files
 from rag_assets.store import Store, clean_up

@@ -8,7 +8,7 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.operations import disk_remedies
 from rag_assets.serving import cli, disk_errors
-from rag_assets.serving.answers import FAILED, OK, CommandError
+from rag_assets.serving.replies import FAILED, OK, CommandError
 from rag_assets.store.atomic import write_atomically
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.comparing import Rows

@@ -25,7 +25,7 @@ from rag_assets.retrieval.opening import OutdatedIndexError, open_index
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.serving import dagster_instance
-from rag_assets.serving.answers import FAILED, OK, USAGE
+from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import complete_sets, serving_pointer
 from rag_assets.store.serving_pointer import GonePinsError
 from rag_assets_tests.faults import comparing

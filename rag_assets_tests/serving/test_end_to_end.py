@@ -13,7 +13,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
-from rag_assets.serving.answers import FAILED, OK, PARTLY
+from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets.store import Store
 from rag_assets_tests import small_project
 

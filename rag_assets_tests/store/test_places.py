@@ -9,7 +9,7 @@ from pyarrow.fs import FileSelector, FileSystem
 from rag_assets.config import ConfigError, load
 from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
-from rag_assets.serving.answers import FAILED
+from rag_assets.serving.replies import FAILED
 from rag_assets.store import Completion, MissingTableError, Store, complete_sets
 from rag_assets.store.places import MANIFESTS
 from rag_assets_tests import object_store

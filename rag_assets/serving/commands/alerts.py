@@ -12,7 +12,7 @@ from rag_assets.operations.alerts.record import FILE, AlertRecord, RecordFile
 from rag_assets.operations.alerts.telling import open_problems, try_channels
 from rag_assets.operations.problems import Problem
 from rag_assets.serving import alerting
-from rag_assets.serving.answers import FAILED, OK, PARTLY, Answer, Json, UsageError, say
+from rag_assets.serving.replies import FAILED, OK, PARTLY, Json, Reply, UsageError, say
 
 SUMMARY = "show what is wrong now and which channels were told; try whether messages arrive"
 EXAMPLES = """\
@@ -34,13 +34,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """List what is open, or try the channels."""
     config = configuration.load()
     return _tried(config) if options.action == "test" else _listed(config)
 
 
-def _tried(config: Config) -> Answer:
+def _tried(config: Config) -> Reply:
     if not config.alerts.channels:
         raise UsageError(NO_CHANNEL)
     answers = try_channels(config)
@@ -50,7 +50,7 @@ def _tried(config: Config) -> Answer:
         for name, one in answers.items()
     }
     is_good = all(one.accepted and not one.lacking for one in answers.values())
-    return Answer({"channels": channels}, "\n".join(lines), OK if is_good else FAILED)
+    return Reply({"channels": channels}, "\n".join(lines), OK if is_good else FAILED)
 
 
 def _in_words(delivery: Delivery) -> str:
@@ -59,7 +59,7 @@ def _in_words(delivery: Delivery) -> str:
     return f"{'accepted' if delivery.accepted else 'FAILED'} ({delivery.answer})"
 
 
-def _listed(config: Config) -> Answer:
+def _listed(config: Config) -> Reply:
     record = RecordFile(config.state_dir).read()
     with alerting.records(config) as instance:
         problems = open_problems(config, instance, before=record.open, log=say)
@@ -67,7 +67,7 @@ def _listed(config: Config) -> Answer:
     problems += [problem for problem in record.noted if problem.key not in known]
     begun = {problem.key: problem.since for problem in record.open}
     waiting = {name: len(told.waiting) for name, told in record.channels.items()}
-    return Answer(
+    return Reply(
         record={
             "problems": [_as_json(one, config, record, begun) for one in problems],
             "channels": [

@@ -5,8 +5,8 @@ import argparse
 from rag_assets import config as configuration
 from rag_assets.process.priority import yield_to_others
 from rag_assets.serving import refresh_run
-from rag_assets.serving.answers import Answer
 from rag_assets.serving.commands.refresh import refreshed
+from rag_assets.serving.replies import Reply
 
 SUMMARY = "build a variant beside the one that serves, from the sources as they were last read"
 EXAMPLES = """\
@@ -19,7 +19,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("variant", help="variant to build; one that stands is brought up to date")
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Run the job `backfill_variant`; sources that were never read are read first."""
     yield_to_others()
     return refreshed(configuration.load(), variant=options.variant, job=refresh_run.backfill_job)

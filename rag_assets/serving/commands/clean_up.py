@@ -8,7 +8,7 @@ from rag_assets import config as configuration
 from rag_assets.change.reclaim import CleanedTables, clean_up_tables
 from rag_assets.config.running import MOST_DAYS
 from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.answers import Answer, CommandError, say, table
+from rag_assets.serving.replies import CommandError, Reply, say, table
 from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
     from rag_assets.evaluation.experiments.retention import remove_unused
     from rag_assets.operations.run_history import forget_old_runs
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> Answer:
         with dagster_instance.opened(config) as records:
             keep_history = config.clean_up.keep_history_days
             history = forget_old_runs(records, keep_days=keep_history, log=say)
-    return Answer(
+    return Reply(
         record={
             "tables": [asdict(one) for one in done.cleaned],
             "tables_removed": done.removed,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.answers import OK, PARTLY, Answer, CommandError, say
+from rag_assets.serving.replies import OK, PARTLY, CommandError, Reply, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Examine, and mend what was found if that is asked for."""
     from rag_assets.operations.doctor.examining import examine
     from rag_assets.operations.doctor.subjects import Practice
@@ -65,9 +65,9 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _answer(
     faults: "Sequence[Fault]", *, mended: "Sequence[Fault]", tables: int, rows: int
-) -> Answer:
+) -> Reply:
     found = [each for each in faults if each.rule.gravity != "note"]
-    return Answer(
+    return Reply(
         record={
             "clean": not found,
             "tables": tables,

@@ -19,7 +19,7 @@ from rag_assets.documents.family_decisions import (
 )
 from rag_assets.documents.family_members import DocumentMember, documents_of
 from rag_assets.documents.section_changes import SectionChange, read_sections, section_changes
-from rag_assets.serving.answers import Answer, CommandError, Json, UsageError, table
+from rag_assets.serving.replies import CommandError, Json, Reply, UsageError, table
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.serving_pointer import serving_variant
@@ -65,7 +65,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """List, compare or decide; a decision counts from the next refresh on."""
     config = configuration.load()
     store = Store.of(config)
@@ -96,7 +96,7 @@ def _named(held: Sequence[DocumentMember], name: str) -> DocumentMember:
     )
 
 
-def _listed(held: Sequence[DocumentMember], *, only_families: bool) -> Answer:
+def _listed(held: Sequence[DocumentMember], *, only_families: bool) -> Reply:
     families = [each for each in held if each.family]
     record = [asdict(each) for each in (families if only_families else held)]
     plain: Json = json.loads(json.dumps(record, default=str))
@@ -106,7 +106,7 @@ def _listed(held: Sequence[DocumentMember], *, only_families: bool) -> Answer:
         text = "\n\n".join(_families(families)) or "No document has another version."
     else:
         text = table([_row(each) for each in held], columns=COLUMNS)
-    return Answer(record={"documents": plain}, text=text)
+    return Reply(record={"documents": plain}, text=text)
 
 
 def _families(members: Sequence[DocumentMember]) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _row(document: DocumentMember) -> Mapping[str, object]:
     }
 
 
-def _decided(config: Config, one: DocumentMember, other: DocumentMember, *, kind: Kind) -> Answer:
+def _decided(config: Config, one: DocumentMember, other: DocumentMember, *, kind: Kind) -> Reply:
     """Write a decision down, after all that were made before."""
     if one == other:
         raise UsageError(f"{one.uri} was named twice: name two documents")
@@ -162,19 +162,19 @@ def _decided(config: Config, one: DocumentMember, other: DocumentMember, *, kind
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror or error}") from error
     said = "is the newer version of" if kind == "versions" else "is no version of"
-    return Answer(
+    return Reply(
         record={"newer": names[0], "older": names[1], "are": kind, "file": str(file)},
         text=f"{one.uri} {said} {other.uri}: written to {file}. It counts from the next "
         "`rag-assets refresh` on.",
     )
 
 
-def _compared(store: Store, elements: str, older: DocumentMember, newer: DocumentMember) -> Answer:
+def _compared(store: Store, elements: str, older: DocumentMember, newer: DocumentMember) -> Reply:
     sections = [read_sections(store, elements, each.document_id) for each in (older, newer)]
     changes = section_changes(*sections)
     text = "\n\n".join(map(_section, changes)) or "No section differs."
     sections_record: Json = json.loads(json.dumps([asdict(each) for each in changes]))
-    return Answer(
+    return Reply(
         record={"old": older.uri, "new": newer.uri, "sections": sections_record},
         text=f"From {older.uri} to {newer.uri}\n\n{text}",
     )

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving import disk_errors
-from rag_assets.serving.answers import (
+from rag_assets.serving.evaluation_text import scores
+from rag_assets.serving.replies import (
     OK,
     PARTLY,
-    Answer,
     CommandError,
+    Reply,
     UsageError,
     say,
     search_errors,
     table,
 )
-from rag_assets.serving.evaluation_text import scores
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
@@ -58,7 +58,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Measure, or show the stored result for the same index and questions."""
     if options.questions is None and not options.doctor:
         raise UsageError("name a file with --questions, or examine the imported ones with --doctor")
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> Answer:
         from rag_assets.evaluation.doctor import flaws_of
 
         return _examined(result, flaws_of(store, config, result))
-    return Answer(
+    return Reply(
         record={
             "variant": variant,
             "questions": result.record.questions,
@@ -127,13 +127,13 @@ def _evaluated(
     return result
 
 
-def _examined(result: "EvaluationResult", flaws: "Sequence[Flaw]") -> Answer:
+def _examined(result: "EvaluationResult", flaws: "Sequence[Flaw]") -> Reply:
     """What the doctor says of an evaluation."""
     from rag_assets.evaluation.flaws import SOUND
 
     record = result.record
     about = f"Evaluation of variant {record.variant} on {record.questions:,} questions"
-    return Answer(
+    return Reply(
         record={
             "variant": record.variant,
             "questions": record.questions,

@@ -11,7 +11,7 @@ from rag_assets.change.completing import is_up_to_date
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
-from rag_assets.serving.answers import Answer, CommandError, Json, say, search_errors, table
+from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors, table
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Run, list or replay."""
     from rag_assets.evaluation.experiments.design import ExperimentError
     from rag_assets.evaluation.experiments.designs import experiment_of
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> Answer:
         raise CommandError(str(error)) from error
 
 
-def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
+def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
     started = time.monotonic()
     with (
         alerting.telling(config),
@@ -76,7 +76,7 @@ def _run(store: Store, config: Config, names: Sequence[str]) -> Answer:
     paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
     paragraphs += [f"Failed: {name}: {reason}" for name, reason in errors.items()]
     seconds = time.monotonic() - started
-    return Answer(
+    return Reply(
         record={
             "experiments": [_record(one) for one in found],
             "errors": errors,
@@ -165,11 +165,11 @@ def _record(one: "Run") -> Mapping[str, Json]:
     }
 
 
-def _listed(store: Store, config: Config) -> Answer:
+def _listed(store: Store, config: Config) -> Reply:
     from rag_assets.evaluation.experiments.runs import runs_of
 
     if not config.experiments:
-        return Answer(
+        return Reply(
             record={"experiments": []},
             text="The config has no experiments: add `experiments:` with `serializers:` below it, "
             "or see docs/experiments.md.",
@@ -188,15 +188,15 @@ def _listed(store: Store, config: Config) -> Answer:
                 "chosen on dev": "; ".join(record.chosen.values()) if record else "",
             }
         )
-    return Answer(record={"experiments": rows}, text=table(rows, columns=list(rows[0])))
+    return Reply(record={"experiments": rows}, text=table(rows, columns=list(rows[0])))
 
 
-def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Answer:
+def _replayed(store: Store, config: Config, name: str, *, run_id: str) -> Reply:
     from rag_assets.evaluation.experiments.replay import replay
 
     found = replay(store, config, name, run_id=run_id, log=say)
     differing = {arm: count for arm, count in found.differing.items() if count}
-    return Answer(
+    return Reply(
         record={
             "experiment": name,
             "run": run_id,

@@ -5,7 +5,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
-from rag_assets.serving.answers import Answer, CommandError
+from rag_assets.serving.replies import CommandError, Reply
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--variant", help="variant to use (default: the one that serves)")
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Tell the way of one unit."""
     from rag_assets.operations.explain import UnknownUnitError, explain
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> Answer:
         found = explain(Store.of(config), config, unit_id=options.unit_id, variant=options.variant)
     except UnknownUnitError as error:
         raise CommandError(str(error)) from error
-    return Answer(found.record(), _told(found))
+    return Reply(found.record(), _told(found))
 
 
 def _told(found: "UnitLineage") -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from rag_assets import config as configuration
-from rag_assets.serving.answers import Answer, CommandError, UsageError
+from rag_assets.serving.replies import CommandError, Reply, UsageError
 from rag_assets.store import Store
 from rag_assets.store.exports import ExportedTable, all_exported
 
@@ -29,7 +29,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Write the rows, sorted by key; the comment of each column is its heading."""
     from rag_assets.sources.kinds import ContentError
     from rag_assets.sources.parquet import BeingWrittenError, write_parquet
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> Answer:
         raise CommandError(
             f"{file} cannot be written ({error.strerror or error}): name another file with --to"
         ) from error
-    return Answer(
+    return Reply(
         record={"table": table.about.name, "rows": table.rows, "file": str(file)},
         text=f"{table.about.name}: {table.rows:,} rows written to {file}",
     )

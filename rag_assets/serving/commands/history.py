@@ -3,7 +3,7 @@
 import argparse
 
 from rag_assets import config as configuration
-from rag_assets.serving.answers import Answer, Json, table
+from rag_assets.serving.replies import Json, Reply, table
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.serving_pointer import ServingPointer
 
@@ -19,13 +19,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command: there are none."""
 
 
-def run(options: argparse.Namespace) -> Answer:  # noqa: ARG001 - every command takes them
+def run(options: argparse.Namespace) -> Reply:  # noqa: ARG001 - every command takes them
     """List the records of the serving pointer, the newest first."""
     store = Store.of(configuration.load())
     records = serving_pointer.history(store)
     rows = [_row(store, each) for each in records]
     text = table(rows, columns=COLUMNS) if rows else "Nothing was promoted yet."
-    return Answer({"history": rows}, text)
+    return Reply({"history": rows}, text)
 
 
 def _row(store: Store, pointer: ServingPointer) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rag_assets import config as configuration
 from rag_assets.config.documents import DEFAULT_CHUNKINGS
 from rag_assets.config.editions import CHUNKINGS, NEWEST
-from rag_assets.serving.answers import Answer, CommandError
+from rag_assets.serving.replies import CommandError, Reply
 from rag_assets.store.atomic import write_atomically
 
 SUMMARY = "write a commented config for a folder of documents and a database"
@@ -85,7 +85,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Write the config where the other commands look for it; an existing one is not replaced."""
     file = configuration.find()
     if not (options.documents or options.database):
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> Answer:
             f"The password is not in it: set the environment variable {PASSWORD_VARIABLE}."
         )
     record = {"config": str(file), "set": [PASSWORD_VARIABLE] if password else []}
-    return Answer(record=record, text="\n".join(lines))
+    return Reply(record=record, text="\n".join(lines))
 
 
 def _sources(documents: str | None, database: str | None, *, folder: Path) -> Iterator[str]:

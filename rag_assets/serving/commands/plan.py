@@ -3,8 +3,8 @@
 import argparse
 
 from rag_assets import config as configuration
-from rag_assets.serving.answers import Answer
 from rag_assets.serving.planning_errors import planning_errors
+from rag_assets.serving.replies import Reply
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
@@ -25,7 +25,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Look at the sources and the tables, and tell what a refresh would do.
 
     Raises:
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Answer:
         plan = plan_of(store, config, variant=variant, allow_shrink=options.allow_shrink)
         costs = costs_of(store, config, plan)
     reasons = reasons_of(store, config, plan)
-    return Answer(
+    return Reply(
         record=record_of(plan, reasons=reasons, costs=costs),
         text=text_of(plan, reasons=reasons, costs=costs),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_assets import config as configuration
 from rag_assets.process.priority import yield_to_others
 from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.answers import FAILED, OK, Answer, Json, say, search_errors
+from rag_assets.serving.replies import FAILED, OK, Json, Reply, say, search_errors
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("variant", help="variant to look at; it need not be built")
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Embed the questions, their gold and what stands near; the backfill reuses the vectors."""
     config = configuration.load()
     config.variant(options.variant)
@@ -44,8 +44,8 @@ def run(options: argparse.Namespace) -> Answer:
         except NoPreviewError as error:
             text = f"No preview: {error}."
             record = {"variant": options.variant, "outcome": "none", "reason": str(error)}
-            return Answer(record=record, text=text)
-    return Answer(
+            return Reply(record=record, text=text)
+    return Reply(
         record=_record(found),
         text="\n".join(_lines(found)),
         code=FAILED if found.is_refused else OK,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.serving import disk_errors
-from rag_assets.serving.answers import FAILED, OK, Answer, CommandError, Json, say, search_errors
+from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, say, search_errors
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Judge the variant and move the serving pointer, or say why not."""
     from rag_assets.operations.promotion import NotReadyError, promote
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Answer:
             raise CommandError(
                 f"{error} Run `rag-assets backfill {options.variant}` first"
             ) from error
-    return Answer(_record(done), _text(done), code=FAILED if done.status == "held" else OK)
+    return Reply(_record(done), _text(done), code=FAILED if done.status == "held" else OK)
 
 
 def _record(done: "PromotionResult") -> dict[str, Json]:

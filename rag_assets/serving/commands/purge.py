@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.serving import disk_errors, refresh_run
-from rag_assets.serving.answers import FAILED, OK, Answer, CommandError, Json, UsageError, say
+from rag_assets.serving.replies import FAILED, OK, CommandError, Json, Reply, UsageError, say
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Show what would be erased, ask, erase it, and search for traces that are left."""
     from rag_assets.operations import lost_runs, purge, purge_plan
     from rag_assets.operations.run_records import BusyRecordsError
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> Answer:
                         if not found.left:
                             raise CommandError(_nothing_found(plan, found))
                     if not options.yes and not _is_confirmed(plan):
-                        return Answer({"purged": False}, "Nothing was erased.", code=FAILED)
+                        return Reply({"purged": False}, "Nothing was erased.", code=FAILED)
                     purge.erase_all(state, plan)
                 purge.erase_pictures(state)
             purge.finish(state, plan)
@@ -118,7 +118,7 @@ def _searched(found: "Proof") -> str:
     )
 
 
-def _answer(plan: "PurgePlan", found: "Proof") -> Answer:
+def _answer(plan: "PurgePlan", found: "Proof") -> Reply:
     document = plan.document
     record: dict[str, Json] = {
         "purged": not found.left,
@@ -138,7 +138,7 @@ def _answer(plan: "PurgePlan", found: "Proof") -> Answer:
         "questions": {name: list(ids) for name, ids in plan.questions.items()},
         "files_of_user": [str(file) for file in plan.files_of_user],
     }
-    return Answer(record, "\n\n".join(_paragraphs(plan, found)), code=FAILED if found.left else OK)
+    return Reply(record, "\n\n".join(_paragraphs(plan, found)), code=FAILED if found.left else OK)
 
 
 def _removed(plan: "PurgePlan") -> Mapping[str, Json]:

@@ -9,12 +9,12 @@ from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.operations import run_errors
 from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
-from rag_assets.serving.answers import OK, PARTLY, Answer, Json, say, table
 from rag_assets.serving.check_summary import CheckSummary, check_summary
 from rag_assets.serving.evaluation_text import scores
 from rag_assets.serving.newer_defaults import hint
 from rag_assets.serving.planning_errors import planning_errors
 from rag_assets.serving.refresh_run import RefreshOutcome
+from rag_assets.serving.replies import OK, PARTLY, Json, Reply, say, table
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import serving_variant
 
@@ -58,7 +58,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Refresh, one at a time; a second refresh waits for the first."""
     config = configuration.load()
     return refreshed(
@@ -80,7 +80,7 @@ def refreshed(
     allow_shrink: bool = False,
     retry_failed: bool = False,
     accept_drift: bool = False,
-) -> Answer:
+) -> Reply:
     """Run a job for `variant` once no other command changes the index, and tell what it did."""
     started = time.monotonic()
     config.variant(variant)
@@ -140,7 +140,7 @@ def _answer(
     proposed: str,
     plan: "VariantPlan | None",
     seconds: float,
-) -> Answer:
+) -> Reply:
     record: dict[str, Json] = {
         "variant": outcome.variant,
         "assets": outcome.assets,
@@ -160,7 +160,7 @@ def _answer(
     judged = "\n\n".join(part for part in (kept, checks.text, proposed) if part)
     paragraphs = _paragraphs(outcome, quarantine, evaluation, judged, seconds)
     code = _code(outcome, is_partial=bool(quarantine))
-    return Answer(record=record, text="\n\n".join(paragraphs), code=code)
+    return Reply(record=record, text="\n\n".join(paragraphs), code=code)
 
 
 def _code(outcome: RefreshOutcome, *, is_partial: bool) -> int:

@@ -4,7 +4,7 @@ import argparse
 
 from rag_assets import config as configuration
 from rag_assets.serving import disk_errors
-from rag_assets.serving.answers import Answer, positive
+from rag_assets.serving.replies import Reply, positive
 from rag_assets.store import Store
 from rag_assets.store.serving_pointer import left_behind, previous
 
@@ -21,7 +21,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Move the serving pointer back; what was rolled back from waits for `promote`."""
     from rag_assets.operations.promotion import roll_back
 
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> Answer:
     is_nearest = nearest is None or nearest.number in (pointer.restores, pointer.number)
     passed = "" if is_nearest or nearest is None else f" The tables of {nearest.number} are gone."
     left = next(iter(left_behind(store, pointer)), pointer)
-    return Answer(
+    return Reply(
         record={
             "serves": pointer.variant,
             "number": pointer.number,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, get_args
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.schemas import DOMAINS, UNIT_TYPES
-from rag_assets.serving.answers import (
-    Answer,
+from rag_assets.serving.replies import (
     CommandError,
     Json,
+    Reply,
     day,
     positive,
     search_errors,
@@ -74,7 +74,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--explain", action="store_true", help="show rank and score in each stage")
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Search once, or once for each line of stdin."""
     config = configuration.load()
     if options.variant:
@@ -149,7 +149,7 @@ def _readable(query: str) -> str:
 
 def _one(
     results: "Results", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
-) -> Answer:
+) -> Reply:
     record = {
         "query": results.query,
         "variant": variant,
@@ -163,9 +163,9 @@ def _one(
     if not results:
         text = "\n\n".join(["Nothing was found.", *_versions(results)])
     if not explain:
-        return Answer(record, text)
+        return Reply(record, text)
     explanation = results.explain().to_pylist()
-    return Answer(record | {"explanation": explanation}, f"{text}\n\n{_explained(results)}")
+    return Reply(record | {"explanation": explanation}, f"{text}\n\n{_explained(results)}")
 
 
 def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
@@ -188,15 +188,14 @@ def _record(hit: "Hit") -> dict:
 
 def _several(
     found: "Sequence[Results]", *, variant: str, explain: bool, origins: "Mapping[str, Json]"
-) -> Answer:
-    answers = [
+) -> Reply:
+    replies = [
         _one(results, variant=variant, explain=explain, origins=origins) for results in found
     ]
     sections = (
-        f"> {results.query}\n\n{answer.text}"
-        for results, answer in zip(found, answers, strict=True)
+        f"> {results.query}\n\n{reply.text}" for results, reply in zip(found, replies, strict=True)
     )
-    return Answer({"searches": [answer.record for answer in answers]}, "\n\n\n".join(sections))
+    return Reply({"searches": [reply.record for reply in replies]}, "\n\n\n".join(sections))
 
 
 def _explained(results: "Results") -> str:

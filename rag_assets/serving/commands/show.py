@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.serving.answers import Answer, CommandError, positive
+from rag_assets.serving.replies import CommandError, Reply, positive
 from rag_assets.store import Store
 
 SUMMARY = "draw the page of a search hit with the hit marked, or print its table"
@@ -33,7 +33,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--dpi", type=positive, default=120, help="dots per inch (default: 120)")
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Draw the page and write it to a file, or print the table."""
     config = configuration.load()
     if options.variant:
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> Answer:
     return _picture(config, options)
 
 
-def _table(config: Config, *, variant: str | None, unit_id: str) -> Answer:
+def _table(config: Config, *, variant: str | None, unit_id: str) -> Reply:
     from rag_assets.documents.chunk_location import NotShownError
     from rag_assets.documents.renditions import table_of_unit
 
@@ -53,10 +53,10 @@ def _table(config: Config, *, variant: str | None, unit_id: str) -> Answer:
         table = table_of_unit(Store.of(config), config, variant=variant, unit_id=unit_id)
     except NotShownError as error:
         raise CommandError(str(error)) from error
-    return Answer(asdict(table), table.text)
+    return Reply(asdict(table), table.text)
 
 
-def _picture(config: Config, options: argparse.Namespace) -> Answer:
+def _picture(config: Config, options: argparse.Namespace) -> Reply:
     from rag_assets.documents.chunk_location import NotShownError
     from rag_assets.documents.page_pictures import picture_of
     from rag_assets.store.atomic import write_atomically
@@ -85,4 +85,4 @@ def _picture(config: Config, options: argparse.Namespace) -> Answer:
         text += "; this parser does not say where on the page a text stands, so nothing is marked"
     if others := [str(page) for page in picture.pages if page != picture.page]:
         text += f"; also on page {', '.join(others)}: see --page"
-    return Answer({"out": str(options.out), **record}, text)
+    return Reply({"out": str(options.out), **record}, text)

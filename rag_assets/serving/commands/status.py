@@ -6,8 +6,8 @@ from contextlib import suppress
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving import document_status
-from rag_assets.serving.answers import FAILED, OK, PARTLY, Answer
 from rag_assets.serving.newer_defaults import proposal
+from rag_assets.serving.replies import FAILED, OK, PARTLY, Reply
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.serving_pointer import serving_variant
@@ -29,7 +29,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Tell how the state stands; nothing is done, and no source is looked at."""
     from rag_assets.serving.state_status import state_status
     from rag_assets.serving.status_text import text_of
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> Answer:
     versions = _proposed_versions(store, config)
     hint = f"{versions:,} documents may be versions of others: rag-assets documents --families"
     code = FAILED if status.damaged else PARTLY if status.problems else OK
-    return Answer(
+    return Reply(
         record={**status.record, "proposal": proposed, "proposed_versions": versions},
         text="\n\n".join(
             part for part in (text_of(status), hint if versions else "", proposed) if part

@@ -11,7 +11,7 @@ from pathlib import Path
 from rag_assets import config as configuration
 from rag_assets.operations import lost_runs
 from rag_assets.serving import alerting, dagster_instance
-from rag_assets.serving.answers import Answer, CommandError, say
+from rag_assets.serving.replies import CommandError, Reply, say
 
 SUMMARY = "start the Dagster UI, the nightly schedule and the sensors"
 EXAMPLES = """\
@@ -27,7 +27,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--port", type=int, default=PORT, help="port to listen on")
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: argparse.Namespace) -> Reply:
     """Serve until interrupted (Ctrl-C)."""
     config = configuration.load()
     with dagster_instance.opened(config) as records:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> Answer:
     )
     if code:
         raise CommandError(f"the Dagster UI stopped with exit code {code}")
-    return Answer(record={"url": url, "stopped": True}, text="Stopped.")
+    return Reply(record={"url": url, "stopped": True}, text="Stopped.")
 
 
 def _serve(host: str, port: int, *, workspace: Path, environment: Mapping[str, str]) -> int:

@@ -406,7 +406,9 @@ class DatabaseTables(Origin):
     def _row_hash(self, table: str) -> str:
         return postgres.TEXT_HASH if table in self._hashed_as_text else postgres.BINARY_HASH
 
-    def _cells(self, table: str, kinds: Mapping[str, pa.DataType]) -> dict[str, postgres.Cell]:
+    def _cells(
+        self, table: str, kinds: Mapping[str, pa.DataType]
+    ) -> dict[str, postgres.ColumnReading]:
         """How each column is read, to hold what SQLAlchemy and psycopg would make of it."""
         asked = self._driven(f"SELECT * FROM {self._quoted(table)} LIMIT 0")
         columns = self._columns(table)

@@ -130,7 +130,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ColumnReading:
     """How the value of one column is read."""
 
     expression: str
@@ -170,7 +170,7 @@ def cell_of(
     kind: pa.DataType,
     *,
     parse: Callable[[str], Value],
-) -> Cell:
+) -> ColumnReading:
     """How the column `name`, of the type with this `number`, becomes a column of `kind`.
 
     `parse` is what psycopg and SQLAlchemy make of a text of that type.
@@ -179,11 +179,11 @@ def cell_of(
     native = NATIVE.get(number, "")
     is_date_as_text = native in DATES and kind == pa.string()
     if native and (kind != pa.string() or native in ("text", "varchar", "bpchar", "uuid")):
-        return Cell(f"{column}::text" if native in AS_TEXT else column, kind, native)
+        return ColumnReading(f"{column}::text" if native in AS_TEXT else column, kind, native)
     if is_date_as_text:
-        return Cell(f"{column}::text", kind)
+        return ColumnReading(f"{column}::text", kind)
     as_psycopg_sees_it = f"CASE WHEN num_nulls({column}) = 0 THEN format('%s', {column}) END"
-    return Cell(as_psycopg_sees_it, kind, parse=parse)
+    return ColumnReading(as_psycopg_sees_it, kind, parse=parse)
 
 
 def look(relation: str, row_hash: str) -> str:

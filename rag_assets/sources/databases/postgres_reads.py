@@ -28,7 +28,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.sources.cells import MisfitError, as_array, converted
 from rag_assets.sources.databases.adbc import Stream, streaming
 from rag_assets.sources.databases.limits import Watch
-from rag_assets.sources.databases.postgres import ROW, SESSION, Cell, Facts
+from rag_assets.sources.databases.postgres import ROW, SESSION, ColumnReading, Facts
 from rag_assets.sources.kinds import HASH, as_json, normalised, rows_by_position, spilling_to
 from rag_assets.sources.origins import OVERLAP, Increment, LastRead, Request, Value
 
@@ -50,7 +50,7 @@ class PostgresTable:
     table: str
     relation: str
     """The table's name in SQL."""
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, ColumnReading]
     facts: Facts
     row_hash: str
     request: Request
@@ -109,7 +109,7 @@ class PostgresTable:
             columns += [] if len(columns) == batch.num_columns else [batch.column(len(columns))]
             yield pa.table(columns, names=names)
 
-    def _columns(self, batch: pa.RecordBatch, cells: Mapping[str, Cell]) -> list[pa.Array]:
+    def _columns(self, batch: pa.RecordBatch, cells: Mapping[str, ColumnReading]) -> list[pa.Array]:
         made = {name: _read(batch.column(n), cell) for n, (name, cell) in enumerate(cells.items())}
         misfits = [name for name, column in made.items() if column is None]
         if misfits:
@@ -248,7 +248,7 @@ class PostgresTable:
         return f"WHERE {' OR '.join(ways)}"
 
 
-def _read(column: pa.Array, cell: Cell) -> pa.Array | None:
+def _read(column: pa.Array, cell: ColumnReading) -> pa.Array | None:
     if cell.parse is None:
         return converted(column, cell.kind)
     parsed = [None if text is None else cell.parse(text) for text in column.to_pylist()]

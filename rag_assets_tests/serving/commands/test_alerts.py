@@ -13,7 +13,7 @@ import pytest
 
 from rag_assets import config as configuration
 from rag_assets.serving import cli
-from rag_assets.serving.answers import FAILED, INTERRUPTED, OK, PARTLY, USAGE
+from rag_assets.serving.replies import FAILED, INTERRUPTED, OK, PARTLY, USAGE
 from rag_assets_tests import small_project
 from rag_assets_tests.faults.disks import small_disk
 from rag_assets_tests.faults.hashing import hashing

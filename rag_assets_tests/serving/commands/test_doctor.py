@@ -9,7 +9,7 @@ import pytest
 from rag_assets import config as configuration
 from rag_assets.operations.doctor.rules import RULES
 from rag_assets.serving import cli
-from rag_assets.serving.answers import FAILED, OK, PARTLY
+from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh

@@ -8,8 +8,8 @@ from rag_assets import config as configuration
 from rag_assets.operations.plan.planning import plan_of
 from rag_assets.operations.promotion import promote
 from rag_assets.serving import cli
-from rag_assets.serving.answers import OK, USAGE
 from rag_assets.serving.plan_text import outcome_record, outcome_text
+from rag_assets.serving.replies import OK, USAGE
 from rag_assets.store import Store
 from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing

@@ -12,7 +12,7 @@ from rag_assets import quality
 from rag_assets.change import sync
 from rag_assets.process import clock
 from rag_assets.serving import cli
-from rag_assets.serving.answers import OK, PARTLY
+from rag_assets.serving.replies import OK, PARTLY
 from rag_assets.sources import readability
 from rag_assets.sources.readability import Look
 from rag_assets.store import Store

@@ -1,4 +1,4 @@
-"""What all commands share: answers, errors, exit codes, and tables of text."""
+"""What all commands share: replies, errors, exit codes, and tables of text."""
 
 import argparse
 import sys
@@ -25,8 +25,8 @@ class UsageError(CommandError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer of a command."""
+class Reply:
+    """What a command replies."""
 
     record: Mapping[str, Json]
     """For programs."""

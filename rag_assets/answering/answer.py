@@ -1,0 +1,118 @@
+"""An answer: sentences with their proof, or the closest evidence, or nothing found.
+
+`to_json` and `from_json` are the form in which answers are kept, sent and read: see
+docs/answering.md, which describes `FORMAT`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from rag_assets.answering.citations import Citation
+
+FORMAT = "rag_assets/answer/1"
+"""Moves when a reader of the JSON has to read it in another way."""
+
+Support: TypeAlias = Literal["full", "part", "none", "unchecked"]
+"""What the cited sources say of a sentence: all of it, some of it, nothing; or nobody looked."""
+Outcome: TypeAlias = Literal["answered", "closest", "nothing"]
+"""`closest`: the nearest evidence, which does not answer the question."""
+Mode: TypeAlias = Literal["extractive", "lookup", "both"]
+"""How the sentences were made."""
+
+
+class AnswerFormatError(ValueError):
+    """A text is not an answer in the format that is read here; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    support: Support = "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A unit that was retrieved for an answer, as it was then."""
+
+    unit_id: str
+    text_hash: str
+    rank: int
+    """From 1."""
+    score: float
+    domain: str
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What was searched."""
+
+    variant: str
+    retriever: str
+    filters: Mapping[str, JsonValue]
+    """The filters that were set, by their name; empty: all of the index."""
+    units: int
+    """Units that the search ranked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `ask` returns."""
+
+    question: str
+    outcome: Outcome
+    sentences: tuple[Sentence, ...]
+    """In reading order; of `closest`, the evidence; none where nothing was found."""
+    scope: Scope
+    shown: tuple[Shown, ...] = ()
+    """The units that were retrieved, best first."""
+    mode: Mode | None = None
+    """None where there is no answer."""
+    reason: str = ""
+    """Why there is no answer, or what stands in its way, in one sentence; else empty."""
+    readings: tuple[str, ...] = ()
+    """How the question could be read, where two ways differ and none was chosen."""
+    confidence: float | None = None
+    """Probability that the answer holds, by the rule of refusal; None where it is not fitted."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Wall time of each stage."""
+
+    @property
+    def citations(self) -> Iterator[Citation]:
+        """All citations, sentence after sentence."""
+        return (citation for sentence in self.sentences for citation in sentence.citations)
+
+
+def to_json(answer: Answer) -> dict[str, JsonValue]:
+    """`answer` as a JSON object of the format `FORMAT`."""
+    return {"format": FORMAT, **json.loads(_adapter().dump_json(answer))}
+
+
+def from_json(record: Mapping[str, object]) -> Answer:
+    """The answer that `to_json` wrote.
+
+    Raises:
+        AnswerFormatError: It is of another format, or a part of it is missing or wrong.
+    """
+    if record.get("format") != FORMAT:
+        raise AnswerFormatError(f"its format is {record.get('format')!r}, and {FORMAT!r} is read")
+    content = {name: value for name, value in record.items() if name != "format"}
+    try:
+        return _adapter().validate_json(json.dumps(content))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise AnswerFormatError(f"{place}: {first['msg']}") from error
+
+
+@cache
+def _adapter() -> TypeAdapter[Answer]:
+    return TypeAdapter(Answer)

@@ -1,0 +1,25 @@
+"""The section `answering`: how questions are answered, when an answer is withheld, what is kept."""
+
+from pydantic import Field
+
+from rag_assets.config.base import Section
+
+
+class Answering(Section):
+    """How a question is answered from what a search finds."""
+
+    hits: int = Field(10, ge=1, le=100, description="units that an answer is made from, at most")
+    sentences: int = Field(4, ge=1, le=20, description="sentences of an answer, at most")
+    risk: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="share of answers that may be wrong; more doubtful ones are withheld",
+    )
+    confidence: float = Field(
+        0.95, gt=0.5, lt=1, description="how surely that share is kept to, on questions like these"
+    )
+    keep: bool = Field(True, description="whether answers are kept, to be listed and replayed")
+    keep_days: int | None = Field(
+        None, ge=1, description="how long answers are kept; for ever unless given"
+    )
