@@ -80,7 +80,7 @@ class TableInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class TableContents:
     """A table with its rows."""
 
     info: TableInfo
@@ -98,8 +98,8 @@ class Catalogue:
         self,
         *,
         data_version: str,
-        load: Callable[[], tuple[Mapping[tuple[str, str], Contents], tuple[str, ...]]],
-        load_documents: Callable[[], Mapping[tuple[str, str], Contents]] = dict,
+        load: Callable[[], tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]],
+        load_documents: Callable[[], Mapping[tuple[str, str], TableContents]] = dict,
     ) -> None:
         """Use `catalogue_of`; tests may hand in their own tables.
 
@@ -134,7 +134,7 @@ class Catalogue:
         return found.info if found else None
 
     def rows(self, table: TableInfo) -> pa.Table:
-        """See `Contents.rows`.
+        """See `TableContents.rows`.
 
         Raises:
             KeyError: It is no table of this catalogue.
@@ -142,7 +142,7 @@ class Catalogue:
         return self._required(table).rows
 
     def texts(self, table: TableInfo) -> pa.Table:
-        """See `Contents.texts`.
+        """See `TableContents.texts`.
 
         Raises:
             KeyError: It is no table of this catalogue.
@@ -150,18 +150,18 @@ class Catalogue:
         return self._required(table).texts
 
     @cached_property
-    def _loaded(self) -> tuple[Mapping[tuple[str, str], Contents], tuple[str, ...]]:
+    def _loaded(self) -> tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]:
         return self._load()
 
     @cached_property
-    def _documents(self) -> Mapping[tuple[str, str], Contents]:
+    def _documents(self) -> Mapping[tuple[str, str], TableContents]:
         return self._load_documents()
 
-    def _contents(self, source: str, table: str) -> Contents | None:
+    def _contents(self, source: str, table: str) -> TableContents | None:
         key = (source, table)
         return self._loaded[0].get(key) or self._documents.get(key)
 
-    def _required(self, table: TableInfo) -> Contents:
+    def _required(self, table: TableInfo) -> TableContents:
         found = self._contents(table.source, table.table)
         if found is None:
             raise KeyError(f"{table.source}/{table.table} is no table of this catalogue")
@@ -185,7 +185,7 @@ def contents_of(
     cells: list[tuple[str, str, bool, pa.Array, pa.Array]],
     pages: tuple[int, ...] = (),
     unit_id: str | None = None,
-) -> Contents:
+) -> TableContents:
     """A table of its parts, its rows in the order of their keys.
 
     Args:
@@ -206,7 +206,7 @@ def contents_of(
         for name, heading, is_hidden, *_ in cells
     )
     columns = tuple(map(_with_unit_column, columns, (*columns[1:], None)))
-    return Contents(
+    return TableContents(
         TableInfo(source, table, title, len(row_keys), columns, pages, unit_id),
         pa.table(keys | rows),
         pa.table(keys | texts),
@@ -267,14 +267,14 @@ def _column_info(
 
 def _tables(
     store: Store, complete_set: CompleteSet
-) -> tuple[Mapping[tuple[str, str], Contents], tuple[str, ...]]:
+) -> tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]:
     pin, units = complete_set.table_rows, complete_set.rows
     if pin is None or units is None:
         return {}, ()
     indexed = store.read(units.table, columns=["unit_id"], version=units.version)["unit_id"]
     named = store.read(pin.table, columns=["source", "table"], version=pin.version)
     counted = named.group_by(["source", "table"]).aggregate([([], "count_all")])
-    found: dict[tuple[str, str], Contents] = {}
+    found: dict[tuple[str, str], TableContents] = {}
     too_large: list[str] = []
     for row in counted.sort_by([("source", "ascending"), ("table", "ascending")]).to_pylist():
         source, table = row["source"], row["table"]
@@ -294,7 +294,7 @@ def _tables(
     return found, tuple(too_large)
 
 
-def _contents(source: str, table: str, read: pa.Table) -> Contents:
+def _contents(source: str, table: str, read: pa.Table) -> TableContents:
     return contents_of(
         (source, table, read["title"][0].as_py()),
         row_ids=read["row_id"].combine_chunks(),
