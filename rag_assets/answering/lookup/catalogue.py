@@ -12,7 +12,13 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rag_assets.answering.lookup.cells import cells_by_column, distinct_texts, extremes, typed
+from rag_assets.answering.lookup.cells import (
+    cells_by_column,
+    distinct_texts,
+    extremes,
+    typed,
+    without_blanks,
+)
 from rag_assets.answering.lookup.headings import words_and_unit
 from rag_assets.answering.lookup.units import is_unit, pint_unit
 from rag_assets.columns.sql import quoted
@@ -25,6 +31,8 @@ ROW_KEY = "@row_key"
 """Column of `Catalogue.rows`: the key at the source; rows are in its order."""
 
 UNIT_HEADINGS = frozenset({"unit", "units", "uom", "unit of measurement", "enhet", "enheter"})
+TEXT_HASH = "@text_hash"
+"""Column of `Catalogue.rows`: hash of the unit's text."""
 MOST_VALUES = 2_000
 MOST_ROWS_OF_TABLE = 200_000
 
@@ -85,7 +93,7 @@ class TableContents:
 
     info: TableInfo
     rows: pa.Table
-    """`ROW_ID`, `ROW_KEY`, then the columns: float64 where numeric, else string. NULL is an empty
+    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: float64 where numeric, else string. NULL is an empty
     cell; there is no NaN."""
     texts: pa.Table
     """The same with all cells as canonical texts."""
@@ -182,6 +190,7 @@ def contents_of(
     *,
     row_ids: pa.Array,
     row_keys: pa.Array,
+    text_hashes: pa.Array,
     cells: list[tuple[str, str, bool, pa.Array, pa.Array]],
     pages: tuple[int, ...] = (),
     unit_id: str | None = None,
@@ -192,14 +201,16 @@ def contents_of(
         info: Source, table and title.
         row_ids: The unit of each row.
         row_keys: The key of each row.
+        text_hashes: Of the text of each unit.
         cells: See `cells.cells_by_column`.
         pages: See `TableInfo`.
         unit_id: See `TableInfo`.
     """
     source, table, title = info
     order = _order_of_keys(row_keys)
-    keys = {ROW_ID: row_ids.take(order), ROW_KEY: row_keys.take(order)}
-    texts = {name: values.take(order) for name, _, _, values, _ in cells}
+    named = {ROW_ID: row_ids, ROW_KEY: row_keys, TEXT_HASH: text_hashes}
+    keys = {name: values.take(order) for name, values in named.items()}
+    texts = {name: without_blanks(values.take(order)) for name, _, _, values, _ in cells}
     rows = {name: typed(texts[name], numeric=flags.take(order)) for name, *_, flags in cells}
     columns = tuple(
         _column_info(name, heading, is_hidden, texts=texts[name], values=rows[name])
@@ -271,7 +282,7 @@ def _tables(
     pin, units = complete_set.table_rows, complete_set.rows
     if pin is None or units is None:
         return {}, ()
-    indexed = store.read(units.table, columns=["unit_id"], version=units.version)["unit_id"]
+    indexed = store.read(units.table, columns=["unit_id", "text_hash"], version=units.version)
     named = store.read(pin.table, columns=["source", "table"], version=pin.version)
     counted = named.group_by(["source", "table"]).aggregate([([], "count_all")])
     found: dict[tuple[str, str], TableContents] = {}
@@ -288,16 +299,25 @@ def _tables(
             where=where,
             version=pin.version,
         )
-        read = read.filter(pc.is_in(read["row_id"], value_set=indexed.combine_chunks()))
-        if read.num_rows:
-            found[source, table] = _contents(source, table, read)
+        contents = _contents(source, table, read, indexed=indexed)
+        if contents is not None:
+            found[source, table] = contents
     return found, tuple(too_large)
 
 
-def _contents(source: str, table: str, read: pa.Table) -> TableContents:
+def _contents(
+    source: str, table: str, read: pa.Table, *, indexed: pa.Table
+) -> TableContents | None:
+    """A table with those of its rows that are units; None if none is."""
+    places = pc.index_in(read["row_id"], value_set=indexed["unit_id"].combine_chunks())
+    is_unit = pc.is_valid(places)
+    read, places = read.filter(is_unit), places.filter(is_unit)
+    if not read.num_rows:
+        return None
     return contents_of(
         (source, table, read["title"][0].as_py()),
         row_ids=read["row_id"].combine_chunks(),
         row_keys=read["row_key"].combine_chunks(),
+        text_hashes=indexed["text_hash"].take(places).combine_chunks(),
         cells=cells_by_column(read["pairs"]),
     )

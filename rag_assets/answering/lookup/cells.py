@@ -58,6 +58,12 @@ def folded_column(texts: pa.Array) -> pa.Array:
     return pa.array(values, pa.string()).take(encoded.indices)
 
 
+def without_blanks(texts: pa.Array) -> pa.Array:
+    """Texts of spaces alone as empty cells."""
+    is_blank = pc.equal(pc.utf8_trim_whitespace(texts), "")
+    return pc.if_else(pc.fill_null(is_blank, False), pa.scalar(None, pa.string()), texts)
+
+
 def distinct_texts(texts: pa.Array, *, most: int) -> tuple[int, tuple[str, ...]]:
     """How many values there are, and the most frequent `most` of them, then by alphabet."""
     counted = texts.drop_null().value_counts()
