@@ -93,8 +93,8 @@ class TableContents:
 
     info: TableInfo
     rows: pa.Table
-    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: float64 where numeric, else string. NULL is an empty
-    cell; there is no NaN."""
+    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: float64 where numeric, else string.
+    NULL is an empty cell; there is no NaN."""
     texts: pa.Table
     """The same with all cells as canonical texts."""
 
