@@ -12,7 +12,7 @@ from itertools import takewhile
 
 LEAST_SHARED = 4
 """First letters that words of one family share, at least: `dense` and `density`."""
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.6
 """The same as a share of the longer word."""
 JOINING = frozenset(
     """
@@ -42,10 +42,14 @@ _ASKS_FOR_NUMBER = re.compile(
 )
 
 
+def words_of(text: str) -> list[str]:
+    """The words of `text` in lower case and in their order."""
+    return [match[0] for match in _TERM.finditer(folded(text))]
+
+
 def terms(text: str) -> list[str]:
-    """The words of `text` that name something, in lower case and in their order."""
-    words = (match[0] for match in _TERM.finditer(folded(text)))
-    return [word for word in words if word not in JOINING]
+    """Those of the words of `text` that name something."""
+    return [word for word in words_of(text) if word not in JOINING]
 
 
 def asks_for_number(question: str) -> bool:
@@ -72,7 +76,7 @@ class Vocabulary:
         """How much of `term` is there: 1 for itself, else the share of letters in common.
 
         `hard` is half of `hardness`. Words that share fewer letters than `LEAST_SHARED`, or less
-        than half of the longer one, have nothing in common.
+        than `LEAST_SHARE` of the longer one, have nothing in common.
         """
         if term in self._words:
             return 1.0
