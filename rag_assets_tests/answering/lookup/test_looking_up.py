@@ -27,9 +27,8 @@ def cited(plan: LookupPlan) -> Absence | Cell | Computed | Rows:
 def test_a_row_is_told_with_its_cells():
     plan = replace(PLAN, where=(Condition("name", "=", ("ipe 200",)),), columns=("mass", "stock"))
     found = answer_plan(plan, HELD)
-    assert [each.text for each in found.sentences] == [
-        "IPE 200: Mass per metre 22.4 kg/m; In stock 7."
-    ]
+    [sentence] = found.sentences
+    assert [sentence.text] == ["IPE 200: Mass per metre 22.4 kg/m; In stock 7."]
     mass, stock = sentence.citations
     assert mass == Cell(
         unit_id="beams-3",
