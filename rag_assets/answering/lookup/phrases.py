@@ -68,7 +68,7 @@ ENGLISH = Phrases(
     many="{title} has {count} rows{where}: {names}.",
     more="{names} and {count} more",
     nothing="No row of {title} was found{where}; {searched} rows were searched.",
-    nearest="The nearest values of {heading} in {title} are {values}; {asked} is not there.",
+    nearest="Nearest in {title} is {heading} {values}; asked for: {asked}.",
     others="{names} and {last}",
 )
 
@@ -107,8 +107,26 @@ SWEDISH = Phrases(
     many="{title} har {count} rader{where}: {names}.",
     more="{names} och {count} till",
     nothing="Ingen rad i {title} hittades{where}; {searched} rader genomsöktes.",
-    nearest="De närmaste värdena av {heading} i {title} är {values}; {asked} finns inte där.",
+    nearest="Närmast i {title} är {heading} {values}; efterfrågat: {asked}.",
     others="{names} och {last}",
 )
 
 PHRASES: Mapping[Language, Phrases] = {"en": ENGLISH, "sv": SWEDISH}
+
+_SWEDISH_WORDS = (
+    "och att det som en ett av är för med till inte har hur vilken vilket vilka vad vem när där "
+    "från mellan eller alla många mest högsta lägsta störst minst minsta största finns värdet"
+)
+_ENGLISH_WORDS = (
+    "the of and is are what which how many much does do has have in with for from between all "
+    "most highest lowest largest smallest average mean at least than there"
+)
+
+
+def language_of(question: str) -> Language:
+    """Swedish where a question has more of its common words than of English ones."""
+    words = question.casefold().replace("?", " ").split()
+    swedish = set(_SWEDISH_WORDS.split())
+    english = set(_ENGLISH_WORDS.split())
+    of_swedish = sum(word in swedish or bool(set(word) & set("åäö")) for word in words)
+    return "sv" if of_swedish > sum(word in english for word in words) else "en"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.citations import Cell, Computed
+from rag_assets.answering.citations import Cell, Citation, Computed
 from rag_assets.answering.lookup import citing
 from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo
 from rag_assets.answering.lookup.naming import listed, names_of, naming_column
@@ -57,7 +57,10 @@ def _counted(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
         heading=column.heading if column else "",
         where=where_in_words(found.plan, found.table, phrases=phrases),
     )
-    return Sentence(text, (citing.computed(found, catalogue),))
+    citations: tuple[Citation, ...] = (citing.computed(found, catalogue),)
+    if not found.row_keys:
+        citations += nothing(found, phrases=phrases).citations
+    return Sentence(text, citations)
 
 
 def _computed(found: Found, catalogue: Catalogue, phrases: Phrases) -> Sentence:
