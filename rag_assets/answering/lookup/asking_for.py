@@ -7,7 +7,7 @@ from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
 from rag_assets.answering.lookup.mentions import CLOSE, ColumnMention
 from rag_assets.answering.lookup.plan import Operation
-from rag_assets.answering.lookup.question import Mark, AskedQuestion
+from rag_assets.answering.lookup.question import AskedQuestion, Mark
 
 _THING_BEFORE = vocabulary.words_in("with has have having med har som that")
 HALF = 0.5
