@@ -5,7 +5,7 @@ catalogue is built when it is first asked, table by table, and kept with its ind
 than `MOST_ROWS_OF_TABLE` rows are left out and named.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets.answering.lookup.cells import (
+    Cells,
     cells_by_column,
     distinct_texts,
     extremes,
@@ -191,7 +192,7 @@ def contents_of(
     row_ids: pa.Array,
     row_keys: pa.Array,
     text_hashes: pa.Array,
-    cells: list[tuple[str, str, bool, pa.Array, pa.Array]],
+    cells: Sequence[Cells],
     pages: tuple[int, ...] = (),
     unit_id: str | None = None,
 ) -> TableContents:
@@ -202,7 +203,7 @@ def contents_of(
         row_ids: The unit of each row.
         row_keys: The key of each row.
         text_hashes: Of the text of each unit.
-        cells: See `cells.cells_by_column`.
+        cells: The columns.
         pages: See `TableInfo`.
         unit_id: See `TableInfo`.
     """
@@ -210,11 +211,10 @@ def contents_of(
     order = _order_of_keys(row_keys)
     named = {ROW_ID: row_ids, ROW_KEY: row_keys, TEXT_HASH: text_hashes}
     keys = {name: values.take(order) for name, values in named.items()}
-    texts = {name: without_blanks(values.take(order)) for name, _, _, values, _ in cells}
-    rows = {name: typed(texts[name], numeric=flags.take(order)) for name, *_, flags in cells}
+    texts = {each.name: without_blanks(each.texts.take(order)) for each in cells}
+    rows = {each.name: typed(texts[each.name], numeric=each.numeric.take(order)) for each in cells}
     columns = tuple(
-        _column_info(name, heading, is_hidden, texts=texts[name], values=rows[name])
-        for name, heading, is_hidden, *_ in cells
+        _column_info(each, texts=texts[each.name], values=rows[each.name]) for each in cells
     )
     columns = tuple(map(_with_unit_column, columns, (*columns[1:], None)))
     return TableContents(
@@ -252,21 +252,19 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 18
 
 
-def _column_info(
-    name: str, heading: str, is_hidden: bool, *, texts: pa.Array, values: pa.Array
-) -> ColumnInfo:
+def _column_info(cells: Cells, *, texts: pa.Array, values: pa.Array) -> ColumnInfo:
     is_numeric = pa.types.is_floating(values.type)
-    words, unit = words_and_unit(heading, is_numeric=is_numeric)
+    words, unit = words_and_unit(cells.heading, is_numeric=is_numeric)
     filled = len(texts) - texts.null_count
     least, greatest = extremes(values) if is_numeric else (None, None)
     distinct, most_frequent = distinct_texts(texts, most=MOST_VALUES)
     return ColumnInfo(
-        name=name,
+        name=cells.name,
         heading=words,
         unit=unit,
         pint_unit=pint_unit(unit) if unit else None,
         is_numeric=is_numeric,
-        is_hidden=is_hidden,
+        is_hidden=cells.is_hidden,
         filled=filled,
         unread=filled - (len(values) - values.null_count) if is_numeric else 0,
         distinct=distinct,

@@ -3,6 +3,7 @@
 import math
 import re
 import unicodedata
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +49,9 @@ def typed(texts: pa.Array, *, numeric: pa.Array) -> pa.Array:
 
 def folded(text: str) -> str:
     """A text as it is compared: without case, width, or more than single spaces (NFKC)."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    for _ in range(2):  # what is folded may be other than normal, and the other way round
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(text.split())
 
 
 def folded_column(texts: pa.Array) -> pa.Array:
@@ -79,10 +82,21 @@ def extremes(numbers: pa.Array) -> tuple[float | None, float | None]:
     return found["min"].as_py(), found["max"].as_py()
 
 
-def cells_by_column(
-    pairs: pa.Array | pa.ChunkedArray,
-) -> list[tuple[str, str, bool, pa.Array, pa.Array]]:
-    """For each column: name, heading, whether it is hidden, its texts, and which are numbers.
+class Cells(NamedTuple):
+    """A column before it is typed."""
+
+    name: str
+    heading: str
+    """As the source has it, unit included."""
+    is_hidden: bool
+    texts: pa.Array
+    """Canonical values; NULL is an empty cell."""
+    numeric: pa.Array
+    """Whether the source itself has each value as a number."""
+
+
+def cells_by_column(pairs: pa.Array | pa.ChunkedArray) -> list[Cells]:
+    """The columns of a table, in the order in which they first occur.
 
     `pairs` is the column of `schemas.TABLE_ROWS`. A row that lacks a column has an empty cell.
     """
@@ -99,7 +113,7 @@ def cells_by_column(
         indices = pa.array(taken, mask=taken < 0)
         newest = int(places[-1])
         found.append(
-            (
+            Cells(
                 name,
                 flat.field("heading")[newest].as_py(),
                 bool(flat.field("hidden")[newest].as_py()),

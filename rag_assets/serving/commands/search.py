@@ -114,11 +114,15 @@ def run(options: argparse.Namespace) -> Reply:
 
 def _opened(config: Config, variant: str | None) -> "VariantIndex":
     """What serves; with a variant, its last complete index."""
+    from rag_assets.answering.lookup.arm import arms_of
     from rag_assets.retrieval.opening import open_index
     from rag_assets.retrieval.serving import open_serving
 
     store = Store.of(config)
-    return open_index(store, config, variant) if variant else open_serving(store, config)
+    arms = arms_of(store)
+    if variant:
+        return open_index(store, config, variant, arms=arms)
+    return open_serving(store, config, arms=arms)
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
