@@ -5,6 +5,10 @@ starting weights below (a prior of one standard deviation each), so that 120 sen
 them far where they say little. Both thresholds come from the scores of true sentences when each
 fifth of the pairs is left out of the fit in turn: 3 % fall below PART_FROM, 10 % below FULL_FROM.
 The constants in the module are what this printed.
+
+Then it fits the curve that makes relevance of the scores of the embedded reranker, for
+`answering/references.py`: on sentences word for word and in other words, each with its own unit
+(relevant) and with its four neighbours (not).
 """
 
 import argparse
@@ -19,6 +23,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bounds import dataset
 from citation_checks_data import SENTENCES, Labelled, labelled_sentences
+from reference_matching_data import (
+    SourcedAnswer,
+    embedded_reranker,
+    quoted_answers,
+    reworded_answers,
+)
 
 from rag_assets.answering.checks.support import NAMES, Signs, check, score_of
 
@@ -77,6 +87,27 @@ def by_form(scored: np.ndarray, sentences: Sequence[Labelled]) -> None:
         print(f"  {form} ({own.sum()}): {area(scored[own | truths], truths[own | truths]):.3f}")
 
 
+def fitted_curve(answers: Sequence[SourcedAnswer]) -> tuple[float, float]:
+    """Slope and offset of the logistic curve over scores; both classes weigh the same."""
+    cases = [
+        (sentence, unit, place == gold)
+        for answer in answers
+        for sentence, gold in zip(answer.sentences, answer.gold, strict=True)
+        for place, unit in enumerate(answer.units)
+    ]
+    raw = embedded_reranker().score([(sentence, unit) for sentence, unit, _ in cases])
+    truths = np.array([is_gold for _, _, is_gold in cases])
+    print(f"{len(cases)} pairs; area under the curve of the raw scores {area(raw, truths):.3f}")
+    balance = np.where(truths, 0.5 / truths.mean(), 0.5 / (1 - truths.mean()))
+
+    def loss(curve: np.ndarray) -> float:
+        margins = (curve[0] * raw + curve[1]) * np.where(truths, 1, -1)
+        return float((balance * np.logaddexp(0, -margins)).sum())
+
+    slope, offset = minimize(loss, [30.0, -27.0], method="Nelder-Mead").x
+    return float(slope), float(offset)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--sentences", type=Path, default=SENTENCES)
@@ -99,6 +130,13 @@ def main() -> None:
     print("INTERCEPT:", round(float(weights[-1]), 1))
     print("PART_FROM:", round(float(np.quantile(true, ALARMS)), 3))
     print("FULL_FROM:", round(float(np.quantile(true, IN_PART)), 3))
+    slope, offset = fitted_curve(
+        [
+            *quoted_answers(corpus, most=40, seed=0),
+            *reworded_answers(sentences, corpus=corpus),
+        ]
+    )
+    print(f"SLOPE, OFFSET = {slope:.1f}, {offset:.1f}")
 
 
 if __name__ == "__main__":

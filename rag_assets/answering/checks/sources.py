@@ -83,7 +83,8 @@ def _places_of(source: Source) -> tuple[Place, ...]:
     units = [unit for pair in source.pairs if (unit := measure_of(pair.value))]
     cells = [_cell(pair, beside=units) for pair in source.pairs if pair.value]
     if source.subject:
-        cells.append(Place(0, passage_of(source.subject, is_cell=True)))
+        named = passage_of(source.subject, is_cell=True)
+        cells.append(Place(0, replace(named, numbers=())))
     return tuple(cells)
 
 
