@@ -218,6 +218,17 @@ class VariantIndex:
         with self._open_tables():
             return self._read(unit_ids, ["unit_id", *columns])
 
+    def select(self, filters: Filters, columns: Sequence[str], *, most: int) -> pa.Table:
+        """`columns` of the units that `filters` allow, `most` of them at most, in no order.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            dataset = self._tables[JOINT].dataset
+            condition = self._condition(filters)
+            return dataset.to_table(columns=list(columns), filter=condition, limit=most)
+
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`."""
         names = DOMAINS if retriever.domain_fusion else (JOINT,)

@@ -35,6 +35,7 @@ from rag_assets.serving.commands import (
     show,
     status,
     ui,
+    verify,
 )
 from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError, Reply, UsageError
 from rag_assets.store import MissingTableError
@@ -43,7 +44,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, show, explain, documents, evaluate, experiment),
+    *(init, plan, refresh, search, show, explain, verify, documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
