@@ -1,4 +1,4 @@
-"""The pieces of a unit's text that an answer may quote: sentences, items of a list, rows of a table.
+"""The pieces of a unit's text that an answer may quote: sentences, items of lists, rows of tables.
 
 Chunks are slices of Markdown-like text: blocks with empty lines between them. A heading is no
 piece, and neither is a line of dashes; they say what the pieces below them are about. An item keeps
@@ -24,7 +24,9 @@ Range: TypeAlias = tuple[int, int]
 LONGEST_HEADING = 14
 """Words of a heading, at most."""
 _WORD = re.compile(r"\S+")
-_ITEM = re.compile(r"[ \t]*(?:[-*+\u2022\u25cf\u25aa\u25e6]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+\u2022\u25cf\u25aa\u25e6]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)"
+)
 _RULE = re.compile(r"[\s|:=_*-]*")
 _EDGE = re.compile(r"(?<!\\)\|")
 _CLOSED = re.compile(r"[.!?:;\u2026\u3002][\"'\u201d\u2019\u00bb)\]*_]*$")

@@ -1,4 +1,4 @@
-"""The cells of the rows that a search found: columns, headings and values as the source has them."""
+"""The cells of the rows that a search found: columns, headings, values as the source has them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

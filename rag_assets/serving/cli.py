@@ -15,6 +15,7 @@ from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.commands import (
     alerts,
+    ask,
     backfill,
     clean_up,
     doctor,
@@ -44,7 +45,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, show, explain, verify, documents, evaluate, experiment),
+    *(init, plan, refresh, search, ask, show, explain, verify, documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
