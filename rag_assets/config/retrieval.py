@@ -7,7 +7,7 @@ over reformulated queries; reranking; collapse of duplicates. The retrievers in
 """
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,10 @@ from rag_assets.schemas import DOMAINS
 RetrieverName: TypeAlias = Slug
 """A key of `retrieval.retrievers`, or of `DEFAULT_RETRIEVERS`."""
 Signal: TypeAlias = Literal["dense", "bm25"]
+ArmName: TypeAlias = Literal["lookup"]
+"""What finds units beside the signals: `lookup` reads the question as a plan over one table."""
+RANKING = "ranking"
+"""What `Retriever.arm_fusion` calls the ranking of the signals."""
 FusionMode: TypeAlias = Literal[
     "simple",
     "reciprocal_rank",
@@ -119,10 +123,14 @@ class Expansion(Section):
     rows: int = Field(0, ge=0, description="all rows of a table that has at most so many")
 
 
+FOUND_FIRST = Fusion(weights={"lookup": 2.0})
+"""With twice the weight, the first units of an arm come before all that signals alone find."""
+
+
 class Retriever(ExtendedSection):
     """A way to search, stage by stage."""
 
-    added_keys: ClassVar[frozenset[str]] = frozenset({"glossary"})
+    added_keys: ClassVar[frozenset[str]] = frozenset({"glossary", "arms", "arm_fusion"})
 
     signals: list[Signal] = Field(["dense"], min_length=1, description="arms that are searched")
     depth: Depth | dict[Signal, Depth] | None = Field(
@@ -144,6 +152,13 @@ class Retriever(ExtendedSection):
         True, description="use the glossary, if the config has one: by bm25 and by rewriter: rules"
     )
 
+    arms: tuple[ArmName, ...] = Field(
+        (), description="lookup: rows that a question asks for by their values join the ranking"
+    )
+    arm_fusion: Fusion = Field(
+        FOUND_FIRST, description="how their units join the ranking: by reciprocal ranks"
+    )
+
     @model_validator(mode="after")
     def _stages_fit(self) -> Self:
         if len(set(self.signals)) != len(self.signals):
@@ -155,6 +170,11 @@ class Retriever(ExtendedSection):
                 raise ValueError("rerank_fusion needs a reranker")
         if self.domain_fusion:
             self.domain_fusion.check_arms([*DOMAINS])
+        if len(set(self.arms)) != len(self.arms):
+            raise ValueError(f"arms {[*self.arms]} name one twice")
+        self.arm_fusion.check_arms([RANKING, *get_args(ArmName)])
+        if self.arm_fusion.mode != "reciprocal_rank":
+            raise ValueError("arm_fusion: only reciprocal_rank compares ranks with plans")
         if self.query_fusion:
             places = range(1, self.query_fusion.queries + 1)
             self.query_fusion.fusion.check_arms([f"q{place}" for place in places])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets import identity, schemas
+from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.change.sync import Failure
 from rag_assets.config import Config, QuestionSet, RetrieverName
@@ -169,6 +170,7 @@ def fingerprint_of(
         *([models] if models else []),
         *([glossary.content] if glossary else []),
         *sorted(generated_sets(config)),
+        *revisions_of(*(config.retrieval.retrievers[name] for name in retrievers)),
     )
 
 
@@ -260,7 +262,7 @@ def _measure(
     cutoffs = sorted({*config.evaluation.cutoffs})
     retrievers = list(dict.fromkeys(retrievers))
     depth = depth_of(config)
-    index = open_index(store, config, variant, complete_set=complete_set)
+    index = open_index(store, config, variant, complete_set=complete_set, arms=arms_of(store))
     retrievers = _usable(index, retrievers, log=log)
     gold = [piece for question in questions for piece in question.gold]
     indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rag_assets import identity, schemas
+from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config, Retrieval
 from rag_assets.evaluation import results
@@ -104,6 +105,7 @@ class Side:
             rewrites_of(self.config, [self.retriever]),
             self.config.index.ann_from_rows,
             glossary.content if glossary else None,
+            *revisions_of(chosen),
         )
 
     @cached_property
@@ -116,7 +118,13 @@ class Side:
         """
         from rag_assets.retrieval.opening import open_index
 
-        return open_index(self.store, self.config, self.variant, complete_set=self.complete_set)
+        return open_index(
+            self.store,
+            self.config,
+            self.variant,
+            complete_set=self.complete_set,
+            arms=arms_of(self.store),
+        )
 
     def gold(self, gold: Iterable[Gold]) -> IndexedGold:
         """Where `gold` lies in its index."""

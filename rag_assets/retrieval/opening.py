@@ -9,9 +9,10 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from rag_assets.config import Config, EmbeddingModel, Retrieval
+from rag_assets.config import ArmName, Config, EmbeddingModel, Retrieval
 from rag_assets.models.paths import load_for_queries
 from rag_assets.models.rerankers import load_reranker
+from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import glossary_of
@@ -44,6 +45,7 @@ def open_index(
     complete_set: CompleteSet | None = None,
     retrieval: Retrieval | None = None,
     encoder: QueryEncoder | None = None,
+    arms: Mapping[ArmName, Arm] | None = None,
 ) -> VariantIndex:
     """The index of `variant` at its last complete set, or at `complete_set`.
 
@@ -54,6 +56,8 @@ def open_index(
         complete_set: What to open.
         retrieval: What answers queries; that of the config unless given.
         encoder: Embeds queries. Unless given, it is the model of the set, loaded when first needed.
+        arms: What retrievers may ask beside their signals, by name. An arm that a retriever names
+            and that is not here finds nothing.
 
     Raises:
         ConfigError: The config has no such variant.
@@ -104,6 +108,7 @@ def open_index(
             units=complete_set.documents or complete_set.joint,
         ),
         open_tables=lambda: _opened(store, complete_set, variant=variant, stamps=stamps),
+        arms=arms or {},
     )
 
 

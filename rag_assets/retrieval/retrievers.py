@@ -1,6 +1,6 @@
 """Retrievers: the stages of the config, one after another, for any number of queries at once.
 
-    signals of each domain -> signal fusion -> domain fusion -> reranking -> collapse
+    signals of each domain -> signal fusion -> domain fusion -> reranking -> arms -> collapse
 
 Reranking may be followed by a fusion with what it ordered anew. Reformulations of a query go
 through the same stages. Their rankings are fused with the query's own, before or after reranking.
@@ -15,7 +15,9 @@ from itertools import chain
 from typing import assert_never
 
 from rag_assets.config import (
+    RANKING,
     RERANK_ARMS,
+    ArmName,
     DomainFusion,
     Fusion,
     QueryFusion,
@@ -57,6 +59,8 @@ def retrieve(
         found = _searched(call, queries, retriever=retriever, top_k=top_k, length=length)
         if retriever.reranker:
             found = reranked(call, queries, found, retriever=retriever)
+    for name in retriever.arms:
+        found = _with_arm(call, queries, found, name=name, retriever=retriever)
     if retriever.collapse:
         with call.timed("collapse"):
             found = collapsed(call, found, settings=retriever.collapse, top_k=length)
@@ -84,6 +88,32 @@ def reranked(
             fused({CANDIDATES: before, RERANKED: after}, fusion=fusion, rrf_k=call.settings.rrf_k)
             for before, after in zip(rankings, found, strict=True)
         ]
+
+
+def _with_arm(
+    call: SearchCall,
+    queries: Sequence[str],
+    rankings: Sequence[Ranking],
+    *,
+    name: ArmName,
+    retriever: Retriever,
+) -> list[Ranking]:
+    """Each ranking with what the arm found; where it found nothing, the ranking as it was."""
+    with call.timed(name):
+        found = call.arm(name, queries, call.settings.depth)
+    return [
+        replace(
+            fused(
+                {RANKING: before, name: beside},
+                fusion=retriever.arm_fusion,
+                rrf_k=call.settings.rrf_k,
+            ),
+            arms={**before.arms, name: beside},
+        )
+        if len(beside)
+        else before
+        for before, beside in zip(rankings, found, strict=True)
+    ]
 
 
 def fused(found: Mapping[str, Ranking], *, fusion: Fusion, rrf_k: int) -> Ranking:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-from rag_assets.config import Expansion, Retrieval, Retriever, RetrieverName
+from rag_assets.config import ArmName, Expansion, Retrieval, Retriever, RetrieverName
 from rag_assets.identity import Canonical
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval import context
+from rag_assets.retrieval.arms import Arm, IndexArms
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import (
     QueryEncoder,
@@ -93,6 +94,7 @@ class VariantIndex:
         ann_from_rows: int | None,
         load_families: Callable[[], IndexedFamilies],
         open_tables: Callable[[], AbstractContextManager[None]],
+        arms: Mapping[ArmName, Arm],
     ) -> None:
         """Use `open_index` instead."""
         self.variant = variant
@@ -109,6 +111,7 @@ class VariantIndex:
         self._cache = cache
         self._load_families = load_families
         self._open_tables = open_tables
+        self._arms = IndexArms(arms, pins=complete_set)
         self._encoders: dict[str, QueryEncoder] = {}
         self._limits_told: set[str] = set()
         self._lock = Lock()
@@ -215,6 +218,17 @@ class VariantIndex:
         with self._open_tables():
             return self._read(unit_ids, ["unit_id", *columns])
 
+    def select(self, filters: Filters, columns: Sequence[str], *, most: int) -> pa.Table:
+        """`columns` of the units that `filters` allow, `most` of them at most, in no order.
+
+        Raises:
+            OutdatedIndexError: As `search`.
+        """
+        with self._open_tables():
+            dataset = self._tables[JOINT].dataset
+            condition = self._condition(filters)
+            return dataset.to_table(columns=list(columns), filter=condition, limit=most)
+
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
         """Everything else that rankings depend on: see `UnitTable.state`."""
         names = DOMAINS if retriever.domain_fusion else (JOINT,)
@@ -298,7 +312,20 @@ class VariantIndex:
             settings=self.settings,
             scores=self._cache,
             rankings=rankings,
+            arm=partial(self._find_by_arm, filters=filters),
             glossary=self._glossary,
+        )
+
+    def _find_by_arm(
+        self, name: ArmName, queries: Sequence[str], depth: int, *, filters: Filters | None
+    ) -> list[Ranking]:
+        where = self._condition(filters)
+        return self._arms.find(
+            name,
+            queries,
+            filters=filters,
+            depth=depth,
+            allowed=lambda units: self._tables[JOINT].permitted(units, where=where),
         )
 
     def _condition(self, filters: Filters | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from rag_assets.config import Retrieval, Signal
+from rag_assets.config import ArmName, Retrieval, Signal
 from rag_assets.identity import Canonical, fingerprint, fingerprints
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
@@ -19,12 +19,26 @@ from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.units import UnitTable
 
 Stage: TypeAlias = Literal[
-    "rewrite", "embed", "dense", "bm25", "fuse", "weigh", "rerank", "collapse", "expand", "read"
+    "rewrite",
+    "embed",
+    "dense",
+    "bm25",
+    "fuse",
+    "weigh",
+    "rerank",
+    "lookup",
+    "collapse",
+    "expand",
+    "read",
 ]
 Work: TypeAlias = Literal["lists", "pairs"]
 """`lists`: searches of one query by one signal in one table; `pairs`: texts that a reranker scored
 for a query."""
 JOINT = "joint"
+
+
+def _no_arm(_name: ArmName, queries: Sequence[str], _depth: int) -> list[Ranking]:
+    return [ranking_of([]) for _ in queries]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,8 @@ class SearchCall:
     """The cache for scores of rerankers."""
     rankings: Cache
     """The cache for rankings of single signals."""
+    arm: Callable[[ArmName, Sequence[str], int], list[Ranking]] = _no_arm
+    """Gives what an arm finds for queries, by its name, at most so many units for each."""
     glossary: Glossary | None = None
     """Other expressions for those of a query."""
     seconds: dict[str, float] = field(default_factory=dict)

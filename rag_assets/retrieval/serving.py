@@ -1,6 +1,9 @@
 """Searching what serves: exactly what the serving pointer pins, as it was promoted."""
 
-from rag_assets.config import Config
+from collections.abc import Mapping
+
+from rag_assets.config import ArmName, Config
+from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import VariantIndex
@@ -10,7 +13,11 @@ from rag_assets.store.serving_pointer import GonePinsError, ServingPointer
 
 
 def open_serving(
-    store: Store, config: Config, *, encoder: QueryEncoder | None = None
+    store: Store,
+    config: Config,
+    *,
+    encoder: QueryEncoder | None = None,
+    arms: Mapping[ArmName, Arm] | None = None,
 ) -> VariantIndex:
     """The index that answers queries.
 
@@ -22,6 +29,7 @@ def open_serving(
         store: Holds its tables.
         config: As it is now.
         encoder: Embeds queries. Unless given, it is the model of the index.
+        arms: See `open_index`.
 
     Raises:
         ServingPointerError: The pointer is damaged, or its tables are gone.
@@ -30,12 +38,17 @@ def open_serving(
     """
     pointer = serving_pointer.current(store)
     if pointer is None:
-        return open_index(store, config, config.serving_variant, encoder=encoder)
-    return open_pointer(store, config, pointer, encoder=encoder)
+        return open_index(store, config, config.serving_variant, encoder=encoder, arms=arms)
+    return open_pointer(store, config, pointer, encoder=encoder, arms=arms)
 
 
 def open_pointer(
-    store: Store, config: Config, pointer: ServingPointer, *, encoder: QueryEncoder | None = None
+    store: Store,
+    config: Config,
+    pointer: ServingPointer,
+    *,
+    encoder: QueryEncoder | None = None,
+    arms: Mapping[ArmName, Arm] | None = None,
 ) -> VariantIndex:
     """The index that `pointer` names: see `open_serving`."""
     for pin in pointer.complete_set.pins:
@@ -50,4 +63,5 @@ def open_pointer(
         complete_set=pointer.complete_set,
         retrieval=pointer.query_side.within(config.retrieval),
         encoder=encoder,
+        arms=arms,
     )

@@ -165,6 +165,14 @@ class UnitTable:
         """Those of `unit_ids` that are in the table."""
         return {unit for unit in unit_ids if unit in self._row_ids}
 
+    def permitted(self, unit_ids: Iterable[str], *, where: str | None) -> set[str]:
+        """Those of `unit_ids` that are in the table and meet a condition."""
+        known = {unit: self._row_ids[unit] for unit in self.known(unit_ids)}
+        if where is None:
+            return set(known)
+        allowed = np.isin(np.array([*known.values()], np.uint64), self._allowed(where))
+        return {unit for unit, is_allowed in zip(known, allowed, strict=True) if is_allowed}
+
     def read(self, unit_ids: Collection[str], *, columns: Sequence[str]) -> pa.Table:
         """The units called `unit_ids`, in that order; all of them must be in the table.
 

@@ -15,6 +15,7 @@ from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.commands import (
     alerts,
+    ask,
     backfill,
     clean_up,
     doctor,
@@ -35,6 +36,7 @@ from rag_assets.serving.commands import (
     show,
     status,
     ui,
+    verify,
 )
 from rag_assets.serving.replies import FAILED, INTERRUPTED, USAGE, CommandError, Reply, UsageError
 from rag_assets.store import MissingTableError
@@ -43,7 +45,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, show, explain, documents, evaluate, experiment),
+    *(init, plan, refresh, search, ask, show, explain, verify, documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )

@@ -29,7 +29,7 @@ from rag_assets.config import (
 from rag_assets.evaluation import assets
 from rag_assets.evaluation.evaluate import evaluate_file, evaluate_variant
 from rag_assets.evaluation.experiments.arms import ArmRunner
-from rag_assets.evaluation.experiments.design import Arm
+from rag_assets.evaluation.experiments.design import ExperimentArm
 from rag_assets.evaluation.latency import WARM_UP, latencies
 from rag_assets.evaluation.questions import (
     QuestionsError,
@@ -311,7 +311,9 @@ def test_gold_that_a_new_file_makes_ambiguous_is_scored_anew(
         )
         asked = questions_table(list(parse(QuestionSet(path=path)).rows.values()))
         runner = ArmRunner(store, elsewhere, questions_of(asked), log=lambda _: None)
-        found = runner.run(Arm(name="dense", variant="default", retriever=Retriever(), factors={}))
+        found = runner.run(
+            ExperimentArm(name="dense", variant="default", retriever=Retriever(), factors={})
+        )
         arm = found.scores.filter(pc.field("level") == "gold")["hit_rate@10"][0].as_py()
         return value(result, "hit_rate", retriever="baseline", domain="document"), arm
 
@@ -483,7 +485,7 @@ def test_an_edited_glossary_is_measured_anew_where_it_is_used(
             }
         )
         chosen = own.retrieval.retrievers[retriever]
-        arm = Arm(name=retriever, variant="default", retriever=chosen, factors={})
+        arm = ExperimentArm(name=retriever, variant="default", retriever=chosen, factors={})
         runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)
         return evaluated(store, own).is_new, runner.key_of(arm)
 
@@ -602,7 +604,9 @@ def test_a_reranker_whose_weights_were_replaced_is_asked_anew(
             "evaluation": config.evaluation.model_copy(update={"retrievers": ["own"]}),
         }
     )
-    arm = Arm(name="own", variant="default", retriever=retrieval.retrievers["own"], factors={})
+    arm = ExperimentArm(
+        name="own", variant="default", retriever=retrieval.retrievers["own"], factors={}
+    )
 
     def seen(weights: str) -> tuple[bool, str]:
         (tmp_path / "model.safetensors").write_text(weights)
@@ -634,7 +638,9 @@ def test_a_reranker_that_was_replaced_behind_its_server_is_asked_anew(
                 "evaluation": config.evaluation.model_copy(update={"retrievers": ["own"]}),
             }
         )
-        arm = Arm(name="own", variant="default", retriever=retrieval.retrievers["own"], factors={})
+        arm = ExperimentArm(
+            name="own", variant="default", retriever=retrieval.retrievers["own"], factors={}
+        )
 
         def seen() -> tuple[bool, str]:
             runner = ArmRunner(store, own, read_questions(store), log=lambda _: None)

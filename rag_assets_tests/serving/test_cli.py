@@ -26,6 +26,7 @@ COMMANDS = (
     "refresh",
     "search",
     "show",
+    "verify",
     "evaluate",
     "experiment",
     "status",

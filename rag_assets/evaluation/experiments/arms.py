@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from rag_assets.answering.lookup.arm import arms_of, revisions_of
 from rag_assets.config import Config, DomainFusion, Retriever
 from rag_assets.evaluation.agreement import agreement
-from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, Arm
+from rag_assets.evaluation.experiments.design import CUTOFFS, TOP_N, ExperimentArm
 from rag_assets.evaluation.indexed_gold import read_indexed_gold, source_documents
 from rag_assets.evaluation.latency import latencies
 from rag_assets.evaluation.projection import IndexedGold, Level
@@ -91,7 +92,7 @@ class ArmRecord:
 class ArmResult:
     """The result of an arm."""
 
-    arm: Arm
+    arm: ExperimentArm
     record: ArmRecord
     scores: pa.Table
     """One row for each level and question: `scores.QUESTION_COLUMNS`, then the metrics."""
@@ -121,7 +122,7 @@ class ArmRunner:
         self._indexed_gold: dict[str, IndexedGold] = {}
         self._gold_items: dict[str, GoldItemsByLevel] = {}
 
-    def run(self, arm: Arm) -> ArmResult:
+    def run(self, arm: ExperimentArm) -> ArmResult:
         """The result of `arm`: stored earlier, or computed now.
 
         Raises:
@@ -135,13 +136,13 @@ class ArmRunner:
             _store(result, folder)
         return result
 
-    def key_of(self, arm: Arm) -> str:
+    def key_of(self, arm: ExperimentArm) -> str:
         """Fingerprint of everything that the result of `arm` depends on; computed once."""
         if arm.name not in self._keys:
             self._keys[arm.name] = self._key_of(arm)
         return self._keys[arm.name]
 
-    def _key_of(self, arm: Arm) -> str:
+    def _key_of(self, arm: ExperimentArm) -> str:
         config, index = self.config, self.index_of(arm.variant)
         fusion = arm.retriever.query_fusion
         rewrites = fusion.path if fusion else None
@@ -166,6 +167,7 @@ class ArmRunner:
             {source.name: source.url for source in config.sources.documents},
             *([models] if models else []),
             *([glossary.content] if glossary else []),
+            *revisions_of(arm.retriever),
         )[:32]
 
     @cached_property
@@ -194,10 +196,11 @@ class ArmRunner:
                 self.config,
                 variant,
                 complete_set=set_of_recipe(self.store, self.config, variant),
+                arms=arms_of(self.store),
             )
         return self._indexes[variant]
 
-    def measure(self, arm: Arm, *, index: "VariantIndex") -> ArmResult:
+    def measure(self, arm: ExperimentArm, *, index: "VariantIndex") -> ArmResult:
         """Run `arm` in `index`, without reading or writing stored results."""
         started = time.monotonic()
         self._log(f"{arm.name}: {len(self.questions):,} questions on variant {arm.variant}")
@@ -335,7 +338,7 @@ def _has(ranking: Ranking, name: str) -> bool:
     return any(path.rpartition("/")[2] == name for path in ranking.stages())
 
 
-def _stored(folder: Path, arm: Arm) -> ArmResult | None:
+def _stored(folder: Path, arm: ExperimentArm) -> ArmResult | None:
     import pyarrow.parquet as pq
 
     try:

@@ -41,7 +41,7 @@ class ExperimentError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
+class ExperimentArm:
     """One way to search, which is compared with others."""
 
     name: str
@@ -145,7 +145,7 @@ class Design:
     title: str
     source: str
     """The section of the paper that it comes from."""
-    arms: Sequence[Arm]
+    arms: Sequence[ExperimentArm]
     reference: str | None = None
     """Arm that the chosen arms are compared with; unless given, the chosen one of the first
     group"""

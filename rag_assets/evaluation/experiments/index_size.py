@@ -13,8 +13,8 @@ from rag_assets.evaluation.experiments.design import (
     HIT_AND_MRR,
     METRIC,
     QUESTIONS,
-    Arm,
     Design,
+    ExperimentArm,
     Figure,
     Layout,
 )
@@ -43,7 +43,7 @@ def index_size(settings: IndexSizeExperiment, *, base: str, corpus: Corpus) -> D
         "Simple Fusion": fused(settings.top_k, settings.reranker, mode="simple"),
     }
     arms = [
-        Arm(
+        ExperimentArm(
             name=f"{method}, {len(uris)} documents",
             variant=base,
             retriever=retriever,

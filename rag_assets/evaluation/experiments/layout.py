@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from rag_assets.evaluation.experiments.design import (
     METRIC,
     QUESTIONS,
-    Arm,
+    ExperimentArm,
     Factor,
     Figure,
     Layout,
@@ -49,7 +49,7 @@ class Means:
         present = {domain for *_, domain in self._rows}
         return [domain for domain in wanted if domain in present]
 
-    def arms_of(self, layout: Layout | Figure) -> list[Arm]:
+    def arms_of(self, layout: Layout | Figure) -> list[ExperimentArm]:
         """The arms that `layout` shows."""
         return [
             arm
@@ -142,7 +142,7 @@ def _plot(
 
 def _point(
     means: Means,
-    arms: Sequence[Arm],
+    arms: Sequence[ExperimentArm],
     place: Mapping[str, Factor],
     figure: Figure,
     domains: Sequence[str],
@@ -157,7 +157,7 @@ def _point(
 
 
 def _values(
-    arms: Sequence[Arm], *, domains: Sequence[str], measures: Mapping[str, Measure]
+    arms: Sequence[ExperimentArm], *, domains: Sequence[str], measures: Mapping[str, Measure]
 ) -> dict[str, list[Factor]]:
     """The values of each factor, in the order of the arms; numbers are sorted."""
     found: dict[str, list[Factor]] = {QUESTIONS: [*domains], METRIC: [*measures]}

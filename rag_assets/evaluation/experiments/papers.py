@@ -22,8 +22,8 @@ from rag_assets.evaluation.experiments.design import (
     HIT_AND_MRR,
     METRIC,
     QUESTIONS,
-    Arm,
     Design,
+    ExperimentArm,
     Figure,
     Layout,
     bars_by_questions,
@@ -59,7 +59,7 @@ def query_fusion(settings: QueryFusionExperiment, *, config: Config, base: str) 
         title="Query fusion under fixed budgets",
         source="P2",
         arms=[
-            Arm(
+            ExperimentArm(
                 name=name,
                 variant=config.variant_like(recipe),
                 retriever=retriever,
@@ -117,7 +117,7 @@ def headers(settings: HeaderExperiment, *, config: Config, base: str) -> Design:
         title="A header in front of each chunk",
         source="P1, 4.3",
         arms=[
-            Arm(
+            ExperimentArm(
                 name=name,
                 variant=config.variant_like(recipe),
                 retriever=retriever.model_copy(update={"signals": settings.signals}),
@@ -173,7 +173,7 @@ def signal_domain_fusion(settings: SignalDomainExperiment, *, base: str) -> Desi
         )
     }
     arms = [
-        Arm(
+        ExperimentArm(
             name=f"{label}; {domain}",
             variant=base,
             retriever=Retriever(
@@ -250,7 +250,7 @@ def own_arms(settings: ArmsExperiment, *, config: Config, base: str) -> Design:
         title="Arms",
         source="own",
         arms=[
-            Arm(
+            ExperimentArm(
                 name=arm.name,
                 variant=arm.variant or base,
                 retriever=config.retrieval.retrievers[arm.retriever]

@@ -32,8 +32,8 @@ from rag_assets.evaluation.experiments.design import (
     HIT_AND_MRR,
     METRIC,
     Appendix,
-    Arm,
     Design,
+    ExperimentArm,
     ExperimentError,
     Figure,
     Layout,
@@ -93,7 +93,7 @@ def parser_comparison(
         title="Parsers on the same documents",
         source="P4, 4.4",
         arms=[
-            Arm(
+            ExperimentArm(
                 name=name,
                 variant=config.variant_like(recipes[name]),
                 retriever=retriever,

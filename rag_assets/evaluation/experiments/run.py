@@ -109,7 +109,10 @@ def runner_of(
 
 
 def run_arms(runner: ArmRunner, design: Design) -> list[ArmResult]:
-    """The result of each arm, in the order of `design`; deep arms run first: see `Arm.depth`."""
+    """The result of each arm, in the order of `design`.
+
+    Deep arms run first: see `ExperimentArm.depth`.
+    """
     found = {arm.name: runner.run(arm) for arm in sorted(design.arms, key=lambda arm: -arm.depth)}
     return [found[arm.name] for arm in design.arms]
 

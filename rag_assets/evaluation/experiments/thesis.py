@@ -21,8 +21,8 @@ from rag_assets.evaluation.experiments.design import (
     METRIC,
     QUESTIONS,
     TOP_N,
-    Arm,
     Design,
+    ExperimentArm,
     Figure,
     Layout,
     Runtimes,
@@ -75,7 +75,7 @@ def serializers(settings: SerializerExperiment, *, config: Config, base: str) ->
     """P0, 5.1: table 5.1 and figure 5.1."""
     recipes = settings.recipes(config.variant(base))
     arms = [
-        Arm(
+        ExperimentArm(
             name=recipe.serializer,
             variant=config.variant_like(recipe),
             retriever=retrieved(settings.top_k, settings.reranker),
@@ -120,7 +120,7 @@ def chunk_size(settings: ChunkSizeExperiment, *, config: Config, base: str) -> D
     }
     recipes = settings.recipes(config.variant(base))
     arms = [
-        Arm(
+        ExperimentArm(
             name=f"{method}, {recipe.chunking}, top_k {top_k}",
             variant=config.variant_like(recipe),
             retriever=retriever(top_k),
@@ -158,7 +158,7 @@ def fusion_modes(settings: FusionModeExperiment, *, config: Config, base: str) -
     """P0, 5.4: table 5.3 and figure 5.5."""
     [recipe] = settings.recipes(config.variant(base))
     arms = [
-        Arm(
+        ExperimentArm(
             name=mode,
             variant=config.variant_like(recipe),
             retriever=fused(settings.top_k, settings.reranker, mode=mode),
@@ -190,7 +190,7 @@ def fusion_modes(settings: FusionModeExperiment, *, config: Config, base: str) -
 def embedding_models(settings: EmbeddingModelExperiment, *, config: Config, base: str) -> Design:
     """P0, stage 5: hit rate and MRR of each embedding model."""
     arms = [
-        Arm(
+        ExperimentArm(
             name=recipe.model_label,
             variant=config.variant_like(recipe),
             retriever=retrieved(settings.top_k, settings.reranker),
@@ -223,7 +223,7 @@ def weighted_retriever(
     pairs = [(top_j, settings.alpha_of_top_j) for top_j in settings.top_j]
     pairs += [(widest, alpha) for alpha in settings.alpha]
     arms = [
-        Arm(
+        ExperimentArm(
             name=f"top_j {top_j}, alpha {alpha:g}",
             variant=config.variant_like(recipe),
             retriever=weighted(
@@ -285,7 +285,7 @@ def weighted_retriever(
 def retrieval_methods(settings: RetrievalMethodExperiment, *, config: Config, base: str) -> Design:
     """P0, 4.6.6: the best settings of each method."""
     arms = [
-        Arm(
+        ExperimentArm(
             name=", ".join([METHOD_NAMES[method], recipe.chunking, *shown]),
             variant=config.variant_like(recipe),
             retriever=retriever,

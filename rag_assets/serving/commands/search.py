@@ -1,22 +1,26 @@
 """`rag-assets search`: search the index with one or more queries."""
 
 import argparse
-import sys
 import textwrap
 from dataclasses import asdict
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
-from rag_assets.schemas import DOMAINS, UNIT_TYPES
 from rag_assets.serving.replies import (
     CommandError,
     Json,
     Reply,
-    day,
     positive,
     search_errors,
     table,
+)
+from rag_assets.serving.searching import (
+    STDIN,
+    add_search_options,
+    filters_of,
+    opened,
+    texts_of,
 )
 from rag_assets.store import Store
 
@@ -37,40 +41,13 @@ EXAMPLES = """\
   rag-assets search - < queries.txt        one query a line"""
 
 SNIPPET_CHARACTERS = 320
-STDIN = "-"
-NOT_UTF8 = "the query is not valid UTF-8: write it in UTF-8"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("query", help="the query; - reads queries from stdin, one a line")
-    command.add_argument("--variant", help="variant to use (default: the one that serves)")
-    command.add_argument("--retriever", help="one of retrieval.retrievers in the config")
     command.add_argument("--top-k", type=positive, help="how many hits (default: retrieval.top_k)")
-    command.add_argument("--domain", choices=DOMAINS, help="only documents, or only table rows")
-    command.add_argument("--source", help="only this source")
-    command.add_argument("--table", help="only this table")
-    command.add_argument("--section", help="only below this section: 'Heading > Subheading'")
-    command.add_argument("--type", choices=UNIT_TYPES, help="only chunks of this type")
-    command.add_argument("--language", help="only chunks in this language: en, sv, ...")
-    command.add_argument(
-        "--field",
-        action="append",
-        default=[],
-        metavar="NAME: VALUE",
-        help="only documents with this header field: 'number: ISO 527'; may be given again",
-    )
-    command.add_argument(
-        "--versions",
-        choices=get_args(configuration.Versions),
-        help="versions of documents: current, or all (default: retrieval.versions)",
-    )
-    command.add_argument(
-        "--as-of",
-        type=day,
-        metavar="DATE",
-        help="versions of documents that were valid on this day (YYYY-MM-DD)",
-    )
+    add_search_options(command)
     command.add_argument("--explain", action="store_true", help="show rank and score in each stage")
 
 
@@ -80,22 +57,10 @@ def run(options: argparse.Namespace) -> Reply:
     if options.variant:
         config.variant(options.variant)
 
-    from rag_assets.retrieval.filters import Filters
-
     many = options.query == STDIN
-    queries = _lines() if many else [_readable(options.query)]
+    queries = texts_of(options.query, what="query")
     try:
-        filters = Filters(
-            domain=options.domain,
-            source=options.source,
-            table=options.table,
-            section=options.section,
-            type=options.type,
-            language=options.language,
-            fields=tuple(options.field),
-            versions=options.versions,
-            as_of=options.as_of,
-        )
+        filters = filters_of(options)
         index = _opened(config, options.variant)
         with search_errors():
             found = [
@@ -113,12 +78,10 @@ def run(options: argparse.Namespace) -> Reply:
 
 
 def _opened(config: Config, variant: str | None) -> "VariantIndex":
-    """What serves; with a variant, its last complete index."""
-    from rag_assets.retrieval.opening import open_index
-    from rag_assets.retrieval.serving import open_serving
+    from rag_assets.answering.lookup.arm import arms_of
 
     store = Store.of(config)
-    return open_index(store, config, variant) if variant else open_serving(store, config)
+    return opened(config, store, variant, arms=arms_of(store))
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":
@@ -128,23 +91,6 @@ def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str,
     units = sorted({hit.unit_id for results in found for hit in results})
     rows = index.read(units, COMPACT_COLUMNS).to_pylist() if units else []
     return {row["unit_id"]: compact(index.complete_set, row) for row in rows}
-
-
-def _lines() -> list[str]:
-    try:
-        lines = [line.strip() for line in sys.stdin]
-    except UnicodeDecodeError as error:
-        raise CommandError(f"{NOT_UTF8} ({error.reason})") from error
-    return [_readable(line) for line in lines if line]
-
-
-def _readable(query: str) -> str:
-    """`query`, if it is valid text: Python passes on other bytes as lone surrogates."""
-    try:
-        query.encode()
-    except UnicodeEncodeError as error:
-        raise CommandError(NOT_UTF8) from error
-    return query
 
 
 def _one(

@@ -15,7 +15,7 @@ import pytest
 from rag_assets.config import Config, Retriever
 from rag_assets.evaluation.experiments import arms, runs
 from rag_assets.evaluation.experiments.arms import ArmRecord, ArmResult, root_of
-from rag_assets.evaluation.experiments.design import Arm
+from rag_assets.evaluation.experiments.design import ExperimentArm
 from rag_assets.evaluation.experiments.results import RecordedArm, RunRecord
 from rag_assets.evaluation.experiments.retention import RemovedRuns, remove_unused
 from rag_assets.store import Store
@@ -173,7 +173,7 @@ def test_an_arm_that_another_process_kept_first_stays(store: Store, monkeypatch)
     """It appears between the removal of what lay there and the new folder's taking its place."""
     folder = root_of(store) / arms.FOLDER / "same"
     found = ArmResult(
-        Arm(name="any", variant="default", retriever=Retriever(), factors={}),
+        ExperimentArm(name="any", variant="default", retriever=Retriever(), factors={}),
         arm_record("same"),
         scores=pa.table({"retriever": ["any"]}),
         extras=pa.table({"question_id": ["q"]}),

@@ -1,0 +1,205 @@
+"""From a question to an answer.
+
+    index = open_serving(store, config)
+    answer = ask(index, "What is the density of 316L?", store=store, config=config)
+    for sentence in answer.sentences:
+        print(sentence.text, [citation.kind for citation in sentence.citations])
+
+A question to a table is looked up; where that gives no sure answer, the words of the best hits are
+quoted. What was said is then checked against what it cites.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from rag_assets.answering.answer import Answer, Mode, Outcome, Scope, Sentence, Shown
+from rag_assets.answering.extracting import extract
+from rag_assets.answering.row_cells import RowCells, read_row_cells
+from rag_assets.config import Config, RetrieverName
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.hits import Hit, Results
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from rag_assets.answering.lookup.catalogue import Catalogue
+    from rag_assets.answering.lookup.looking_up import LookedUp
+    from rag_assets.retrieval.search import VariantIndex
+
+SURE_FROM = 0.5
+"""Confidence of a lookup's reading from which its answer is given."""
+NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
+"""Filters under which no lookup is made: they ask for documents, or for a part of a table."""
+NOTHING = "The search found nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What there is to answer with."""
+
+    outcome: Outcome
+    sentences: tuple[Sentence, ...]
+    mode: Mode | None
+    reason: str = ""
+    readings: tuple[str, ...] = ()
+    confidence: float | None = None
+
+
+class _Times(dict[str, float]):
+    """Wall time of each stage."""
+
+    @contextmanager
+    def timed(self, stage: str) -> Generator[None]:
+        started = perf_counter()
+        yield
+        self[stage] = perf_counter() - started
+
+
+def ask(
+    index: "VariantIndex",
+    question: str,
+    *,
+    store: Store,
+    config: Config,
+    filters: Filters | None = None,
+    retriever: RetrieverName | None = None,
+    catalogue: "Catalogue | None" = None,
+) -> Answer:
+    """The answer to `question` from what `index` holds.
+
+    Args:
+        index: What is searched.
+        question: In words.
+        store: Holds the tables of the index.
+        config: Says of how many hits and sentences an answer is made (`answering`).
+        filters: What may be cited.
+        retriever: What searches; that of the config unless given.
+        catalogue: The tables of the index, where the caller keeps them for many questions.
+
+    Raises:
+        EmptyQueryError: The question is blank.
+        ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
+    """
+    times = _Times()
+    with times.timed("search"):
+        results = index.search(
+            question, retriever=retriever, top_k=config.answering.hits, filters=filters
+        )
+    with times.timed("lookup"):
+        looked = _looked_up(index, question, store=store, filters=filters, catalogue=catalogue)
+    with times.timed("extract"):
+        row_ids = [hit.unit_id for hit in results if hit.domain == "table"]
+        rows = read_row_cells(store, index.complete_set, row_ids)
+        found = _found(question, results, rows=rows, looked=looked, config=config)
+    answer = Answer(
+        question=question,
+        outcome=found.outcome,
+        sentences=found.sentences,
+        scope=_scope(index, results, filters),
+        shown=tuple(map(_shown, results)),
+        mode=found.mode,
+        reason=found.reason,
+        readings=found.readings,
+        confidence=found.confidence,
+    )
+    with times.timed("check"):
+        answer = _verified(answer, index, results)
+    return replace(answer, seconds=dict(times))
+
+
+def _looked_up(
+    index: "VariantIndex",
+    question: str,
+    *,
+    store: Store,
+    filters: Filters | None,
+    catalogue: "Catalogue | None",
+) -> "LookedUp | None":
+    """What the tables say; None where they may not be asked."""
+    from rag_assets.answering.lookup.catalogue import catalogue_of
+    from rag_assets.answering.lookup.looking_up import look_up
+
+    if filters is not None and not _allows_lookup(filters):
+        return None
+    looked = look_up(question, catalogue or catalogue_of(store, index.complete_set))
+    return looked if looked.plan is None or _is_allowed(looked, filters) else None
+
+
+def _allows_lookup(filters: Filters) -> bool:
+    return filters.domain != "document" and not any(getattr(filters, name) for name in NOT_OF_ROWS)
+
+
+def _is_allowed(looked: "LookedUp", filters: Filters | None) -> bool:
+    """Whether a plan asks a table that the filters allow."""
+    if filters is None or looked.plan is None:
+        return True
+    return filters.source in (None, looked.plan.source) and filters.table in (
+        None,
+        looked.plan.table,
+    )
+
+
+def _found(
+    question: str,
+    results: Results,
+    *,
+    rows: Mapping[str, RowCells],
+    looked: "LookedUp | None",
+    config: Config,
+) -> _Found:
+    most = config.answering.sentences
+    if looked and looked.outcome == "answered" and looked.confidence >= SURE_FROM:
+        return _Found("answered", looked.sentences[:most], "lookup")
+    asks_table = bool(results) and results[0].domain == "table"
+    if looked and looked.outcome == "closest" and asks_table:
+        return _Found("closest", looked.sentences[:most], "lookup", looked.reason, looked.readings)
+    sentences = extract(question, results.hits, most=most, rows=rows)
+    if not sentences:
+        reason = looked.reason if looked and looked.outcome == "refused" else NOTHING
+        return _Found("nothing", (), None, reason, looked.readings if looked else ())
+    return _Found("answered", sentences, "extractive")
+
+
+def _verified(answer: Answer, index: "VariantIndex", results: Results) -> Answer:
+    """The answer with the support of its sentences, checked on the texts of the cited units."""
+    from rag_assets.answering.checks.verifying import verify
+
+    texts = {hit.unit_id: hit.text for hit in results}
+    cited = {getattr(citation, "unit_id", None) for citation in answer.citations}
+    missing = sorted(unit for unit in cited if unit is not None and unit not in texts)
+    if missing:
+        for row in index.read(missing, ["text"]).to_pylist():
+            texts[row["unit_id"]] = row["text"]
+    return verify(answer, texts)
+
+
+def _scope(index: "VariantIndex", results: Results, filters: Filters | None) -> Scope:
+    return Scope(
+        variant=index.variant,
+        retriever=results.retriever,
+        filters=_set_filters(filters),
+        units=len(results.ranking),
+    )
+
+
+def _set_filters(filters: Filters | None) -> dict[str, JsonValue]:
+    """The filters that were set, by their name."""
+    if filters is None:
+        return {}
+    values = ((field.name, getattr(filters, field.name)) for field in fields(filters))
+    return {name: _as_json(value) for name, value in values if value not in (None, ())}
+
+
+def _as_json(value: str | date | tuple[str, ...] | frozenset[str]) -> JsonValue:
+    if isinstance(value, date):
+        return value.isoformat()
+    return value if isinstance(value, str) else [*sorted(value)]
+
+
+def _shown(hit: Hit) -> Shown:
+    return Shown(hit.unit_id, hit.text_hash, hit.rank, hit.score, hit.domain, hit.uri)

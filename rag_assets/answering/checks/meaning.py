@@ -1,0 +1,177 @@
+"""What turns the meaning of words that a source has: negation, direction, conditions, subjects."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rag_assets.answering.checks import words
+from rag_assets.answering.checks.matching import Match
+from rag_assets.answering.checks.numbers import bears_out
+from rag_assets.answering.checks.passages import Passage, Term, are_alike
+from rag_assets.answering.checks.slots import clause_around, slots_of
+from rag_assets.answering.checks.sources import Place
+
+CONDITION_WEIGHT = 2
+"""How often a clause with `if` counts, beside a number after `at`."""
+_REACH = 4
+"""Words after a negation that it may negate."""
+_BEFORE_A_CONDITION = re.compile(
+    r"\b(?:at|for|under|during|vid|för|in|below|above|över|until|after|efter)\s+(?:a\s|an\s|the\s)?"
+    r"(?:\w+\s){0,2}$|[(=<>≥≤@]\s*$"
+)
+
+
+def best_places(
+    sentence: Passage, matches: Sequence[Match], places: Sequence[Place]
+) -> list[Place]:
+    """The place that has most of the sentence, and those that bear out numbers it lacks."""
+    if not places:
+        return []
+    scores = [_overlap(sentence, place) for place in places]
+    for match in matches:
+        for found in match.found:
+            scores[found.place] += 2 * found.strength
+    chosen = {max(range(len(places)), key=lambda place: scores[place])}
+    for match in matches:
+        held = [found.place for found in match.found if found.strength >= 0.8 * match.strength]
+        if held and not chosen & set(held):
+            chosen.add(max(held, key=lambda place: scores[place]))
+    return [places[place] for place in sorted(chosen)]
+
+
+def _overlap(sentence: Passage, place: Place) -> float:
+    own = [term.lemma for term in place.passage.terms]
+    own += [term.lemma for term in place.heading.terms] if place.heading else []
+    return sum(
+        (2 if term.is_identifier else 1) * any(are_alike(term.lemma, each) for each in own)
+        for term in sentence.content
+    ) - 0.01 * len(own)
+
+
+# Negation
+
+
+def polarity_conflict(sentence: Passage, best: Sequence[Place]) -> float:
+    """How surely the sentence negates what its sources say, or says what they negate."""
+    worst = 0.0
+    for place in best:
+        if place.truth is not None:
+            is_said = any(_is_alike(place.heading, term) for term in sentence.content)
+            worst = max(worst, float(is_said and place.truth == bool(list(negated(sentence)))))
+    texts = [place.passage for place in best if place.heading is None]
+    if not texts:
+        return worst
+    own = [term for term in negated(sentence) if term.key not in words.DIRECTIONS]
+    theirs = [term for text in texts for term in negated(text)]
+    if any(are_alike(one.lemma, other.lemma) for one in own for other in theirs):
+        return worst
+    for term in own:
+        is_there = any(_is_alike(text, term) for text in texts)
+        if is_there and not any(are_alike(term.lemma, each.lemma) for each in theirs):
+            worst = max(worst, 0.4 if theirs else 0.7)
+    stated = {term.start for term in own}
+    for term in theirs:
+        said = [each for each in sentence.content if are_alike(each.lemma, term.lemma)]
+        if said and not any(each.start in stated for each in said):
+            worst = max(worst, 0.4 if own else 0.8)
+    return worst
+
+
+def negated(passage: Passage) -> Iterator[Term]:
+    """The content words that a negation of `passage` reaches."""
+    for place, term in enumerate(passage.terms):
+        if term.key not in words.NEGATORS and not term.key.endswith("n't"):
+            continue
+        following = [each for each in passage.terms[place + 1 :] if each.is_content]
+        reached = [each for each in following[:_REACH] if each.clause == term.clause]
+        turned = [each for each in reached if each.key in words.DIRECTIONS]
+        yield from turned or reached
+
+
+def _is_alike(passage: Passage | None, term: Term) -> bool:
+    return passage is not None and any(
+        are_alike(term.lemma, each.lemma) for each in passage.terms if each.is_content
+    )
+
+
+# Direction
+
+
+def direction_conflict(sentence: Passage, best: Sequence[Place]) -> float:
+    """How surely the sentence says more where its sources say less, or before for after."""
+    stated = directions_of(sentence)
+    theirs: dict[str, set[int]] = {}
+    for place in best:
+        for scale, signs in directions_of(place.passage).items():
+            theirs.setdefault(scale, set()).update(signs)
+        if place.heading:
+            return 0.0
+    worst = 0.0
+    for scale, signs in stated.items():
+        if scale in theirs and not signs & theirs[scale]:
+            worst = max(worst, 1.0)
+    return worst
+
+
+def directions_of(passage: Passage) -> dict[str, set[int]]:
+    """The signs of the words of direction, by their scale; a negation turns them."""
+    turned = {term.start for term in negated(passage)}
+    found: dict[str, set[int]] = {}
+    for term in passage.terms:
+        if term.key in words.DIRECTIONS:
+            scale, sign = words.DIRECTIONS[term.key]
+            found.setdefault(scale, set()).add(-sign if term.start in turned else sign)
+    return found
+
+
+# Conditions
+
+
+def dropped_share(sentence: Passage, matches: Sequence[Match], best: Sequence[Place]) -> float:
+    """Share of the conditions of what is stated that the sentence leaves out."""
+    kept = dropped = 0
+    for place in best:
+        if place.heading is not None:
+            continue
+        for is_kept in _conditions(sentence, matches, place.passage):
+            kept += is_kept
+            dropped += not is_kept
+    return dropped / (kept + dropped + 1)
+
+
+def _conditions(sentence: Passage, matches: Sequence[Match], passage: Passage) -> Iterator[bool]:
+    yield from _number_conditions(sentence, matches, passage)
+    for term in passage.terms:
+        if term.key not in words.CONDITIONS:
+            continue
+        begin, end = clause_around(passage, term.start)
+        limits = [each for each in passage.content if max(begin, term.start) < each.start < end]
+        if limits:
+            said = sum(_is_alike(sentence, each) for each in limits)
+            yield from (said >= len(limits) / 3 for _ in range(CONDITION_WEIGHT))
+
+
+def _number_conditions(
+    sentence: Passage, matches: Sequence[Match], passage: Passage
+) -> Iterator[bool]:
+    """For each number after `at` or `for` that stands with what is stated: whether it is kept."""
+    slots = slots_of(passage).numbers
+    starts = {
+        found.number.start
+        for match in matches
+        for found in match.found
+        if found.number in passage.numbers
+    }
+    in_step = {slots[start] for start in starts if start in slots}
+    for number in passage.numbers:
+        if number.start in slots and slots[number.start] not in in_step:
+            continue
+        if number.measure is None or not _BEFORE_A_CONDITION.search(passage.text[: number.start]):
+            continue
+        yield any(bears_out(number, stated) for stated in sentence.numbers)
+
+
+def universal_words(matches: Sequence[Match], best: Sequence[Place]) -> float:
+    """Whether the sentence says of all, or always, what its sources do not."""
+    said = any(match.atom.kind == "universal" for match in matches)
+    theirs = any(term.key in words.UNIVERSALS for place in best for term in place.passage.terms)
+    return float(said and not theirs)

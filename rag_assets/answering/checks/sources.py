@@ -1,0 +1,140 @@
+"""What a sentence is checked against: words of a document, or a row as its pairs."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
+
+from rag_assets.answering.checks import words
+from rag_assets.answering.checks.numbers import Number
+from rag_assets.answering.checks.passages import Passage, passage_of, passages_of
+from rag_assets.answering.checks.units import Measure, measure_of
+
+_UNIT_IN_HEADING = re.compile(
+    r"[(\[]([^()\[\]]*)[)\]]\s*$|[(\[]([^()\[\]]*(?:\([^()]*\))?[^()\[\]]*)[)\]]\s*$"
+)
+_IS = re.compile(r"(?:is|has|are|can|har|är)\b", re.I)
+_TRUE, _FALSE = ("1", "1.0", "true", "yes", "ja"), ("0", "0.0", "false", "no", "nej")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """Words of a document."""
+
+    text: str
+    name: str = ""
+    """How it is called in messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPair:
+    """A cell of a row."""
+
+    heading: str
+    value: str
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CitedRow:
+    """A row, or the cells of it that are cited."""
+
+    pairs: tuple[CitedPair, ...]
+    subject: str = ""
+    """What names the row beside its pairs: the title of its table."""
+    name: str = ""
+
+
+Source: TypeAlias = CitedText | CitedRow
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A sentence of a text, or a cell, in which atoms are looked for."""
+
+    source: int
+    """Place of its source among the sources."""
+    passage: Passage
+    heading: Passage | None = None
+    """Of a cell."""
+    truth: bool | None = None
+    """Of a cell that says yes or no."""
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """Its numbers; of a cell, those of the value first."""
+        return self.passage.numbers + (self.heading.numbers if self.heading else ())
+
+
+def places_of(sources: Sequence[Source]) -> tuple[Place, ...]:
+    """All sentences and cells of `sources`."""
+    return tuple(
+        replace(place, source=number)
+        for number, source in enumerate(sources)
+        for place in _places_of(source)
+    )
+
+
+@lru_cache(maxsize=512)
+def _places_of(source: Source) -> tuple[Place, ...]:
+    if isinstance(source, CitedText):
+        return tuple(Place(0, passage) for passage in passages_of(source.text))
+    units = [unit for pair in source.pairs if (unit := measure_of(pair.value))]
+    cells = [_cell(pair, beside=units) for pair in source.pairs if pair.value]
+    if source.subject:
+        named = passage_of(source.subject, is_cell=True)
+        cells.append(Place(0, replace(named, numbers=())))
+    return tuple(cells)
+
+
+def _cell(pair: CitedPair, *, beside: Sequence[Measure]) -> Place:
+    """A cell; where no unit is stated, those that stand as values beside it may be meant."""
+    words_of_heading, unit = _heading(pair)
+    value = passage_of(pair.value, is_cell=True)
+    units = [unit] if unit else list(beside)
+    numbers = [
+        replace(number, measure=measure)
+        for number in value.numbers
+        for measure in ([number.measure] if number.measure else units or [None])
+    ]
+    truth = None
+    if _IS.match(words_of_heading) and pair.value.casefold() in (*_TRUE, *_FALSE):
+        truth = pair.value.casefold() in _TRUE
+    return Place(
+        source=0,
+        passage=replace(value, numbers=tuple(numbers)),
+        heading=passage_of(words_of_heading, is_cell=True),
+        truth=truth,
+    )
+
+
+def _heading(pair: CitedPair) -> tuple[str, Measure | None]:
+    """The heading in words, and its unit."""
+    heading = " ".join(pair.heading.replace("_", " ").split())
+    unit = measure_of(pair.unit) if pair.unit else None
+    found = _UNIT_IN_HEADING.search(heading)
+    if found and (of_heading := measure_of(found[1] or found[2] or "")):
+        return heading[: found.start()].strip(), unit or of_heading
+    return heading, unit
+
+
+def languages_differ(sentence: Passage, places: Sequence[Place]) -> bool:
+    """Whether the sentence is in another language than its sources."""
+    if not sentence.language or not places:
+        return False
+    weights = dict.fromkeys(("en", "sv"), 0)
+    for place in places:
+        read = place.heading or place.passage
+        language = read.language or _guessed(read)
+        if language:
+            weights[language] += len(read.terms)
+    found = "sv" if weights["sv"] > weights["en"] else "en"
+    return any(weights.values()) and found != sentence.language
+
+
+def _guessed(passage: Passage) -> str:
+    """A heading in a few words has none of the small ones: it is English unless letters differ."""
+    swedish = any(letter in "åäö" for term in passage.terms for letter in term.key)
+    is_swedish = swedish or any(term.key in words.SWEDISH for term in passage.terms)
+    return "sv" if is_swedish else "en"

@@ -1,0 +1,155 @@
+"""What the cited sources say of a sentence: all of it, some of it, nothing.
+
+`support_score` weighs ten signs (`Signs`) by a logistic curve. The weights and both thresholds
+were fitted by `benchmarks/citation_checks_fit.py` on sentences of the split dev; it prints what it
+chose, and anyone can run it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from math import exp
+
+from rag_assets.answering.answer import Support
+from rag_assets.answering.checks.binding import apart_share, conflict_of, identifier_conflict
+from rag_assets.answering.checks.comparing_words import (
+    joined_over_than,
+    swapped_sides,
+    wrong_rank,
+)
+from rag_assets.answering.checks.matching import Match, covered_share, matches_of
+from rag_assets.answering.checks.meaning import (
+    best_places,
+    direction_conflict,
+    dropped_share,
+    polarity_conflict,
+    universal_words,
+)
+from rag_assets.answering.checks.passages import passage_of
+from rag_assets.answering.checks.sources import Source, languages_differ, places_of
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What speaks against a sentence, each from 0 (nothing) up."""
+
+    numbers: float
+    """Numbers and dates that no source has."""
+    identifiers: float
+    """Identifiers, quotations and cells that no source has."""
+    names: float
+    """Names and chemical elements that no source has."""
+    others: float
+    """A number or identifier that belongs to something else in the source."""
+    apart: float
+    """Share of the pairs of names that no sentence of the source has together."""
+    polarity: float
+    direction: float
+    universals: float
+    """All, always, the whole, where no source says so."""
+    dropped: float
+    """Share of the conditions in the source that the sentence leaves out."""
+    words: float
+    """Share of the content words that no source has; 0.5 in another language than the source's."""
+
+
+WEIGHTS = Signs(
+    numbers=6.0,
+    identifiers=5.4,
+    names=4.5,
+    others=4.5,
+    apart=1.3,
+    polarity=3.5,
+    direction=3.8,
+    universals=3.6,
+    dropped=0.6,
+    words=1.3,
+)
+INTERCEPT = 2.8
+FULL_FROM = 0.605
+"""Score from which a sentence is supported in full."""
+PART_FROM = 0.466
+"""Score from which it is supported in part."""
+ATOM_WEIGHTS: Mapping[str, float] = {"name": 0.7, "element": 0.7, "limit": 0.3}
+UNKNOWN_WORDS = 0.5
+"""Share of words that counts as missing where the languages differ: the atoms decide there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A sentence, checked against its sources."""
+
+    support: Support
+    score: float
+    """From 0 to 1."""
+    signs: Signs
+    matches: tuple[Match, ...]
+    is_other_language: bool
+    """Whether the sentence is in another language than its sources, so that its atoms decide."""
+
+    @property
+    def missing(self) -> tuple[Match, ...]:
+        """The atoms that no source has."""
+        return tuple(match for match in self.matches if not match.is_covered)
+
+
+def check(sentence: str, sources: Sequence[Source]) -> Checked:
+    """Check `sentence` against what it cites; nothing cited supports nothing."""
+    passage, places = passage_of(sentence), places_of(sources)
+    matches = matches_of(passage, places)
+    is_other = languages_differ(passage, places)
+    best = best_places(passage, matches, places)
+    signs = Signs(
+        numbers=_missing(matches, "number", "date"),
+        identifiers=_missing(matches, "identifier", "quotation", "cell"),
+        names=_missing(matches, "name", "element", "limit"),
+        others=max(
+            conflict_of(passage, matches, places, is_other_language=is_other),
+            identifier_conflict(passage, matches, places),
+            joined_over_than(passage, matches, best),
+            wrong_rank(passage, places),
+        ),
+        apart=apart_share(passage, matches, places),
+        polarity=polarity_conflict(passage, best),
+        direction=max(direction_conflict(passage, best), swapped_sides(passage, best)),
+        universals=universal_words(matches, best),
+        dropped=dropped_share(passage, matches, best),
+        words=UNKNOWN_WORDS if is_other else 1 - covered_share(passage, places),
+    )
+    score = score_of(signs) if places else 0.0
+    return Checked(support_of(score), score, signs, matches, is_other)
+
+
+def support_score(sentence: str, sources: Sequence[Source]) -> float:
+    """How well `sources` support `sentence`, from 0 to 1; the larger the better."""
+    return check(sentence, sources).score
+
+
+def support_of(score: float) -> Support:
+    """The verdict for a score."""
+    if score >= FULL_FROM:
+        return "full"
+    return "part" if score >= PART_FROM else "none"
+
+
+def score_of(signs: Signs, *, weights: Signs = WEIGHTS, intercept: float = INTERCEPT) -> float:
+    """The logistic curve over the weighted signs."""
+    against = sum(
+        weight * sign for weight, sign in zip(astuple(weights), astuple(signs), strict=True)
+    )
+    return 1 / (1 + exp(min(against - intercept, 700.0)))
+
+
+NAMES = tuple(field.name for field in fields(Signs))
+
+
+def _missing(matches: Sequence[Match], *kinds: str) -> float:
+    """How much of the atoms of these kinds no source has; two count as much as more."""
+    total = 0.0
+    for match in matches:
+        if match.atom.kind in kinds:
+            weight = ATOM_WEIGHTS.get(match.atom.kind, 1.0)
+            number = match.atom.number
+            if number is not None and number.is_word and number.measure is None:
+                weight = 0.3
+            total += weight * (1 - match.strength)
+    return min(total, 2.0)

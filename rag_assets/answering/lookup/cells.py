@@ -1,0 +1,124 @@
+"""Cells as typed values: a column of texts that are numbers is a column of numbers."""
+
+import math
+import re
+import unicodedata
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+NUMERIC_FROM = 0.8
+"""Share of the filled cells that must be numbers, so that a column is one of numbers."""
+_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
+_PADDED = re.compile(r"[+-]?0\d")
+
+
+def number_of(text: str) -> float | None:
+    """The number that a cell is; None where it is more or something else (`280 max`, `007`)."""
+    plain = unicodedata.normalize("NFKC", text).replace("\u2212", "-").strip()
+    if not _NUMBER.fullmatch(plain) or _PADDED.match(plain):
+        return None
+    value = float(plain.replace(",", ""))
+    return value if math.isfinite(value) else None
+
+
+def numbers_of(texts: pa.Array) -> pa.Array:
+    """The numbers of a column of texts as float64; NULL where a cell is empty or is no number."""
+    encoded = texts.dictionary_encode()
+    values = [number_of(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(values, pa.float64()).take(encoded.indices)
+
+
+def typed(texts: pa.Array, *, numeric: pa.Array) -> pa.Array:
+    """A column as float64 where it holds numbers, else as it is.
+
+    Args:
+        texts: Canonical values; NULL is an empty cell.
+        numeric: Whether the source itself has each value as a number.
+    """
+    filled = len(texts) - texts.null_count
+    if filled == 0:
+        return texts
+    numbers = numbers_of(texts)
+    read = len(numbers) - numbers.null_count
+    is_of_numbers = pc.sum(numeric).as_py() == filled or read >= NUMERIC_FROM * filled
+    return numbers if is_of_numbers else texts
+
+
+def folded(text: str) -> str:
+    """A text as it is compared: without case, width, or more than single spaces (NFKC)."""
+    for _ in range(2):  # what is folded may be other than normal, and the other way round
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(text.split())
+
+
+def folded_column(texts: pa.Array) -> pa.Array:
+    """`folded` for each cell."""
+    encoded = texts.dictionary_encode()
+    values = [folded(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(values, pa.string()).take(encoded.indices)
+
+
+def without_blanks(texts: pa.Array) -> pa.Array:
+    """Texts of spaces alone as empty cells."""
+    is_blank = pc.equal(pc.utf8_trim_whitespace(texts), "")
+    return pc.if_else(pc.fill_null(is_blank, False), pa.scalar(None, pa.string()), texts)
+
+
+def distinct_texts(texts: pa.Array, *, most: int) -> tuple[int, tuple[str, ...]]:
+    """How many values there are, and the most frequent `most` of them, then by alphabet."""
+    counted = texts.drop_null().value_counts()
+    values = counted.field("values").to_pylist()
+    counts = counted.field("counts").to_numpy(zero_copy_only=False)
+    order = sorted(range(len(values)), key=lambda place: (-int(counts[place]), values[place]))
+    return len(values), tuple(values[place] for place in order[:most])
+
+
+def extremes(numbers: pa.Array) -> tuple[float | None, float | None]:
+    """The least and the greatest number; None where there is none."""
+    found = pc.min_max(numbers)
+    return found["min"].as_py(), found["max"].as_py()
+
+
+class Cells(NamedTuple):
+    """A column before it is typed."""
+
+    name: str
+    heading: str
+    """As the source has it, unit included."""
+    is_hidden: bool
+    texts: pa.Array
+    """Canonical values; NULL is an empty cell."""
+    numeric: pa.Array
+    """Whether the source itself has each value as a number."""
+
+
+def cells_by_column(pairs: pa.Array | pa.ChunkedArray) -> list[Cells]:
+    """The columns of a table, in the order in which they first occur.
+
+    `pairs` is the column of `schemas.TABLE_ROWS`. A row that lacks a column has an empty cell.
+    """
+    lists = pairs.combine_chunks() if isinstance(pairs, pa.ChunkedArray) else pairs
+    rows = np.repeat(np.arange(len(lists)), pc.list_value_length(lists).to_numpy())
+    flat = lists.flatten()
+    names = flat.field("column").dictionary_encode()
+    codes = names.indices.to_numpy()
+    found = []
+    for code, name in enumerate(names.dictionary.to_pylist()):
+        places = np.flatnonzero(codes == code)
+        taken = np.full(len(lists), -1)
+        taken[rows[places]] = places
+        indices = pa.array(taken, mask=taken < 0)
+        newest = int(places[-1])
+        found.append(
+            Cells(
+                name,
+                flat.field("heading")[newest].as_py(),
+                bool(flat.field("hidden")[newest].as_py()),
+                flat.field("value").take(indices),
+                pc.fill_null(flat.field("numeric").take(indices), False),
+            )
+        )
+    return found

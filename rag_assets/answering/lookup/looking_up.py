@@ -1,0 +1,104 @@
+"""From a question to sentences that cite cells, without a model: read, run, put in words."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.lookup.catalogue import Catalogue
+from rag_assets.answering.lookup.citing import UnitsDifferError
+from rag_assets.answering.lookup.nearest import closest, nearest_rows
+from rag_assets.answering.lookup.phrases import PHRASES, Language, language_of
+from rag_assets.answering.lookup.phrasing import nothing, sentences_of
+from rag_assets.answering.lookup.plan import LookupPlan, PlanError
+from rag_assets.answering.lookup.running import Found, cells_of, run_plan
+from rag_assets.answering.lookup.sandbox import SandboxError
+from rag_assets.answering.lookup.understanding import Unclear, understand
+
+LONGEST_QUESTION = 2_000
+"""Characters; a longer text is no question to a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """What a lookup gave."""
+
+    outcome: Literal["answered", "closest", "refused", "none"]
+    """`closest`: no row is what was asked for, and near ones are shown. `refused`: it is a question
+    to a table that cannot be answered. `none`: it is no such question."""
+    sentences: tuple[Sentence, ...] = ()
+    row_ids: tuple[str, ...] = ()
+    """Units of the rows that answer, best first."""
+    plan: LookupPlan | None = None
+    reason: str = ""
+    """Why there is no answer; how the question was read where there is one."""
+    readings: tuple[str, ...] = ()
+    """Ways to read the question, of which none was chosen; or the nearest values that there are."""
+    confidence: float = 0.0
+    """How sure the reading is, 0 to 1; of a plan that was given, 1."""
+
+
+def look_up(question: str, catalogue: Catalogue, *, language: Language | None = None) -> LookedUp:
+    """Answer `question` from the tables of `catalogue`, if it is a question to them.
+
+    Args:
+        question: As it was asked.
+        catalogue: The tables.
+        language: Of the sentences; that of the question unless given.
+    """
+    if not question.strip() or len(question) > LONGEST_QUESTION:
+        return LookedUp("none", reason="the text is no question to a table")
+    spoken = language or language_of(question)
+    read = understand(question, catalogue)
+    if isinstance(read, Unclear):
+        return _unclear(read)
+    found = answer_plan(read.plan, catalogue, language=spoken)
+    reason = read.explanation if found.outcome == "answered" else found.reason
+    return LookedUp(
+        outcome=found.outcome,
+        sentences=found.sentences,
+        row_ids=found.row_ids,
+        plan=found.plan,
+        reason=reason,
+        readings=found.readings,
+        confidence=read.confidence,
+    )
+
+
+def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = "en") -> LookedUp:
+    """What `plan` gives, in sentences; a plan that cannot be run is refused with its reason."""
+    try:
+        found = run_plan(plan, catalogue)
+        if found.row_keys or found.plan.operation == "count":
+            sentences = sentences_of(found, catalogue, language=language)
+            return LookedUp("answered", sentences, _best_first(found, catalogue), found.plan)
+        return _closest(found, catalogue, language=language)
+    except (PlanError, SandboxError, UnitsDifferError) as error:
+        return LookedUp("refused", plan=plan, reason=str(error))
+
+
+def _closest(found: Found, catalogue: Catalogue, *, language: Language) -> LookedUp:
+    phrases = PHRASES[language]
+    absent = nothing(found, phrases=phrases)
+    near = nearest_rows(found, catalogue)
+    return LookedUp(
+        outcome="closest",
+        sentences=(absent, *closest(found, near, catalogue, phrases=phrases)),
+        row_ids=tuple(dict.fromkeys(row for each in near for row in each.row_ids)),
+        plan=found.plan,
+        reason=absent.text,
+    )
+
+
+def _unclear(read: Unclear) -> LookedUp:
+    outcome = "none" if read.kind in ("not_a_lookup", "no_table") else "refused"
+    return LookedUp(outcome, reason=read.reason, readings=read.readings or read.closest)
+
+
+def _best_first(found: Found, catalogue: Catalogue) -> tuple[str, ...]:
+    """The rows found; of an extreme, those that have it come first."""
+    if found.plan.operation not in ("max", "min") or found.plan.column is None:
+        return tuple(found.row_ids)
+    cells = cells_of(found, catalogue, found.plan.column)
+    pairs = list(zip(found.row_ids, cells, strict=True))
+    first = [row for row, cell in pairs if cell == found.value]
+    return tuple(dict.fromkeys([*first, *found.row_ids]))

@@ -1,0 +1,107 @@
+"""The closest evidence where a plan selects no row: which value is not there, and what is near."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.lookup import citing
+from rag_assets.answering.lookup.catalogue import Catalogue, ColumnInfo
+from rag_assets.answering.lookup.cells import folded
+from rag_assets.answering.lookup.naming import listed
+from rag_assets.answering.lookup.phrases import Phrases
+from rag_assets.answering.lookup.plan import Condition
+from rag_assets.answering.lookup.running import Found, run_plan
+from rag_assets.answering.lookup.writing import condition_in_words, measured
+
+NEAREST_SHOWN = 3
+LIKENESS = 0.6
+"""Of two texts, from which one is shown for the other (`difflib`, share of common letters)."""
+
+
+def nearest_rows(found: Found, catalogue: Catalogue) -> list[Found]:
+    """Plans with a near value in the place of one that selects no row, with the rows they select.
+
+    Only the conditions that are to blame are moved: each one without which the others select rows.
+    """
+    nearer = []
+    for place, condition in enumerate(found.plan.where):
+        column = found.table.find(condition.column)
+        if column is None or column.is_hidden:
+            continue
+        others = (*found.plan.where[:place], *found.plan.where[place + 1 :])
+        selected = run_plan(
+            replace(found.plan, where=others, operation="rows", column=None, limit=None),
+            catalogue,
+        )
+        moved = _moved(condition, column, selected, catalogue)
+        if moved is not None:
+            where = (*found.plan.where[:place], moved, *found.plan.where[place + 1 :])
+            plan = replace(found.plan, where=where, operation="rows", column=None)
+            nearer.append(run_plan(plan, catalogue))
+    return [each for each in nearer if each.row_keys]
+
+
+def closest(
+    found: Found, nearer: Sequence[Found], catalogue: Catalogue, *, phrases: Phrases
+) -> tuple[Sentence, ...]:
+    """For each condition that is to blame one sentence with what is nearest."""
+    sentences = []
+    for near in nearer:
+        pairs = zip(found.plan.where, near.plan.where, strict=True)
+        asked, moved = next((before, after) for before, after in pairs if before != after)
+        column = found.table.find(asked.column)
+        assert column is not None, "the plan was validated"
+        sentences.append(
+            Sentence(
+                phrases.nearest.format(
+                    heading=column.heading,
+                    title=found.table.title,
+                    values=_values(moved, column, phrases),
+                    asked=condition_in_words(asked, column, phrases=phrases),
+                ),
+                (citing.rows(near), *citing.cells(near, catalogue, column)[:NEAREST_SHOWN]),
+            )
+        )
+    return tuple(sentences)
+
+
+def nearest_texts(asked: Sequence[str], values: Sequence[str]) -> tuple[str, ...]:
+    """Those of `values` that are spelled most like one of `asked`, best first."""
+    by_folded = {folded(value): value for value in values}
+    near = [
+        each
+        for text in asked
+        for each in difflib.get_close_matches(
+            folded(text), [*by_folded], n=NEAREST_SHOWN, cutoff=LIKENESS
+        )
+    ]
+    return tuple(by_folded[each] for each in dict.fromkeys(near))[:NEAREST_SHOWN]
+
+
+def _moved(
+    condition: Condition, column: ColumnInfo, selected: Found, catalogue: Catalogue
+) -> Condition | None:
+    """A condition that some of the selected rows fulfil; None if nothing is near."""
+    cells = (
+        catalogue.rows(selected.table)[column.name]
+        .take(pa.array(selected.places, pa.int64()))
+        .drop_null()
+    )
+    values = cells.unique().to_pylist()
+    if not values or condition.op in ("empty", "not_empty", "!="):
+        return None
+    if not column.is_numeric:
+        near = nearest_texts([str(value) for value in condition.values], values)
+        return Condition(column.name, "in", near) if near else None
+    ends = [float(value) for value in condition.values]
+    best = min(values, key=lambda value: (min(abs(value - end) for end in ends), value))
+    return Condition(column.name, "=", (best,))
+
+
+def _values(moved: Condition, column: ColumnInfo, phrases: Phrases) -> str:
+    unit = column.unit if column.is_numeric else None
+    shown = [measured(value, unit, phrases=phrases) for value in moved.values]
+    return listed(shown, most=NEAREST_SHOWN, phrases=phrases)

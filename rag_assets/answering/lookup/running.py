@@ -1,0 +1,134 @@
+"""Running a plan: which rows it selects, and what is computed from them.
+
+A second run of the same plan on the same rows gives the same, byte for byte: rows come in the order
+of their keys, and sums do not hang on the order of their cells.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rag_assets.answering.lookup.catalogue import ROW_ID, ROW_KEY, Catalogue, TableInfo
+from rag_assets.answering.lookup.cells import folded_column
+from rag_assets.answering.lookup.plan import LookupPlan, PlanError, validated
+from rag_assets.answering.lookup.sandbox import SECONDS, run
+from rag_assets.answering.lookup.statements import (
+    COUNT,
+    PLACE,
+    VALUE,
+    SqlNames,
+    aggregating,
+    readable,
+    selecting,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a plan gave."""
+
+    plan: LookupPlan
+    table: TableInfo
+    places: Sequence[int]
+    """The rows in the plan's order, as positions in `Catalogue.rows`: of an aggregate, those whose
+    cells it was computed from."""
+    row_ids: Sequence[str]
+    """Their units."""
+    row_keys: Sequence[str]
+    value: float | int | None
+    """Of an aggregate; None for `rows`, and where there is nothing to compute from."""
+    unread: int
+    """Filled cells of the aggregated column, of rows that fulfil all else, that are no numbers."""
+    sql: str
+    """What was run, to read."""
+
+
+def run_plan(plan: LookupPlan, catalogue: Catalogue, *, seconds: float = SECONDS) -> Found:
+    """Run `plan` on the rows of `catalogue`.
+
+    Raises:
+        PlanError: The plan does not suit the tables; or it asks for the difference of other than
+            two rows.
+        SandboxError: It took too long or too much memory.
+    """
+    plan = validated(plan, catalogue)
+    table = catalogue.find(plan.source, plan.table)
+    assert table is not None, "the plan was validated"
+    rows = prepared(plan, table, catalogue)
+    places = run(selecting(plan, table), rows, seconds=seconds)[PLACE].to_pylist()
+    taken = catalogue.rows(table).take(pa.array(places, pa.int64()))
+    return Found(
+        plan=plan,
+        table=table,
+        places=places,
+        row_ids=taken[ROW_ID].to_pylist(),
+        row_keys=taken[ROW_KEY].to_pylist(),
+        value=_value(plan, table, rows, taken, seconds=seconds),
+        unread=_unread(plan, table, catalogue, found=len(places), seconds=seconds),
+        sql=readable(plan, table),
+    )
+
+
+def prepared(plan: LookupPlan, table: TableInfo, catalogue: Catalogue) -> pa.Table:
+    """The columns that the plan reads, as its statements name them: see `SqlNames`."""
+    names = SqlNames.of(table)
+    rows = catalogue.rows(table)
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {PLACE: pa.array(range(rows.num_rows))}
+    named = (*(each.column for each in plan.where), plan.order_by, plan.column)
+    for name in dict.fromkeys(each for each in named if each):
+        columns[names.plain[name]] = rows[name]
+        if name in names.folded:
+            columns[names.folded[name]] = folded_column(rows[name].combine_chunks())
+    return pa.table(columns)
+
+
+def cells_of(found: Found, catalogue: Catalogue, name: str) -> list[str | float | None]:
+    """The cells of one column in the rows found: a number where it is one, else its text."""
+    places = pa.array(found.places, pa.int64())
+    typed = catalogue.rows(found.table)[name].take(places).to_pylist()
+    texts = catalogue.texts(found.table)[name].take(places).to_pylist()
+    return [text if value is None else value for value, text in zip(typed, texts, strict=True)]
+
+
+def _value(
+    plan: LookupPlan, table: TableInfo, rows: pa.Table, taken: pa.Table, *, seconds: float
+) -> float | int | None:
+    if plan.operation == "rows":
+        return None
+    if plan.operation == "difference":
+        return _difference(plan, taken)
+    [result] = run(aggregating(plan, table), rows, seconds=seconds).to_pylist()
+    if plan.operation == "count":
+        return result[COUNT]
+    return rounded(result[VALUE]) if result[COUNT] else None
+
+
+def _difference(plan: LookupPlan, taken: pa.Table) -> float:
+    cells = taken[plan.column].to_pylist()
+    if len(cells) != 2:
+        raise PlanError(
+            "where",
+            f"a difference is of two rows with a number in {plan.column}, and {len(cells)} are "
+            "selected: add a condition, or take one away",
+        )
+    return rounded(abs(cells[0] - cells[1]))
+
+
+def rounded(number: float) -> float:
+    """A result without the noise of its last digits."""
+    return float(f"{number:.12g}")
+
+
+def _unread(
+    plan: LookupPlan, table: TableInfo, catalogue: Catalogue, *, found: int, seconds: float
+) -> int:
+    """How many cells of the aggregated column are no numbers, in rows that fulfil all else."""
+    column = table.find(plan.column) if plan.column else None
+    if column is None or not column.unread:
+        return 0
+    without = LookupPlan(plan.source, plan.table, plan.where)
+    rows = prepared(without, table, catalogue)
+    places = run(selecting(without, table), rows, seconds=seconds)[PLACE]
+    texts = catalogue.texts(table)[column.name].take(places)
+    return len(texts) - texts.null_count - found

@@ -1,0 +1,97 @@
+"""Units of measurement in headings, and numbers from one unit to another.
+
+`pint` knows the units. Scales that it does not know (a hardness, a currency) stay a name: a number
+on such a scale is compared with numbers on the same scale only.
+"""
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pint import UnitRegistry
+
+LONGEST_UNIT = 24
+_PLAIN_SCALE = re.compile(r"[^\W\d_]{1,6}\d?")
+_SPELLINGS = (
+    (re.compile(r"\bdeg(?:rees?)?\.?\s*([CFK])\b"), r"deg\1"),
+    (re.compile(r"°\s*([CFK])\b"), r"deg\1"),
+    (re.compile(r"\bdegK\b"), "kelvin"),
+    (re.compile(r"(?:\b(?:wt|mass|weight)|\bw)[.\s-]*%", re.IGNORECASE), "mass_percent"),
+    (re.compile(r"\b(?:at|mol)[.\s-]*%", re.IGNORECASE), "atomic_percent"),
+    (re.compile(r"\bvol[.\s-]*%", re.IGNORECASE), "volume_percent"),
+    (re.compile(r"%"), "percent"),
+    (re.compile(r"(?<=[A-Za-z])([23])\b"), r"^\1"),
+    (re.compile(r"(?<=[A-Za-z])(-[1-4])\b"), r"^\1"),
+    (re.compile(r"[·⋅\u00d7]"), "*"),
+)
+_DEFINITIONS = (
+    "mass_percent = [mass_share]",
+    "wppm = 1e-4 * mass_percent",
+    "atomic_percent = [atomic_share]",
+    "appm = 1e-4 * atomic_percent",
+    "volume_percent = [volume_share]",
+)
+_SHARES = frozenset({"mass_percent", "atomic_percent", "volume_percent"})
+
+
+@lru_cache(maxsize=65_536)
+def pint_unit(text: str) -> str | None:
+    """A unit as `pint` names it (`megapascal`); None for a scale that it does not know."""
+    spelled = _spelled(text)
+    if not spelled or len(spelled) > 4 * LONGEST_UNIT or re.search(r"[=,;:]", spelled):
+        return None
+    try:
+        return str(_registry().parse_units(spelled)) or None
+    except Exception:
+        return None
+
+
+def is_unit(text: str) -> bool:
+    """Whether `text` reads as a unit, or as the short name of a scale such as `HV`."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_UNIT:
+        return False
+    return pint_unit(text) is not None or _PLAIN_SCALE.fullmatch(text) is not None
+
+
+def converted(value: float, of: str, to: str) -> float | None:
+    """`value` in the unit `of` as a number in the unit `to`; None if one is not the other's kind.
+
+    A bare percent is taken as whatever share the other one is, by mass, atoms or volume.
+    """
+    if _folded(of) == _folded(to):
+        return value
+    source, target = pint_unit(of), pint_unit(to)
+    if source is None or target is None:
+        return None
+    if source == target or ("percent" in (source, target) and {source, target} & _SHARES):
+        return value
+    try:
+        found = _registry().Quantity(value, source).to(target).magnitude
+    except Exception:
+        return None
+    return float(f"{found:.12g}")
+
+
+def _spelled(text: str) -> str:
+    spelled = unicodedata.normalize("NFKC", text).strip().replace("µ", "u").replace("μ", "u")
+    spelled = spelled.replace("\u2212", "-")
+    for pattern, replacement in _SPELLINGS:
+        spelled = pattern.sub(replacement, spelled)
+    return spelled
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[\s.]+", "", unicodedata.normalize("NFKC", text)).casefold()
+
+
+@cache
+def _registry() -> "UnitRegistry":
+    import pint
+
+    registry = pint.UnitRegistry(cache_folder=None)
+    for definition in _DEFINITIONS:
+        registry.define(definition)
+    return registry

@@ -1,0 +1,215 @@
+"""The pieces of a unit's text that an answer may quote: sentences, items of lists, rows of tables.
+
+Chunks are slices of Markdown-like text: blocks with empty lines between them. A heading is no
+piece, and neither is a line of dashes; they say what the pieces below them are about. An item keeps
+the introduction that ends with a colon, a row of a table keeps its header row, so that both can be
+read alone.
+"""
+
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rag_assets.documents.passages import SEPARATOR, Block, DocumentText
+from rag_assets.documents.sentences import Grade, grades
+from rag_assets.documents.tokens import Words
+
+PieceKind: TypeAlias = Literal["sentence", "fragment", "item", "row"]
+"""A `fragment` begins or ends in the middle of a sentence, or holds no sentence at all."""
+Range: TypeAlias = tuple[int, int]
+"""First character, and one past the last."""
+
+LONGEST_HEADING = 14
+"""Words of a heading, at most."""
+_WORD = re.compile(r"\S+")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+\u2022\u25cf\u25aa\u25e6]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?=\S)"
+)
+_RULE = re.compile(r"[\s|:=_*-]*")
+_EDGE = re.compile(r"(?<!\\)\|")
+_CLOSED = re.compile(r"[.!?:;\u2026\u3002][\"'\u201d\u2019\u00bb)\]*_]*$")
+_WHOLE_END = re.compile(r"[.!?\u2026\u3002][\"'\u201d\u2019\u00bb)\]*_\d]*$")
+_HEADING_MARK = re.compile(r"#{1,6}\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text that can be quoted."""
+
+    start: int
+    end: int
+    """One past the last character."""
+    kind: PieceKind
+    lead: Range | None = None
+    """What it is read with: the introduction of its list, or the header row of its table."""
+    heading: Range | None = None
+    """The heading that it stands under in this text, if that is there."""
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """What has to be cited to show it."""
+        own = (self.start, self.end)
+        return (self.lead, own) if self.lead else (own,)
+
+
+def pieces_of(text: str) -> list[Piece]:
+    """The pieces of `text` in their order; none overlap."""
+    found: list[Piece] = []
+    heading: Range | None = None
+    lead: Range | None = None
+    blocks = list(_blocks(text))
+    for place, (start, end) in enumerate(blocks):
+        block = text[start:end]
+        is_last = place == len(blocks) - 1
+        if _is_table(block):
+            found += _rows(text, start, end, heading=heading)
+            lead = None
+        elif not is_last and _is_heading(block):
+            heading, lead = (start, end), None
+        else:
+            of_block = list(_sentences(text, start, end, heading=heading, lead=lead))
+            found += of_block
+            lead = _introduction(text, of_block, before=lead)
+    return found
+
+
+def shown(piece: Piece, text: str) -> str:
+    """`piece` of `text` as a line to read: the words as they are, without marks of Markdown."""
+    own = text[piece.start : piece.end]
+    if piece.kind == "row":
+        header = text[slice(*piece.lead)] if piece.lead else ""
+        return _row_as_line(own, header)
+    words = " ".join(own.split())
+    if piece.lead is None:
+        return words
+    return f"{' '.join(text[slice(*piece.lead)].split())} {words}"
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a line of a table in Markdown."""
+    inner = line.strip().removeprefix("|")
+    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+    return [" ".join(cell.replace("\\|", "|").split()) for cell in _EDGE.split(inner)]
+
+
+def _row_as_line(row: str, header: str) -> str:
+    cells = cells_of(row)
+    names = cells_of(header) if header else []
+    names += [""] * (len(cells) - len(names))
+    named = ((name, cell) for name, cell in zip(names, cells, strict=False) if cell)
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
+
+
+def _blocks(text: str) -> Iterator[Range]:
+    """The parts between empty lines, and where a table begins or ends; a heading line is one."""
+    start = 0
+    for part in text.split(SEPARATOR):
+        yield from _parts(text, start, start + len(part))
+        start += len(part) + len(SEPARATOR)
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[Range]:
+    first = start
+    is_table: bool | None = None
+    place = start
+    for line in text[start:end].split("\n"):
+        is_row = line.lstrip().startswith("|")
+        is_marked = _HEADING_MARK.match(line) is not None
+        if place > first and (is_row != is_table or is_marked):
+            yield from _stripped(text, first, place - 1)
+            first = place
+        is_table = is_row if not is_marked else None
+        place += len(line) + 1
+    yield from _stripped(text, first, end)
+
+
+def _stripped(text: str, start: int, end: int) -> Iterator[Range]:
+    part = text[start:end]
+    if words := part.strip():
+        first = start + part.index(words[0])
+        yield first, first + len(words)
+
+
+def _is_table(block: str) -> bool:
+    return block.startswith("|")
+
+
+def _is_heading(block: str) -> bool:
+    """Whether it is a line of few words that no mark of punctuation ends."""
+    if "\n" in block or _ITEM.match(block):
+        return False
+    if _HEADING_MARK.match(block):
+        return True
+    return len(block.split()) <= LONGEST_HEADING and _CLOSED.search(block) is None
+
+
+def _rows(text: str, start: int, end: int, *, heading: Range | None) -> Iterator[Piece]:
+    lines = [(at, at + len(line)) for at, line in _lines(text, start, end)]
+    rows = [line for line in lines if not _RULE.fullmatch(text[slice(*line)])]
+    header, *others = rows if rows else [(start, end)]
+    if not others:
+        yield Piece(*header, "row", heading=heading)
+    for row in others:
+        yield Piece(*row, "row", lead=header, heading=heading)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    for line in text[start:end].split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+def _sentences(
+    text: str, start: int, end: int, *, heading: Range | None, lead: Range | None
+) -> Iterator[Piece]:
+    block = text[start:end]
+    is_list = _ITEM.match(block) is not None
+    for first, last in _cut(block, kind="list" if is_list else "text"):
+        item = _ITEM.match(block, first, last)
+        begin = item.end() if item else first
+        words = block[begin:last]
+        if not any(map(str.isalnum, words)):
+            continue
+        is_item = is_list and item is not None
+        yield Piece(
+            start + begin,
+            start + last,
+            "item" if is_item else _kind(words),
+            lead=lead if is_item or (lead and first == 0 and words[:1].islower()) else None,
+            heading=heading,
+        )
+
+
+def _kind(words: str) -> PieceKind:
+    begins = not words[:1].islower() and not words.startswith((")", ",", ";", ":", "."))
+    return "sentence" if begins and _WHOLE_END.search(words) else "fragment"
+
+
+def _introduction(text: str, pieces: Sequence[Piece], *, before: Range | None) -> Range | None:
+    """What introduces the next block: the last piece where it ends with a colon.
+
+    The items of one list are a block each; all of them keep its introduction.
+    """
+    if not pieces:
+        return None
+    last = pieces[-1]
+    if text[last.start : last.end].endswith(":"):
+        return last.start, last.end
+    return before if last.kind == "item" else None
+
+
+def _cut(block: str, *, kind: str) -> Iterator[Range]:
+    """The sentences of a block, and the items of a list."""
+    matches = list(_WORD.finditer(block))
+    starts, ends = [match.start() for match in matches], [match.end() for match in matches]
+    counts = range(len(matches) + 1)
+    words = Words(array("q", starts), array("q", ends), array("q", counts), most=1)
+    document = DocumentText.of([Block(0, kind, block, None, ())])
+    marks = grades(document, words, room=0)
+    first = 0
+    for place in range(1, len(matches) + 1):
+        if place == len(matches) or marks[place] <= Grade.SENTENCE:
+            yield starts[first], ends[place - 1]
+            first = place

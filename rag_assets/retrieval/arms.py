@@ -1,0 +1,132 @@
+"""Arms: what finds units beside the signals, handed in by whoever opens an index.
+
+Retrieval knows no arm itself. It asks each one for units, leaves out those that the filters of the
+search do not allow, and goes on without an arm that fails or takes too long.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock, Thread
+from typing import Protocol, TypeVar
+
+from rag_assets.config import ArmName
+from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.store.complete_sets import CompleteSet
+
+SECONDS = 5.0
+"""For one query; to prepare an arm is not counted."""
+PREPARING_SECONDS = 60.0
+
+Result = TypeVar("Result")
+logger = logging.getLogger(__name__)
+
+
+class Arm(Protocol):
+    """Finds units for a query in its own way; safe to share between threads."""
+
+    def prepare(self, pins: CompleteSet) -> None:
+        """Read what all queries to these tables need."""
+        ...
+
+    def find(
+        self, query: str, *, filters: Filters | None, pins: CompleteSet, depth: int
+    ) -> Sequence[tuple[str, float]]:
+        """At most `depth` units with their scores, best first; none where it has nothing to say.
+
+        Args:
+            query: As it was asked.
+            filters: What may be found. Retrieval sees to them too: an arm need not.
+            pins: The tables that are searched.
+            depth: How many units at most.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class IndexArms:
+    """The arms of one index."""
+
+    arms: Mapping[ArmName, Arm]
+    pins: CompleteSet
+    seconds: float = SECONDS
+    _left_out: set[ArmName] = field(default_factory=set)
+    """Those that took too long: a search must not wait for them again."""
+    _told: set[ArmName] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+
+    def find(
+        self,
+        name: ArmName,
+        queries: Sequence[str],
+        *,
+        filters: Filters | None,
+        depth: int,
+        allowed: Callable[[Collection[str]], Collection[str]],
+    ) -> list[Ranking]:
+        """What the arm called `name` finds for each query; an empty ranking where it fails.
+
+        `allowed` gives those of some units that the search may return.
+        """
+        found = [self._asked(name, query, filters=filters, depth=depth) for query in queries]
+        units = {unit for entries in found for unit, _ in entries}
+        kept = allowed(units) if units else units
+        return [
+            ranking_of([entry for entry in entries[:depth] if entry[0] in kept])
+            for entries in found
+        ]
+
+    def _asked(
+        self, name: ArmName, query: str, *, filters: Filters | None, depth: int
+    ) -> Sequence[tuple[str, float]]:
+        arm = self.arms.get(name)
+        if arm is None or name in self._left_out:
+            if arm is None:
+                self._tell(name, "whoever opened this index did not hand it in")
+            return ()
+        try:
+            _within(PREPARING_SECONDS, lambda: arm.prepare(self.pins))
+            return _within(
+                self.seconds,
+                lambda: arm.find(query, filters=filters, pins=self.pins, depth=depth),
+            )
+        except TimeoutError as error:
+            self._left_out.add(name)
+            self._tell(name, f"{error}, and is not asked again before the index is opened anew")
+        except Exception as error:
+            self._tell(name, f"{type(error).__name__}: {error}")
+        return ()
+
+    def _tell(self, name: ArmName, problem: str) -> None:
+        """Log the first problem of each arm."""
+        with self._lock:
+            is_first = name not in self._told
+            self._told.add(name)
+        if is_first:
+            logger.warning("searches go on without the arm %s: %s", name, problem)
+
+
+def _within(seconds: float, work: Callable[[], Result]) -> Result:
+    """What `work` gives.
+
+    Raises:
+        TimeoutError: It took longer; it goes on in its thread, which no exit waits for.
+    """
+    done: list[Result] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except Exception as error:
+            failed.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not done:
+        raise TimeoutError(f"it took longer than {seconds:g} s")
+    return done[0]

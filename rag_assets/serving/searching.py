@@ -1,0 +1,118 @@
+"""What the commands that search have in common: their options, filters and queries."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, get_args
+
+from rag_assets import config as configuration
+from rag_assets.config import Config
+from rag_assets.schemas import DOMAINS, UNIT_TYPES
+from rag_assets.serving.replies import CommandError, day
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rag_assets.config import ArmName
+    from rag_assets.retrieval.arms import Arm
+    from rag_assets.retrieval.filters import Filters
+    from rag_assets.retrieval.search import VariantIndex
+
+STDIN = "-"
+
+
+def add_search_options(command: argparse.ArgumentParser) -> None:
+    """Declare what is searched, by which retriever, and the filters."""
+    command.add_argument("--variant", help="variant to use (default: the one that serves)")
+    command.add_argument("--retriever", help="one of retrieval.retrievers in the config")
+    command.add_argument("--domain", choices=DOMAINS, help="only documents, or only table rows")
+    command.add_argument("--source", help="only this source")
+    command.add_argument("--table", help="only this table")
+    command.add_argument("--section", help="only below this section: 'Heading > Subheading'")
+    command.add_argument("--type", choices=UNIT_TYPES, help="only chunks of this type")
+    command.add_argument("--language", help="only chunks in this language: en, sv, ...")
+    command.add_argument(
+        "--field",
+        action="append",
+        default=[],
+        metavar="NAME: VALUE",
+        help="only documents with this header field: 'number: ISO 527'; may be given again",
+    )
+    command.add_argument(
+        "--versions",
+        choices=get_args(configuration.Versions),
+        help="versions of documents: current, or all (default: retrieval.versions)",
+    )
+    command.add_argument(
+        "--as-of",
+        type=day,
+        metavar="DATE",
+        help="versions of documents that were valid on this day (YYYY-MM-DD)",
+    )
+
+
+def filters_of(options: argparse.Namespace) -> "Filters":
+    """The filters that the options set.
+
+    Raises:
+        ValueError: A value is blank, or two exclude each other.
+    """
+    from rag_assets.retrieval.filters import Filters
+
+    return Filters(
+        domain=options.domain,
+        source=options.source,
+        table=options.table,
+        section=options.section,
+        type=options.type,
+        language=options.language,
+        fields=tuple(options.field),
+        versions=options.versions,
+        as_of=options.as_of,
+    )
+
+
+def opened(
+    config: Config, store: Store, variant: str | None, *, arms: "Mapping[ArmName, Arm]"
+) -> "VariantIndex":
+    """What serves; with a variant, its last complete index."""
+    from rag_assets.retrieval.opening import open_index
+    from rag_assets.retrieval.serving import open_serving
+
+    if variant:
+        return open_index(store, config, variant, arms=arms)
+    return open_serving(store, config, arms=arms)
+
+
+def texts_of(argument: str, *, what: str) -> list[str]:
+    """The queries that an argument gives: itself, or the lines of stdin.
+
+    Args:
+        argument: A text, or `STDIN`.
+        what: `query` or `question`, for messages.
+
+    Raises:
+        CommandError: One is not valid UTF-8.
+    """
+    return _lines(what) if argument == STDIN else [_readable(argument, what)]
+
+
+def _lines(what: str) -> list[str]:
+    try:
+        lines = [line.strip() for line in sys.stdin]
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{_not_utf8(what)} ({error.reason})") from error
+    return [_readable(line, what) for line in lines if line]
+
+
+def _readable(text: str, what: str) -> str:
+    """`text`, if it is valid: Python passes on other bytes as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise CommandError(_not_utf8(what)) from error
+    return text
+
+
+def _not_utf8(what: str) -> str:
+    return f"the {what} is not valid UTF-8: write it in UTF-8"
