@@ -1,0 +1,192 @@
+"""What a question wants of rows: an operation, the column it works on, or the rows themselves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.mentions import CLOSE, ColumnMention
+from rag_assets.answering.lookup.plan import Operation
+from rag_assets.answering.lookup.question import AskedQuestion, Mark
+
+_THING_BEFORE = vocabulary.words_in("with has have having med har som that")
+HALF = 0.5
+"""Share of a heading from which words are about it, and not only like it."""
+WHOLE = 0.6
+"""Share of a heading that a word of the table's title must say to mean the column."""
+_AGGREGATES = ("max", "min", "mean", "sum", "range", "difference")
+
+
+def operation_of(
+    question: AskedQuestion, columns: Sequence[ColumnMention]
+) -> tuple[Operation, tuple[Mark, ...]]:
+    """The operation that is asked for, and the words that ask for it.
+
+    Words that belong to a heading (`total weight`) ask for nothing.
+    """
+    inside = {
+        place
+        for mention in columns
+        if len(mention.words) > 1 and mention.candidates[0][1] > HALF
+        for place in mention.words
+        if question.words[place].forms & mention.candidates[0][0].forms
+    }
+    marks = tuple(mark for mark in question.marks if mark.adjective or not set(mark.words) & inside)
+    asked = {mark.operation for mark in marks}
+    if "range" in asked or ({"max", "min"} <= asked and "count" not in asked):
+        return "range", marks
+    for operation in ("mean", "difference", "sum", "count", "max", "min"):
+        if operation in asked:
+            if operation == "sum" and "count" in asked:
+                return "count", marks
+            return operation, marks
+    return "rows", marks
+
+
+@dataclass(frozen=True)
+class ComputedColumns:
+    """The column that an operation works on."""
+
+    columns: tuple[LinkedColumn, ...] = ()
+    """Several where their headings are meant alike."""
+    mentions: tuple[ColumnMention, ...] = ()
+    share: float = 1.0
+    """Share of its heading that is said."""
+    problem: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        question: AskedQuestion,
+        table: TableLinks,
+        free: Sequence[ColumnMention],
+        operation: Operation,
+        marks: Sequence[Mark],
+    ) -> "ComputedColumns":
+        """The target among the mentions that have no other role."""
+        if operation not in _AGGREGATES:
+            return cls()
+        numeric = {
+            mention: [
+                column
+                for column, _ in mention.candidates
+                if column.info.is_numeric and not column.info.is_hidden and not column.is_flag
+            ]
+            for mention in free
+        }
+        usable = [mention for mention in free if numeric[mention]]
+        if not usable:
+            return cls()
+        usable = [each for each in usable if not _is_title(question, table, each)]
+        if not usable:
+            return cls()
+        groups = _merged(usable, numeric)
+        if len(groups) > 1:
+            groups = _nearest(question, groups, marks)
+        if len(groups) > 1:
+            shown = " and ".join(group[1][0].info.heading for group in groups[:2])
+            return cls(problem=f"it is open whether {shown} is meant")
+        [(mentions, columns)] = groups
+        share = max(mention.share(columns[0]) for mention in mentions)
+        return cls(tuple(columns), tuple(mentions), share)
+
+
+def _is_title(question: AskedQuestion, table: TableLinks, mention: ColumnMention) -> bool:
+    """Whether the words say what the table is of, rather than one of its columns."""
+    said = [place for place in mention.words if not question.is_harmless[place]]
+    is_of_title = len(said) == 1 and question.words[said[0]].forms & table.title_forms
+    column, share = mention.candidates[0]
+    is_key = column.info.distinct == column.info.filled == table.info.rows
+    return bool(is_of_title) and (is_key or share < WHOLE)
+
+
+def _merged(
+    usable: Sequence[ColumnMention], numeric: dict[ColumnMention, list[LinkedColumn]]
+) -> list[tuple[list[ColumnMention], list[LinkedColumn]]]:
+    """Mentions that share a column are one: `hardest` and `Brinell scale`."""
+    groups: list[tuple[list[ColumnMention], list[LinkedColumn]]] = []
+    for mention in usable:
+        for place, (mentions, columns) in enumerate(groups):
+            both = [
+                column for column in columns if any(column is each for each in numeric[mention])
+            ]
+            if both:
+                groups[place] = ([*mentions, mention], both)
+                break
+        else:
+            groups.append(([mention], list(numeric[mention])))
+    return [(mentions, _best(mentions, columns)) for mentions, columns in groups]
+
+
+def _best(mentions: list[ColumnMention], columns: list[LinkedColumn]) -> list[LinkedColumn]:
+    said = {id(column): sum(mention.share(column) for mention in mentions) for column in columns}
+    best = max(said.values())
+    return [column for column in columns if said[id(column)] > best - CLOSE]
+
+
+def _nearest(
+    question: AskedQuestion,
+    groups: list[tuple[list[ColumnMention], list[LinkedColumn]]],
+    marks: Sequence[Mark],
+) -> list[tuple[list[ColumnMention], list[LinkedColumn]]]:
+    """The group that holds a superlative, or follows the words that ask at once."""
+    places = {place for mark in marks for place in mark.words}
+    holding = [
+        group
+        for group in groups
+        if any(place in places for mention in group[0] for place in mention.words)
+    ]
+    if len(holding) == 1:
+        return holding
+
+    def after(group: tuple[list[ColumnMention], list[LinkedColumn]]) -> bool:
+        firsts = [mention.words[0] for mention in group[0]]
+        return any(
+            all(question.is_harmless[between] for between in range(place + 1, first))
+            for place in places
+            for first in firsts
+            if place < first
+        )
+
+    following = [group for group in groups if after(group)]
+    return following if len(following) == 1 else groups
+
+
+def asks_for_rows(question: AskedQuestion, target: ComputedColumns, marks: Sequence[Mark]) -> bool:
+    """Whether the rows with the extreme are asked for (`the hardest one`), not its value."""
+    own = {place for mention in target.mentions for place in mention.words}
+    asked = {place for mark in marks for place in mark.words}
+    first = min(asked, default=0)
+    wh = question.wh
+    if wh is not None and question.words[wh].folded in ("how", "hur"):
+        return False
+    if wh is not None:
+        following = _next(question, wh + 1)
+        if following is None or (following in own and following not in asked):
+            return False
+        if following not in asked:
+            return True
+    before = [
+        place for place in range(first) if not question.is_harmless[place] and place not in own
+    ]
+    if (
+        wh is None
+        and before
+        and any(
+            question.words[place].folded in _THING_BEFORE for place in range(before[-1] + 1, first)
+        )
+    ):
+        return True
+    superlatives = [mark for mark in marks if mark.adjective]
+    if superlatives:
+        following = _next(question, superlatives[0].words[-1] + 1)
+        return following is not None and following not in own and superlatives[0].words[0] in own
+    return False
+
+
+def _next(question: AskedQuestion, start: int) -> int | None:
+    """The next word that says something."""
+    return next(
+        (place for place in range(start, len(question.words)) if not question.is_harmless[place]),
+        None,
+    )

@@ -1,0 +1,238 @@
+"""Values, numbers and absences of a question as the conditions of a plan."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.draft import Draft, select_by_filling
+from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.mentions import ColumnMention, ValueMention
+from rag_assets.answering.lookup.placing import Placed, Unplaced
+from rag_assets.answering.lookup.plan import Condition, Operation
+from rag_assets.answering.lookup.question import AskedQuestion
+from rag_assets.answering.lookup.wording import folded
+
+NEAR = 3
+"""Words between a value and the heading that names its column, at most."""
+
+
+def take_placed(
+    draft: Draft,
+    placed: list[Placed | Unplaced],
+    columns: tuple[ColumnMention, ...],
+    operation: Operation,
+) -> None:
+    """The numbers of a question as conditions; one that no column takes fails the reading."""
+    for each in placed:
+        if isinstance(each, Unplaced):
+            draft.fail(each.kind, each.reason)
+            continue
+        if each.mention is not None:
+            draft.roles.add(each.mention)
+            draft.shares.append(each.mention.share(each.column))
+        others = (
+            tuple(replace(condition, column=other.info.name) for condition in each.conditions)
+            for other in each.others
+        )
+        draft.conditions.append((each.conditions, *others))
+        draft.score += 1.0
+        for sibling in _coordinated(draft, each, columns):
+            draft.conditions.append(
+                (tuple(replace(c, column=sibling.info.name) for c in each.conditions),)
+            )
+    if operation == "difference":
+        _join_compared(draft)
+
+
+def _coordinated(
+    draft: Draft, placed: Placed, columns: tuple[ColumnMention, ...]
+) -> Iterator[LinkedColumn]:
+    """`both sulphur and phosphorus below 0.01 %`: the number holds for both."""
+    mention = placed.mention
+    while mention is not None:
+        before = next(
+            (
+                each
+                for each in columns
+                if each not in draft.roles and _is_joined(draft.question, each, mention)
+            ),
+            None,
+        )
+        if before is not None:
+            same = [
+                column for column in before.close() if column.info.unit == placed.column.info.unit
+            ]
+            if len(same) != 1:
+                return
+            draft.roles.add(before)
+            yield same[0]
+        mention = before
+
+
+def _is_joined(question: AskedQuestion, first: ColumnMention, second: ColumnMention) -> bool:
+    between = question.text[
+        question.words[first.words[-1]].end : question.words[second.words[0]].start
+    ]
+    return between.strip().casefold() in ("and", "och", ",", "&") and (
+        first.words[-1] < second.words[0]
+    )
+
+
+def _join_compared(draft: Draft) -> None:
+    """Two values of one column, or the two ends of a range, are the two rows of a difference."""
+    single = [each for each in draft.conditions if len(each) == 1 and len(each[0]) == 1]
+    for first in single:
+        [[condition]] = [list(first[0])]
+        if condition.op == "between":
+            draft.conditions.remove(first)
+            draft.conditions.append(((Condition(condition.column, "in", condition.values),),))
+            return
+    for place, first in enumerate(single):
+        for second in single[place + 1 :]:
+            a, b = first[0][0], second[0][0]
+            if a.column == b.column and a.op == b.op == "=":
+                draft.conditions.remove(first)
+                draft.conditions.remove(second)
+                values = (*a.values, *b.values)
+                draft.conditions.append(((Condition(a.column, "in", values),),))
+                return
+
+
+def take_values(
+    draft: Draft,
+    values: tuple[ValueMention, ...],
+    columns: tuple[ColumnMention, ...],
+    operation: Operation,
+) -> None:
+    """The values of a question as conditions: several of one column are a choice of them."""
+    by_column: dict[frozenset[str], list[ValueMention]] = {}
+    for mention in values:
+        names = _meant_columns(draft, mention, columns)
+        by_column.setdefault(frozenset(names), []).append(mention)
+    for names, mentions in by_column.items():
+        alternatives = []
+        for name in sorted(names, key=lambda each: _order(draft.table, each)):
+            found = _condition(draft, name, mentions, operation)
+            if found is not None:
+                alternatives.append((found,))
+        if alternatives:
+            draft.conditions.append(tuple(alternatives))
+
+
+def _order(table: TableLinks, name: str) -> int:
+    return next(place for place, column in enumerate(table.columns) if column.info.name == name)
+
+
+def _meant_columns(
+    draft: Draft, mention: ValueMention, columns: tuple[ColumnMention, ...]
+) -> set[str]:
+    """The columns of a value; those that are named beside it, where some are."""
+    names = set(mention.columns)
+    named: set[str] = set()
+    for column in columns:
+        labelled = {each.info.name for each, _ in column.candidates if each.info.name in names}
+        is_label = labelled and not column.candidates[0][0].info.is_numeric
+        if is_label and column not in draft.roles and _gap(mention, column) <= NEAR:
+            best = {each.info.name for each in column.close(labelled)}
+            named = named & best or best
+            draft.roles.add(column)
+    if named:
+        return named
+    visible = {name for name in names if not draft.table.column(name).info.is_hidden}
+    return _same_values(mention, visible or names)
+
+
+def _gap(mention: ValueMention, column: ColumnMention) -> int:
+    if max(mention.words) < min(column.words):
+        return min(column.words) - max(mention.words) - 1
+    return min(mention.words) - max(column.words) - 1
+
+
+def _same_values(mention: ValueMention, names: set[str]) -> set[str]:
+    """Of columns that hold words within longer values, the one with the shortest values."""
+    if mention.is_whole or len(names) < 2:
+        return names
+    length = {name: min(len(value) for value in mention.values(name)) for name in names}
+    shortest = min(length.values())
+    return {name for name in names if length[name] <= 1.5 * shortest}
+
+
+def _condition(
+    draft: Draft, name: str, mentions: list[ValueMention], operation: Operation
+) -> Condition | None:
+    wholes = [mention for mention in mentions if mention.is_whole]
+    parts = [mention for mention in mentions if not mention.is_whole]
+    values = {value for mention in wholes for value in mention.values(name)}
+    if parts and (wholes or len(parts) > 1) and operation != "difference":
+        held = set.intersection(*(set(mention.values(name)) for mention in mentions))
+        return _listed(name, held) if held else None
+    for mention in parts:
+        named = _named(mention, name)
+        if operation == "difference" or (len(named) == 1 and _has_name(draft, mention)):
+            values |= named
+        else:
+            values |= set(mention.values(name))
+            _require_one_meaning(draft, mention, name)
+    return _listed(name, values)
+
+
+def _listed(name: str, values: set[str]) -> Condition | None:
+    if not values or len(values) > 500:
+        return None
+    ordered = tuple(sorted(values))
+    return Condition(name, "=" if len(ordered) == 1 else "in", ordered)
+
+
+def _has_name(draft: Draft, mention: ValueMention) -> bool:
+    return any(draft.question.words[place].is_name for place in mention.words)
+
+
+def _named(mention: ValueMention, name: str) -> set[str]:
+    """The values that hold little more than the words; one where these words are its name."""
+    sizes = {value: len(value) for value in mention.values(name)}
+    shortest = min(sizes.values())
+    return {value for value, size in sizes.items() if size == shortest}
+
+
+def _require_one_meaning(draft: Draft, mention: ValueMention, name: str) -> None:
+    """An identifier that several values begin with names none of them."""
+    has_digit = any(draft.question.words[place].has_digit for place in mention.words)
+    if has_digit and len(mention.values(name)) > 1:
+        shown = ", ".join(sorted(mention.values(name))[:3])
+        said = " ".join(draft.question.words[place].text for place in mention.words)
+        draft.fail("two_readings", f"{said} may be any of {shown}")
+
+
+def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
+    """`without carburising`: the heading that follows has empty cells."""
+    words = draft.question.words
+    for mention in columns:
+        before = [
+            folded(word.text) for word in words[max(0, mention.words[0] - 2) : mention.words[0]]
+        ]
+        phrase = next(
+            (
+                each
+                for each in map(folded, vocabulary.EMPTY)
+                if before[-len(each.split()) :] == each.split()
+            ),
+            None,
+        )
+        if phrase is None or mention in draft.roles:
+            continue
+        count = len(phrase.split())
+        draft.explain(tuple(range(mention.words[0] - count, mention.words[0])), 0.5)
+        select_by_filling(draft, mention, "empty")
+
+
+def take_spelled_out(draft: Draft, values: tuple[ValueMention, ...]) -> None:
+    """`body-centred cubic (BCC)`: the words before a short value in brackets spell it out."""
+    words, text = draft.question.words, draft.question.text
+    for mention in values:
+        first = words[mention.words[0]]
+        if not (first.text.isupper() and text[first.start - 1 : first.start] == "("):
+            continue
+        place = mention.words[0] - 1
+        while place >= 0 and not draft.question.is_harmless[place] and not words[place].is_name:
+            draft.explain((place,), 0.0)
+            place -= 1

@@ -1,0 +1,77 @@
+"""A reading of a question on one table while it is made: which words have a role, and which."""
+
+from dataclasses import dataclass, field
+
+from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.mentions import ColumnMention
+from rag_assets.answering.lookup.plan import Condition
+from rag_assets.answering.lookup.question import AskedQuestion
+from rag_assets.answering.lookup.wording import folded
+
+_YES = frozenset(("yes", "true", "ja", "y", "j", "1", "x"))
+_NO = frozenset(("no", "false", "nej", "n", "0"))
+
+
+@dataclass
+class Draft:
+    """What is known of a reading while it is made."""
+
+    question: AskedQuestion
+    table: TableLinks
+    explained: set[int] = field(default_factory=set)
+    conditions: list[tuple[tuple[Condition, ...], ...]] = field(default_factory=list)
+    """For each condition its alternatives, each a tuple that holds together."""
+    score: float = 0.0
+    shares: list[float] = field(default_factory=list)
+    roles: set[ColumnMention] = field(default_factory=set)
+    kind: str = ""
+    reason: str = ""
+
+    def fail(self, kind: str, reason: str) -> None:
+        """Remember the first thing that is wrong."""
+        if not self.kind:
+            self.kind, self.reason = kind, reason
+
+    def explain(self, words: tuple[int, ...] | set[int], score: float) -> None:
+        """Give words a role."""
+        fresh = [each for each in words if each not in self.explained]
+        self.score += score * sum(not self.question.is_harmless[each] for each in fresh)
+        self.explained |= set(words)
+
+
+def is_key(draft: Draft, column: LinkedColumn) -> bool:
+    """Whether each row has its own value: to count them is to count rows."""
+    info = column.info
+    return info.filled == info.distinct == draft.table.info.rows
+
+
+def flag_values(column: LinkedColumn) -> tuple[str | float, str | float] | None:
+    """What stands for yes and for no in a column of either."""
+    if column.is_flag:
+        return (1.0, 0.0)
+    values = {folded(value): value for value in column.info.values}
+    if column.info.distinct == 2 and len(values) == 2:
+        yes = [value for key, value in values.items() if key in _YES]
+        no = [value for key, value in values.items() if key in _NO]
+        if yes and no:
+            return yes[0], no[0]
+    return None
+
+
+def select_by_filling(draft: Draft, mention: ColumnMention, op: str) -> None:
+    """Rows in which a column is empty, or is not; columns that are filled alike count as one."""
+    draft.roles.add(mention)
+    columns = [each for each, share in mention.candidates]
+    flags = [each for each in columns if flag_values(each)]
+    if flags:
+        yes, no = flag_values(flags[0]) or ("", "")
+        draft.conditions.append(
+            ((Condition(flags[0].info.name, "=", (no if op == "empty" else yes,)),),)
+        )
+        return
+    partly = [each for each in columns if 0 < each.info.filled < draft.table.info.rows]
+    alike = {each.info.filled for each in partly}
+    if not partly or (len(alike) > 1 and len(mention.close()) > 1):
+        draft.fail("no_column", f"{mention.candidates[0][0].info.heading} asks for nothing here")
+        return
+    draft.conditions.append(((Condition(partly[0].info.name, op),),))  # ty: ignore

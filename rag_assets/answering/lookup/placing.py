@@ -1,0 +1,219 @@
+"""Numbers and dates of a question, placed on columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag_assets.answering.lookup.dates import Day, day_after, packed
+from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.mentions import ColumnMention
+from rag_assets.answering.lookup.plan import Condition
+from rag_assets.answering.lookup.quantities import Quantity
+from rag_assets.answering.lookup.question import ORDINALS, AskedQuestion
+from rag_assets.answering.lookup.units import converted, pint_unit
+
+FARTHEST = 9
+"""Words between a number and the heading that it belongs to, at most."""
+MOST_LISTED = 500
+"""Values that a condition may list: see `plan.VALUE_COUNTS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A number on a column."""
+
+    quantity: Quantity
+    conditions: tuple[Condition, ...]
+    column: LinkedColumn
+    mention: ColumnMention | None
+    """The words that name the column; None where the unit alone tells it."""
+    others: tuple[LinkedColumn, ...] = ()
+    """Columns that are meant as well as this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A number that no column takes."""
+
+    quantity: Quantity
+    kind: str
+    """`unit` where the column that is named has another kind of unit, else `no_column`."""
+    reason: str
+
+
+def place_quantities(
+    question: AskedQuestion, table: TableLinks, mentions: Sequence[ColumnMention], used: set[int]
+) -> list[Placed | Unplaced]:
+    """Each number of the question on a column of `table`, where one takes it.
+
+    Args:
+        question: The question.
+        table: The table.
+        mentions: Columns that the question names.
+        used: Words that are something else already; a number within them is left out.
+    """
+    placed: list[Placed | Unplaced] = []
+    busy: set[ColumnMention] = set()
+    for quantity in question.quantities:
+        words = question.inside(quantity.at, quantity.end)
+        if words and words[0] in used:
+            continue
+        found = _place(question, table, mentions, quantity, busy)
+        placed.append(found)
+        if isinstance(found, Placed) and found.mention is not None:
+            busy.add(found.mention)
+    return placed
+
+
+def _place(
+    question: AskedQuestion,
+    table: TableLinks,
+    mentions: Sequence[ColumnMention],
+    quantity: Quantity,
+    busy: set[ColumnMention],
+) -> Placed | Unplaced:
+    taking = {
+        column.info.name: conditions
+        for column in table.columns
+        if (conditions := conditions_of(quantity, column))
+    }
+    ordered = sorted(
+        (each for each in mentions if _distance(question, each, quantity) <= FARTHEST),
+        key=lambda each: (each in busy, _distance(question, each, quantity)),
+    )
+    for mention in ordered:
+        close = mention.close(taking)
+        close = _of_same_unit(close, quantity)
+        if close and (quantity.unit or quantity.days or _may_be_bare(question, mention, quantity)):
+            first, *others = close
+            return Placed(quantity, taking[first.info.name], first, mention, tuple(others))
+    near = next((each for each in ordered if each.candidates[0][0].info.is_numeric), None)
+    if near is not None and _is_wrong_unit(question, near, quantity) and near not in busy:
+        heading = near.candidates[0][0].info.heading
+        unit = near.candidates[0][0].info.unit or "no unit"
+        return Unplaced(
+            quantity, "unit", f"{heading} is in {unit}, and {quantity.unit} is asked for"
+        )
+    visible = [table.column(name) for name in taking if not table.column(name).info.is_hidden]
+    if quantity.days:
+        dated = [column for column in visible if column.is_date or column.is_year]
+        if len(dated) == 1:
+            return Placed(quantity, taking[dated[0].info.name], dated[0], None)
+    elif quantity.unit and len(visible) == 1:
+        return Placed(quantity, taking[visible[0].info.name], visible[0], None)
+    shown = question.text[quantity.at : quantity.end]
+    return Unplaced(quantity, "no_column", f"no column is named that {shown} belongs to")
+
+
+def _of_same_unit(close: tuple[LinkedColumn, ...], quantity: Quantity) -> tuple[LinkedColumn, ...]:
+    """Of columns that are meant alike, those in the very unit that is written."""
+    unit = pint_unit(quantity.unit) if quantity.unit else None
+    same = tuple(each for each in close if unit and each.info.pint_unit == unit)
+    return same or close
+
+
+def _is_wrong_unit(question: AskedQuestion, near: ColumnMention, quantity: Quantity) -> bool:
+    """Whether a number that is compared stands right beside a heading of another kind."""
+    return bool(
+        quantity.unit
+        and quantity.is_marked
+        and not question.asks("difference")
+        and _distance(question, near, quantity) <= 2
+    )
+
+
+def _may_be_bare(question: AskedQuestion, mention: ColumnMention, quantity: Quantity) -> bool:
+    """A number without a unit belongs to a heading that it stands next to."""
+    return _distance(question, mention, quantity) <= (4 if quantity.is_marked else 2)
+
+
+def _distance(question: AskedQuestion, mention: ColumnMention, quantity: Quantity) -> int:
+    """Words between them; what follows the number is a little farther than what precedes it."""
+    taken = question.inside(quantity.start, quantity.end) or _around(question, quantity)
+    first, last = min(mention.words), max(mention.words)
+    if last < taken[0]:
+        between, after = taken[0] - last - 1, 0.0
+        part = question.text[question.words[last].end : quantity.start]
+    elif first > taken[-1]:
+        between, after = first - taken[-1] - 1, 0.5
+        part = question.text[quantity.end : question.words[first].start]
+    else:
+        return 0
+    return int(2 * (between + after)) // 2 + 3 * sum(part.count(mark) for mark in ",;:?")
+
+
+def _around(question: AskedQuestion, quantity: Quantity) -> tuple[int, ...]:
+    later = [place for place, word in enumerate(question.words) if word.start >= quantity.start]
+    return (later[0] if later else len(question.words) - 1,)
+
+
+def conditions_of(quantity: Quantity, column: LinkedColumn) -> tuple[Condition, ...]:
+    """What `quantity` asks of `column`, in the column's own unit; none where it does not suit."""
+    info = column.info
+    if quantity.days and (column.is_date or not info.is_numeric):
+        return _on_dates(quantity, column) if column.is_date else ()
+    if not info.is_numeric or column.is_date or column.is_flag or not quantity.values:
+        return ()
+    values = _in_unit(quantity, info.unit)
+    if values is None:
+        return ()
+    return (Condition(info.name, quantity.op, _ordered(quantity, values)),)
+
+
+def _ordered(quantity: Quantity, values: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(sorted(values)) if quantity.op == "between" else values
+
+
+def _in_unit(quantity: Quantity, unit: str | None) -> tuple[float, ...] | None:
+    if quantity.unit is None:
+        return quantity.values
+    if unit is None:
+        return None
+    found = [converted(value, quantity.unit, unit) for value in quantity.values]
+    return None if None in found else tuple(value for value in found if value is not None)
+
+
+def _on_dates(quantity: Quantity, column: LinkedColumn) -> tuple[Condition, ...]:
+    first, last = quantity.days[0], quantity.days[-1]
+    if column.info.is_numeric:
+        return _on_packed(quantity, column, first, last)
+    tests = {
+        "=": lambda text: str(first.first) <= text < str(day_after(first.last)),
+        "between": lambda text: str(first.first) <= text < str(day_after(last.last)),
+        ">": lambda text: text >= str(day_after(first.last)),
+        ">=": lambda text: text >= str(first.first),
+        "<": lambda text: text < str(first.first),
+        "<=": lambda text: text < str(day_after(first.last)),
+    }
+    test = tests.get(quantity.op)
+    if test is None or column.info.distinct > len(column.info.values):
+        return ()
+    values = tuple(value for value in sorted(column.info.values) if test(value))
+    if len(values) > MOST_LISTED:
+        return ()
+    return (Condition(column.info.name, "in", values or (str(first.first),)),)
+
+
+def _on_packed(
+    quantity: Quantity, column: LinkedColumn, first: Day, last: Day
+) -> tuple[Condition, ...]:
+    name = column.info.name
+    if quantity.op in ("=", "between"):
+        return (Condition(name, "between", (packed(first.first), packed(last.last))),)
+    end = first.last if quantity.op in (">", "<=") else first.first
+    return (Condition(name, quantity.op, (packed(end),)),)
+
+
+def ordinals(
+    question: AskedQuestion, mentions: Sequence[ColumnMention]
+) -> list[tuple[Condition, ColumnMention, int]]:
+    """`the fourth period`: an ordinal before the heading of a column of whole numbers."""
+    found = []
+    for place, word in enumerate(question.words):
+        value = ORDINALS.get(word.folded)
+        if value is None:
+            continue
+        for mention in mentions:
+            column = mention.candidates[0][0]
+            if mention.words[0] == place + 1 and column.info.is_numeric and not column.info.unit:
+                found.append((Condition(column.info.name, "=", (value,)), mention, place))
+    return found

@@ -1,0 +1,168 @@
+"""The roles of the words of a question as lookup plans."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice, product
+
+from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.asking_for import HALF, ComputedColumns, asks_for_rows
+from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling
+from rag_assets.answering.lookup.labels import labels_of
+from rag_assets.answering.lookup.mentions import ColumnMention
+from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
+from rag_assets.answering.lookup.question import Mark
+from rag_assets.answering.lookup.units import converted
+
+MOST_READINGS = 6
+"""Readings of one table that are compared."""
+
+
+def plans_of(
+    draft: Draft,
+    columns: tuple[ColumnMention, ...],
+    operation: Operation,
+    marks: Sequence[Mark],
+) -> tuple[LookupPlan, ...]:
+    """The plans of a reading, the likeliest first; none, and the draft says why, if it fails."""
+    free = [mention for mention in columns if mention not in draft.roles]
+    info = draft.table.info
+    base = LookupPlan(info.source, info.table)
+    target = ComputedColumns.of(draft.question, draft.table, free, operation, marks)
+    if target.problem:
+        draft.fail("two_readings" if target.columns else "no_column", target.problem)
+        if not target.columns:
+            return ()
+    for mention in target.mentions:
+        draft.roles.add(mention)
+    if target.columns:
+        draft.shares.append(target.share)
+    outputs = _outputs(draft, free, operation, target)
+    bases = _with_operation(draft, base, operation, target, outputs, marks)
+    if not bases:
+        return ()
+    choices = [alternatives for alternatives in draft.conditions if alternatives]
+    return tuple(
+        islice(
+            (
+                replace(plan, where=tuple(dict.fromkeys(c for group in chosen for c in group)))
+                for plan in bases
+                for chosen in product(*choices)
+            ),
+            MOST_READINGS,
+        )
+    )
+
+
+def _outputs(
+    draft: Draft, free: list[ColumnMention], operation: Operation, target: ComputedColumns
+) -> tuple[str, ...]:
+    """Columns that are asked for beside the target; other mentions select by being filled."""
+    outputs: list[str] = []
+    asked = {place for mark in draft.question.marks for place in mark.words}
+    for mention in free:
+        if mention in draft.roles:
+            continue
+        column = mention.close()[0]
+        in_title = all(
+            draft.question.words[place].forms & draft.table.title_forms
+            or draft.question.is_harmless[place]
+            for place in mention.words
+        )
+        if operation == "rows" and not (flag_values(column) and target.columns):
+            visible = [each for each in mention.close() if not each.info.is_hidden]
+            outputs.extend(each.info.name for each in visible[:1])
+            draft.roles.add(mention)
+        elif (
+            in_title
+            or (set(mention.words) <= asked and mention.candidates[0][1] < HALF)
+            or is_key(draft, column)
+            or _is_kind(draft, mention, target)
+        ):
+            draft.roles.add(mention)
+        elif not _is_held(draft, mention):
+            said = " ".join(draft.question.words[place].text for place in mention.words)
+            draft.fail("vague", f"it is open what is asked of {said}")
+        else:
+            select_by_filling(draft, mention, "not_empty")
+    return tuple(dict.fromkeys(outputs))
+
+
+def _is_kind(draft: Draft, mention: ColumnMention, target: ComputedColumns) -> bool:
+    """`salt spray time`: the word beside the target says what kind of quantity it is."""
+    if len(mention.words) > 1 or not target.columns:
+        return False
+    place = mention.words[0]
+    unit = vocabulary.KINDS.get(draft.question.words[place].folded)
+    beside = {
+        near for each in target.mentions for word in each.words for near in (word - 1, word + 1)
+    }
+    own = target.columns[0].info.unit
+    return bool(unit and own and place in beside and converted(1.0, own, unit) is not None)
+
+
+def _is_held(draft: Draft, mention: ColumnMention) -> bool:
+    """Whether rows are asked for in which the column is filled: `the carburised steels`."""
+    words = draft.question.words
+    before = words[max(0, mention.words[0] - 3) : mention.words[0]]
+    after = words[mention.words[-1] + 1 : mention.words[-1] + 3]
+    return any(word.folded in vocabulary.HOLDING for word in (*before, *after)) or bool(
+        after and after[0].forms & draft.table.title_forms
+    )
+
+
+def _with_operation(
+    draft: Draft,
+    base: LookupPlan,
+    operation: Operation,
+    target: ComputedColumns,
+    outputs: tuple[str, ...],
+    marks: Sequence[Mark],
+) -> list[LookupPlan]:
+    names = [column.info.name for column in target.columns]
+    if operation in ("max", "min"):
+        if not names:
+            draft.fail("no_column", "no column of numbers is named that could be compared")
+            return []
+        if asks_for_rows(draft.question, target, marks):
+            shown = _with_labels(draft, outputs)
+            return [
+                replace(
+                    base,
+                    columns=tuple(dict.fromkeys((*shown, name))),
+                    order_by=name,
+                    descending=operation == "max",
+                    limit=1,
+                )
+                for name in names
+            ]
+        return [replace(base, operation=operation, column=name) for name in names]
+    if operation == "count":
+        return [replace(base, operation="count")]
+    if operation == "rows":
+        if not draft.conditions and len(outputs) > 1:
+            outputs = _filled_ones(draft, outputs)
+        if not draft.conditions and not outputs:
+            draft.fail("not_a_lookup", "it names no value, number or column of a table")
+            return []
+        if not draft.conditions and len(draft.table.info.columns) and not names:
+            draft.fail("vague", "it names a column, and nothing that selects rows")
+            return []
+        return [replace(base, columns=_with_labels(draft, outputs))]
+    if not names:
+        draft.fail("no_column", "no column of numbers is named that could be computed with")
+        return []
+    return [replace(base, operation=operation, column=name) for name in names]
+
+
+def _filled_ones(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """`In which alloys was iridium listed`: the second column selects by being filled."""
+    first, *others = outputs
+    for name in others:
+        if draft.table.column(name).info.filled < draft.table.info.rows:
+            draft.conditions.append(((Condition(name, "not_empty"),),))
+    return outputs if draft.conditions else (first, *others)
+
+
+def _with_labels(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """What is asked for, after the columns that name the rows for people."""
+    return tuple(dict.fromkeys((*labels_of(draft.table), *outputs)))

@@ -1,0 +1,303 @@
+"""Numbers of a question: their units, and what is compared with them.
+
+`over 0.14 nm`, `mellan 300 och 350 MPa`, `1000 °C or hotter` and `since March 2024` are quantities:
+a comparison, one or two values, and a unit where one is written.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+from rag_assets.answering.lookup import adjectives, vocabulary
+from rag_assets.answering.lookup.dates import Day, days_of
+from rag_assets.answering.lookup.plan import Comparison
+from rag_assets.answering.lookup.wording import folded
+
+_NUMBER = re.compile(
+    r"(?<![\w.,/+-])(?P<sign>[-\u2212+])?"
+    r"(?P<digits>\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?(?![\d])"
+    r"|\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?)"
+    r"(?P<times>\s*(?:k|M)(?=\s?(?:€|\$|kr|EUR|SEK|USD|GBP)\b)|\s+(?:thousand|million|tusen|miljoner)\b)?"
+)
+_TIMES = {"k": 1e3, "thousand": 1e3, "tusen": 1e3, "M": 1e6, "million": 1e6, "miljoner": 1e6}
+_SYMBOLS: Final = vocabulary.words_in(
+    """MPa GPa kPa Pa hPa bar mbar psi ksi N kN mN J kJ MJ W kW MW mW V kV mV A mA Hz kHz MHz GHz eV
+    keV mm cm dm m km um µm nm pm g kg mg t K s ms min h L l ml mL dl cl ppm wppm ppb HV HB HRC
+    HBW HRB HRA Nm dB lm lx rpm mol mmol F C % ‰ € $ £ kr SEK EUR USD GBP NOK DKK CHF st pcs Da
+    MPa·m kWh MWh Wh cd Pa·s mPas cP Mg dB(A) å"""
+)
+_WORDS: Final = {
+    **dict.fromkeys(("percent", "per cent", "procent", "pct"), "%"),
+    **dict.fromkeys(("percentage points", "procentenheter"), "%"),
+    **dict.fromkeys(("wt%", "wt.%", "wt-%", "viktprocent", "weight percent", "mass%"), "wt%"),
+    **dict.fromkeys(("at%", "at.%", "atomic percent"), "at%"),
+    **dict.fromkeys(("degrees celsius", "degree celsius", "degrees c", "celsius", "deg c"), "degC"),
+    **dict.fromkeys(("°c", "° c", "grader celsius", "grader c", "degrees", "grader"), "degC"),
+    **dict.fromkeys(("°f", "° f", "degrees fahrenheit", "fahrenheit", "deg f", "f"), "degF"),
+    **dict.fromkeys(("kelvin", "degrees kelvin"), "K"),
+    **dict.fromkeys(("minutes", "minute", "minuter", "minut"), "min"),
+    **dict.fromkeys(("seconds", "second", "sekunder", "sekund"), "s"),
+    **dict.fromkeys(("hours", "hour", "timmar", "timme", "hrs", "tim"), "h"),
+    **dict.fromkeys(("days", "day", "dagar", "dag", "dygn"), "day"),
+    **dict.fromkeys(("weeks", "week", "veckor", "vecka"), "week"),
+    **dict.fromkeys(("months", "month", "månader", "månad"), "month"),
+    **dict.fromkeys(("years", "year"), "year"),
+    **dict.fromkeys(("kilo", "kilos", "kilograms", "kilogram", "kgs"), "kg"),
+    **dict.fromkeys(("grams", "gram"), "g"),
+    **dict.fromkeys(("tonnes", "tonne", "tons", "ton"), "t"),
+    **dict.fromkeys(("millimetres", "millimeters", "millimeter"), "mm"),
+    **dict.fromkeys(("centimetres", "centimeters", "centimeter"), "cm"),
+    **dict.fromkeys(("metres", "meters", "meter", "metre"), "m"),
+    **dict.fromkeys(("kilometres", "kilometers", "kilometer"), "km"),
+    **dict.fromkeys(("micrometres", "micrometers", "mikrometer", "microns", "micron"), "um"),
+    **dict.fromkeys(("nanometres", "nanometers", "nanometer"), "nm"),
+    **dict.fromkeys(("litres", "liters", "liter", "litre"), "L"),
+    **dict.fromkeys(("euros", "euro", "€"), "EUR"),
+    **dict.fromkeys(("dollars", "dollar", "$"), "USD"),
+    **dict.fromkeys(("kronor", "kr", "krona"), "SEK"),
+    **dict.fromkeys(("pounds sterling", "£"), "GBP"),
+    **dict.fromkeys(("å", "angstrom", "ångström", "angstroms"), "angstrom"),
+    **dict.fromkeys(("pieces", "pcs", "stycken", "st"), "pcs"),
+    "c": "degC",
+}
+"""Units as words, in small letters."""
+_CURRENCY = re.compile(r"(?P<unit>€|\$|£|\b(?:EUR|SEK|USD|GBP|NOK|DKK)|\bkEUR)\s?$")
+_AFTER = re.compile(r"\s?(?P<unit>[^\s,;?!]+(?:\s[^\s,;?!\d]+)?)")
+_COMPOUND = re.compile(r"[A-Za-zµμ°%·]+[²³\d]?(?:(?:[/·*^]|\s?per\s?)\(?[-A-Za-z\d²³·*/^°]+\)?)+")
+_FILLERS = re.compile(r"(?:\b(?:a|an|the|år|year|the year|totally|ca|värdet)\s+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number of a question, or two that are the ends of a range."""
+
+    start: int
+    """First character of what it takes of the question, comparison included."""
+    end: int
+    """One past the last, unit included."""
+    at: int
+    """First character of the number itself."""
+    op: Comparison
+    values: tuple[float, ...]
+    unit: str | None
+    """As `units.converted` reads it; None where none is written."""
+    is_marked: bool
+    """Whether a comparison is written; else it is equality."""
+    days: tuple[Day, ...] = ()
+    """The same as days, where it can be a date or a year."""
+
+
+def quantities(text: str, scales: frozenset[str]) -> tuple[Quantity, ...]:
+    """The quantities of `text`, in order.
+
+    Args:
+        text: A question.
+        scales: Units of columns that are no units elsewhere (`HV`, `pcs`).
+    """
+    plain = list(_plain(text, scales))
+    measured = {each.at for each in plain if each.unit is not None}
+    days = [day for day in days_of(text) if not (day.is_year and day.start in measured)]
+    found = [
+        *(_with_comparison(text, _dated(day)) for day in days),
+        *(
+            _with_comparison(text, quantity)
+            for quantity in plain
+            if not any(day.start <= quantity.at < day.end for day in days)
+        ),
+    ]
+    return tuple(_joined(text, sorted(found, key=lambda each: each.at)))
+
+
+def unit_at(text: str, start: int, scales: frozenset[str]) -> tuple[str, int] | None:
+    """The unit that begins at `start`, after at most one space, and where it ends."""
+    match = _AFTER.match(text, start)
+    if match is None:
+        return None
+    candidate = match["unit"]
+    begin = match.start("unit")
+    for end in _ends(candidate):
+        word = candidate[:end].rstrip(").:") if "(" not in candidate[:end] else candidate[:end]
+        unit = _unit(word, scales)
+        if unit is not None:
+            return unit, begin + len(word)
+    return None
+
+
+def _ends(candidate: str) -> Iterable[int]:
+    space = candidate.find(" ")
+    return (len(candidate), space) if space > 0 else (len(candidate),)
+
+
+def _unit(word: str, scales: frozenset[str]) -> str | None:
+    if word in _SYMBOLS and word.casefold() not in _WORDS:
+        return word
+    if word.casefold() in _WORDS:
+        return _WORDS[word.casefold()]
+    if word in scales:
+        return word
+    from rag_assets.answering.lookup.units import pint_unit
+
+    return word if _COMPOUND.fullmatch(word) and pint_unit(_spelled(word)) else None
+
+
+def _spelled(word: str) -> str:
+    return word.replace(" per ", "/")
+
+
+def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
+    for match in _NUMBER.finditer(text):
+        value = _value(match["digits"], text)
+        if value is None:
+            continue
+        if match["times"]:
+            value *= _TIMES[match["times"].strip()]
+        start, end = match.start(), match.end()
+        if match["sign"] in ("-", "\u2212"):
+            value = -value
+        unit: str | None = None
+        if (found := unit_at(text, end, scales)) is not None:
+            unit, end = found
+        elif end < len(text) and (text[end].isalpha() or text[end] in "-/+"):
+            if not _is_range(text, end):
+                continue
+        elif currency := _CURRENCY.search(text[:start]):
+            unit = _WORDS.get(currency["unit"].casefold(), currency["unit"])
+            start = currency.start()
+        yield Quantity(start, end, match.start(), "=", (value,), unit, is_marked=False)
+
+
+def _is_range(text: str, end: int) -> bool:
+    return text[end] == "-" and text[end + 1 : end + 2].isdigit()
+
+
+def _value(digits: str, text: str) -> float | None:
+    plain = re.sub(r"[ \u00a0\u202f]", "", digits)
+    commas, points = plain.count(","), plain.count(".")
+    if commas and points:
+        thousands = "," if plain.rfind(",") < plain.rfind(".") else "."
+        plain = plain.replace(thousands, "").replace(",", ".")
+    elif commas == 1 and not re.fullmatch(r"[1-9]\d{0,2},000", plain):
+        is_thousands = re.fullmatch(r"[1-9]\d{0,2},\d{3}", plain) and not _reads_swedish(text)
+        plain = plain.replace(",", "" if is_thousands else ".")
+    elif commas:
+        plain = plain.replace(",", "")
+    elif points > 1:
+        plain = plain.replace(".", "")
+    try:
+        return float(plain)
+    except ValueError:
+        return None
+
+
+def _reads_swedish(text: str) -> bool:
+    return bool(re.search(r"[åäöÅÄÖ]|\b(?:och|med|är|av|som|har|på)\b", text))
+
+
+def _dated(day: Day) -> Quantity:
+    values = (float(day.first.year),) if day.is_year else ()
+    return Quantity(day.start, day.end, day.start, "=", values, None, is_marked=False, days=(day,))
+
+
+@cache
+def _phrases(after: bool) -> tuple[tuple[str, Comparison], ...]:
+    table = vocabulary.COMPARISONS_AFTER if after else vocabulary.COMPARISONS
+    pairs = [(folded(each), op) for op, phrases in table.items() for each in phrases]
+    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))  # ty: ignore
+
+
+def _with_comparison(text: str, quantity: Quantity) -> Quantity:
+    before, after = text[: quantity.start].casefold(), text[quantity.end :].casefold()
+    rest = after.lstrip(" )")
+    for phrase, op in _phrases(after=True):
+        if (
+            folded(rest[: len(phrase)]) == phrase
+            and not rest[len(phrase) : len(phrase) + 1].isalpha()
+        ):
+            end = quantity.end + len(after) - len(rest) + len(phrase)
+            return replace(quantity, end=end, op=op, is_marked=True)
+    cut = len(_FILLERS.sub("", before)) if _FILLERS.search(before) else len(before)
+    left = before[:cut].rstrip(" (")
+    for phrase, op in _phrases(after=False):
+        begin = len(left) - len(phrase)
+        if begin >= 0 and folded(left[begin:]) == phrase and not left[begin - 1 : begin].isalpha():
+            return replace(quantity, start=begin, op=op, is_marked=op != "=")
+    compared = _compared(left)
+    return replace(quantity, **compared) if compared else quantity
+
+
+def _compared(left: str) -> dict | None:
+    """`harder than`, `softer than`: an adjective that is compared with the number."""
+    match = re.search(
+        r"(?:^|\s)(?P<word>(?:(?:more|less|mer|mindre) )?[^\W\d]+) (?P<than>than|än)$", left
+    )
+    if match is None:
+        return None
+    is_low = adjective_is_low(match["word"].split()[-1]) or match["word"].startswith(
+        ("less", "mindre")
+    )
+    return {"op": "<" if is_low else ">", "is_marked": True, "start": match.start("than")}
+
+
+def adjective_is_low(word: str) -> bool:
+    """Whether a comparative or superlative asks for less: `softer`, `cheapest`, `lägre`."""
+    return base_adjective(word) in adjectives.LOW
+
+
+def base_adjective(word: str) -> str | None:
+    """The adjective that a comparative or superlative is made of; None if it is none."""
+    word = word.casefold()
+    if word in adjectives.IRREGULAR:
+        return adjectives.IRREGULAR[word]
+    for ending in ("iest", "ier", "aste", "ast", "are", "est", "sta", "st", "er", "re", "sta"):
+        if not word.endswith(ending):
+            continue
+        root = word[: -len(ending)]
+        for base in (root, root + "e", root + "y", root[:-1] if root[-2:-1] == root[-1:] else root):
+            if base in adjectives.HIGH or base in adjectives.LOW:
+                return base
+    return None
+
+
+def _joined(text: str, found: list[Quantity]) -> Iterator[Quantity]:
+    """The two ends of a range as one quantity."""
+    place = 0
+    while place < len(found):
+        first = found[place]
+        second = found[place + 1] if place + 1 < len(found) else None
+        joined = _range(text, first, second) if second is not None else None
+        yield joined or first
+        place += 2 if joined else 1
+
+
+def _range(text: str, first: Quantity, second: Quantity) -> Quantity | None:
+    between = text[first.end : second.at].casefold().strip()
+    before = re.findall(r"\w+", text[: first.at].casefold())[-3:]
+    is_dash = between in ("-", "\u2013", "\u2014", "...")
+    opens = bool(vocabulary.BETWEEN & set(before))
+    inclusive = re.sub(
+        r"^(?:up )?(?:to|till|till och med|t o m)(?: and including)?$", "to", between
+    )
+    inclusive = "to" if between in ("through", "upp till") else inclusive
+    closes = inclusive in ("to", "-") or (opens and between in ("and", "och"))
+    if not (is_dash or (closes and (opens or inclusive == "to"))):
+        return None
+    if first.op not in ("=", ">=") or (first.unit and second.unit and first.unit != second.unit):
+        return None
+    if bool(first.days) != bool(second.days):
+        return None
+    start = first.start
+    word = re.search(
+        r"(?:between|mellan|from|från|in the range(?: of)?|range)\s+$", text[:start].casefold()
+    )
+    return Quantity(
+        start=word.start() if word else start,
+        end=second.end,
+        at=first.at,
+        op="between",
+        values=(*first.values, *second.values),
+        unit=second.unit or first.unit,
+        is_marked=True,
+        days=(*first.days, *second.days),
+    )

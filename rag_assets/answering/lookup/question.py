@@ -1,0 +1,172 @@
+"""A question before any table: its words, its numbers, and what it asks to be computed."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from rag_assets.answering.lookup import adjectives, vocabulary
+from rag_assets.answering.lookup.quantities import Quantity, base_adjective, quantities
+from rag_assets.answering.lookup.wording import QuestionWord, folded, forms, words_of
+
+_WH = vocabulary.words_in("which what who vilken vilket vilka vad vem how hur")
+_ORDINALS = (
+    ("first", "1st", "första"),
+    ("second", "2nd", "andra"),
+    ("third", "3rd", "tredje"),
+    ("fourth", "4th", "fjärde"),
+    ("fifth", "5th", "femte"),
+    ("sixth", "6th", "sjätte"),
+    ("seventh", "7th", "sjunde"),
+    ("eighth", "8th", "åttonde"),
+    ("ninth", "9th", "nionde"),
+    ("tenth", "10th", "tionde"),
+)
+ORDINALS = {
+    folded(word): float(place) for place, words in enumerate(_ORDINALS, 1) for word in words
+}
+_CHANGE = re.compile(
+    r"\b(?P<asked>(?:how (?:much|many)|hur (?:mycket|många))(?: (?!of\b|av\b)\S+){0,3}?"
+    r" (?:more|less|fewer|mer|mindre|färre|[^\W\d]+(?:er|re)))\b.*\b(?:than|än)\b"
+    r"(?!\s*[€$£]?\d[\d.,]*(?![\w-]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Words that ask for an operation."""
+
+    operation: str
+    """One of `vocabulary.OPERATIONS`."""
+    words: tuple[int, ...]
+    """Their places among the words of the question."""
+    adjective: str | None = None
+    """The adjective of a superlative: `hard` of `hardest`."""
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """What a question says before any table is looked at."""
+
+    text: str
+    words: tuple[QuestionWord, ...]
+    quantities: tuple[Quantity, ...]
+    marks: tuple[Mark, ...]
+    is_harmless: tuple[bool, ...]
+    """For each word, whether a reading need not explain it."""
+    extra_forms: tuple[frozenset[str], ...]
+    """For each word, what it measures, where it is an adjective: `strength` of `strongest`."""
+
+    def asks(self, operation: str) -> bool:
+        """Whether some words ask for `operation`."""
+        return any(mark.operation == operation for mark in self.marks)
+
+    def inside(self, start: int, end: int) -> tuple[int, ...]:
+        """Places of the words that lie within these characters."""
+        return tuple(
+            place
+            for place, word in enumerate(self.words)
+            if start <= word.start and word.end <= end
+        )
+
+    @property
+    def wh(self) -> int | None:
+        """Place of the last question word before anything is asked for."""
+        found = [place for place, word in enumerate(self.words) if word.folded in _WH]
+        return found[-1] if found else None
+
+
+def parsed(text: str, *, known: frozenset[str], scales: frozenset[str]) -> AskedQuestion:
+    """The parts of the question `text`.
+
+    Args:
+        text: A question in English or Swedish.
+        known: Stems that compounds are taken apart into.
+        scales: Units of columns.
+    """
+    text = " ".join(text.split())
+    words = words_of(text, known)
+    numbers = quantities(text, scales)
+    taken = {
+        place
+        for number in numbers
+        if number.is_marked or number.unit
+        for place, word in enumerate(words)
+        if number.start <= word.start < number.end
+    }
+    marks = tuple(_marks(text, words, taken))
+    return AskedQuestion(
+        text=text,
+        words=words,
+        quantities=numbers,
+        marks=marks,
+        is_harmless=tuple(map(_harmless, words)),
+        extra_forms=tuple(map(_measured, words)),
+    )
+
+
+def _harmless(word: QuestionWord) -> bool:
+    is_capital = len(word.text) > 1 and word.text.isupper()
+    return not word.has_digit and not is_capital and word.folded in _folded_harmless()
+
+
+@cache
+def _folded_harmless() -> frozenset[str]:
+    return frozenset(map(folded, vocabulary.HARMLESS))
+
+
+def _measured(word: QuestionWord) -> frozenset[str]:
+    base = base_adjective(word.text) or next(
+        (
+            each
+            for each in (word.text.casefold(), *_lemma_adjectives(word))
+            if each in adjectives.HIGH or each in adjectives.LOW
+        ),
+        None,
+    )
+    if base is None:
+        return frozenset()
+    nouns = (*adjectives.HIGH.get(base, ()), *adjectives.LOW.get(base, ()))
+    return frozenset(form for noun in nouns for form in forms(noun))
+
+
+def _lemma_adjectives(word: QuestionWord) -> tuple[str, ...]:
+    text = word.text.casefold()
+    return tuple(text[: -len(end)] for end in ("t", "a", "er", "are") if text.endswith(end))
+
+
+def _marks(text: str, words: tuple[QuestionWord, ...], taken: set[int]) -> Iterator[Mark]:
+    if match := _CHANGE.search(text.casefold()):
+        begin, end = match.span("asked")
+        asked = (place for place, word in enumerate(words) if begin <= word.start < end)
+        yield Mark("difference", tuple(asked))
+    used: set[int] = set(taken)
+    for size, phrase, operation in _phrases():
+        for place in range(len(words) - size + 1):
+            span = range(place, place + size)
+            if used & set(span):
+                continue
+            if tuple(words[each].folded for each in span) == phrase:
+                used |= set(span)
+                yield Mark(operation, tuple(span))
+    yield from _superlatives(words, used)
+
+
+def _superlatives(words: tuple[QuestionWord, ...], used: set[int]) -> Iterator[Mark]:
+    for place, word in enumerate(words):
+        text = word.text.casefold()
+        if place in used or not text.endswith(("est", "st", "sta", "aste", "ste")):
+            continue
+        base = base_adjective(text)
+        if base is not None:
+            yield Mark("min" if base in adjectives.LOW else "max", (place,), base)
+
+
+@cache
+def _phrases() -> tuple[tuple[int, tuple[str, ...], str], ...]:
+    found = [
+        (len(phrase.split()), tuple(folded(word) for word in phrase.split()), operation)
+        for operation, phrases in vocabulary.OPERATIONS.items()
+        for phrase in phrases
+    ]
+    return tuple(sorted(found, key=lambda each: -each[0]))

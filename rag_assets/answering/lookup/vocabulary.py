@@ -1,0 +1,218 @@
+"""Words of questions in English and Swedish: what they ask for, and which say nothing of a table.
+
+All of it is general: no word of a corpus stands here. Words of a trade come from the headings, the
+values and the glossary. A word stands in its lemma or as it is written, without regard to case.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+
+def words_in(text: str) -> frozenset[str]:
+    """The words of `text`, which blanks part."""
+    return frozenset(text.split())
+
+
+HARMLESS: Final = words_in(
+    """a an the of in on at to for from by with within among amongst and or but as is are was
+    were be
+    been being do does did done has have had having can could will would may might must that this
+    these those it its their they them there here which what who whom whose where when how much many
+    me my i you your we our us show give tell list find name get say s t if then so than
+    any every some such into out up under any all both also only just still per please
+    about across over through during according go going run runs ran make made
+    value values figure figures amount amounts number numbers result results reading readings
+    between before after more less single observed seen
+    row rows record records entry entries item items line lines data dataset table tables sheet
+    database measurement measurements case cases test tests tested
+    record recorded report reported list listed tabulated give given show shown state stated measure
+    measured register registered store stored contain contains containing include includes included
+    including exist exists existing occur occurs available found find known call called named hold
+    holds appear appears belong belongs reach reached reaches reaching remain remains keep keeps
+    mention mentioned describe described specify specified carry carries assume assumed
+    fall falls range lie lies come comes equal equals exactly precisely
+    kind type sort class set group scale level condition conditions respectively one ones
+    en ett den det de dem dess deras av i på vid till för från med inom bland och eller men som är
+    var vara varit blir blev bli har hade ha kan kunde ska skulle finns fanns finnas det detta dessa
+    denna här där vilken vilket vilka vad vem vems när hur mycket många stor stort hög högt låg lågt
+    mig min jag du din ni vi vår visa ge lista ange nämn hitta säg berätta om än så sin sitt sina
+    alla båda både också bara per under över genom enligt
+    mellan före efter mer mindre enstaka enkel
+    värde värden värdet antal mängd resultat rad rader raden raderna post poster posterna post
+    tabell tabellen data mätning mätningar mätningarna fall prov provad provade provat provats
+    testad testade testat rapporterad rapporterade rapporterats rapporterat angiven angivna anges
+    angivet listad listade uppmätt uppmätta mätt registrerad registrerade registrerats registrerat
+    innehåller innehålla ingår finna funnen heter kallas ligger uppgår nå når klass grupp slag sort
+    uppvisar just precis exakt lika tillstånd tillståndet st stycken"""
+)
+"""Words that a reading need not explain."""
+
+GLUE: Final = words_in(
+    "a an the of in on at to is are was for by och av i på en ett den det som är"
+)
+"""Words that no heading begins or ends with."""
+NOT_A_LOOKUP: Final = words_in(
+    "why varför should borde bör explain förklara recommend rekommendera"
+)
+"""A question with one of them asks for reasons or advice."""
+NOT_A_LOOKUP_PHRASES: Final = (
+    "how do i",
+    "how do you",
+    "how can i",
+    "how is it that",
+    "hur gör man",
+    "what does it mean",
+    "vad innebär",
+    "vad beror",
+    "how come",
+)
+
+NOT_IN_A_PLAN: Final = words_in(
+    """different distinct unique olika unika median medianen mode percentile quartile
+    correlation korrelation trend trends ratio kvot proportion andelen share percentage
+    second third andra tredje per pro varje each deviation variance standardavvikelse
+    except utom excluding förutom unless neither nor varken either most mest
+    roughly approximately around ungefär cirka ca nearly almost nästan
+    increase decrease growth ökning minskning double twice half dubbelt hälften"""
+)
+"""Words that ask for more than a plan can say; a heading or a value may still hold one."""
+
+VAGUE: Final = words_in(
+    """good bad better worse nice suitable proper appropriate acceptable normal typical usual
+    expensive cheap high low large small big great strong weak hard soft heavy light fast slow hot
+    cold long short thick thin wide narrow old young new recent late early rich poor tough
+    bra dålig dåliga lämplig lämpliga rimlig rimliga vanlig vanliga dyr dyra billig billiga höga
+    låga stora små starka svaga hårda mjuka tunga lätta snabba långsamma varma kalla långa korta
+    tjocka tunna gamla unga nya sena tidiga"""
+)
+"""Judgements without a limit, where no number, name or heading gives them one."""
+
+OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "count": (
+        *("how many", "number of", "count of", "count", "how often", "how many times"),
+        *("hur många", "antal", "antalet", "hur ofta", "hur många gånger"),
+    ),
+    "mean": (
+        *("average", "mean", "on average", "in the mean", "averaged", "averages"),
+        *("medel", "medelvärde", "medelvärdet", "genomsnitt", "genomsnittlig", "genomsnittliga"),
+        *("genomsnittet", "genomsnittligt", "i snitt", "i medel", "snitt", "i genomsnitt"),
+        *("snittet", "medeltal"),
+    ),
+    "sum": (
+        *("sum", "total", "in total", "combined", "altogether", "sum of", "overall", "summed"),
+        *("summa", "summan", "totalt", "totala", "sammanlagt", "sammanlagda", "tillsammans"),
+        *("sammanlagd", "total sum"),
+    ),
+    "max": (
+        *("highest", "largest", "greatest", "maximum", "max", "biggest", "most", "top", "peak"),
+        *("at most", "at best", "best", "upper", "maximal"),
+        *("högsta", "högst", "största", "störst", "maximala", "maximal", "maximalt", "bäst"),
+        *("bästa", "mest", "som högst", "som mest", "flest"),
+    ),
+    "min": (
+        *("lowest", "smallest", "minimum", "min", "least", "fewest", "at least", "worst"),
+        *("minimal", "bottom"),
+        *("lägsta", "lägst", "minsta", "minst", "minimala", "minimal", "minimalt", "som lägst"),
+        *("sämst", "sämsta", "som minst", "färst"),
+    ),
+    "range": (
+        *("spread", "span", "range", "gap between", "spridning", "spridningen", "spann"),
+        *("spannet", "variationsbredd", "variationsbredden", "how wide", "top minus bottom"),
+        *("highest minus lowest", "largest minus smallest", "maximum minus minimum"),
+    ),
+    "difference": (
+        *("difference", "differ", "differs", "differ by", "gap", "exceed", "exceeds"),
+        *("drop", "how much more", "how much less", "change", "rise", "passed", "apart"),
+        *("skillnad", "skillnaden", "skiljer", "differens", "differensen", "skilja", "skiljde"),
+        *("hur mycket mer", "hur mycket mindre"),
+    ),
+}
+"""Phrases that ask for an operation. A longer one is tried first."""
+
+COMPARISONS: Final[Mapping[str, tuple[str, ...]]] = {
+    ">": (
+        *("more than", "greater than", "above", "over", "exceeding", "exceeds", "exceed", ">"),
+        *("exceeded", "beyond", "in excess of", "upwards of", "after", "later than"),
+        *("mer än", "över", "överstiger", "överstigande", "efter", "senare än", "ovanför"),
+    ),
+    ">=": (
+        *("at least", "no less than", "not less than", "a minimum of", "minimum", "from", "since"),
+        *("starting from", "≥", ">=", "not below", "not under", "starting in", "starting at"),
+        *("minst", "lägst", "åtminstone", "från och med", "från", "sedan", "inte under"),
+        *("ej under", "som lägst", "fr o m"),
+    ),
+    "<": (
+        *("less than", "fewer than", "below", "under", "before", "earlier than", "<", "short of"),
+        *("prior to", "mindre än", "färre än", "understiger", "understigande", "före", "innan"),
+        *("tidigare än", "nedanför"),
+    ),
+    "<=": (
+        *("at most", "no more than", "not more than", "a maximum of", "maximum", "up to", "until"),
+        *("up to and including", "≤", "<=", "not above", "not over", "not exceeding", "through"),
+        *("högst", "maximalt", "som mest", "upp till", "till och med", "inte över", "ej över"),
+        *("som högst", "t o m"),
+    ),
+    "=": (
+        "exactly",
+        "precisely",
+        "equal to",
+        "of",
+        "at",
+        "=",
+        "exakt",
+        "precis",
+        "lika med",
+        "vid",
+    ),
+}
+"""Phrases before a number."""
+
+COMPARISONS_AFTER: Final[Mapping[str, tuple[str, ...]]] = {
+    ">=": (
+        *("or more", "or above", "or higher", "or over", "or greater", "or larger", "and above"),
+        *("and more", "and over", "and up", "upwards", "and higher", "or later", "or newer"),
+        *("or better", "or longer", "or hotter", "or thicker", "or heavier", "or harder"),
+        *("or stronger", "onwards", "and later", "or warmer", "or wider"),
+        *("eller mer", "eller högre", "eller över", "och över", "och uppåt", "eller större"),
+        *("eller senare", "och senare", "eller längre", "eller varmare", "och framåt"),
+    ),
+    "<=": (
+        *("or less", "or below", "or lower", "or under", "or fewer", "or smaller", "and below"),
+        *("and less", "or earlier", "or older", "or shorter", "or colder", "or thinner"),
+        *("or lighter", "or softer", "or cooler", "and lower", "at most"),
+        *("eller mindre", "eller lägre", "eller under", "och under", "och nedåt", "eller färre"),
+        *("eller tidigare", "eller kortare", "eller kallare", "eller tunnare"),
+    ),
+}
+"""Phrases after a number and its unit."""
+
+BETWEEN: Final = words_in("between mellan from från range")
+"""Words before the first of two numbers."""
+
+EMPTY: Final = (
+    *("without a", "without any", "without", "with no", "no", "lacking", "lack", "lacks"),
+    *("missing", "not have", "utan någon", "utan något", "utan", "saknar", "saknas", "ingen"),
+    *("inget", "inga", "empty", "unknown", "okänd", "okänt"),
+)
+"""Phrases before a heading whose cells are empty."""
+MORE: Final = words_in("more less fewer better greater mer mindre färre bättre")
+"""Comparatives that name no column."""
+NEGATIONS: Final = words_in(
+    "not no non inte ej icke never aldrig isn't aren't don't doesn't didn't"
+)
+
+HOLDING: Final = words_in(
+    """with have has having had contain contains containing show shows include includes given listed
+    reported recorded measured got med har hade innehåller visar anger angivet angiven uppmätt"""
+)
+"""Words before or after a heading whose cells are filled."""
+KINDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("time", "duration", "tid", "tiden"), "h"),
+    **dict.fromkeys(("temperature", "temperatur", "temperaturen"), "K"),
+    **dict.fromkeys(("weight", "mass", "vikt", "vikten", "massa", "massan"), "kg"),
+    **dict.fromkeys(("length", "längd", "längden"), "m"),
+    **dict.fromkeys(("pressure", "tryck", "trycket"), "Pa"),
+    **dict.fromkeys(("energy", "energi", "energin"), "J"),
+    **dict.fromkeys(("voltage", "spänning", "spänningen"), "V"),
+}
+"""Words that say what kind of quantity a heading is of, with a unit of it."""

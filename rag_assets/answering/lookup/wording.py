@@ -1,0 +1,177 @@
+"""A text as words that can be compared: with headings, with values, with what a question asks for.
+
+Two words are the same if they share a form. A form is a stem: a word without its ending, so that
+`tempered` meets `tempering`, and `carburised` meets `carburisation`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rag_assets.answering.lookup import adjectives
+from rag_assets.answering.lookup.formulas import formula, symbols_by_name
+from rag_assets.answering.lookup.swedish import ENGLISH
+
+_WORD = re.compile(r"[^\W_]+(?:[.,'\u2019+/&-][^\W_]+)*")
+_SPLIT = re.compile(r"[.,'\u2019+/&-]")
+_POSSESSIVE = re.compile(r"['\u2019]s$|['\u2019]$")
+_ENDINGS = (
+    *("isations", "isation", "abilities", "ability", "ibility", "ivities", "ivity", "ations"),
+    *("ation", "ising", "ements", "ement", "iness", "ments", "ances", "ance", "ences", "ence"),
+    *("ities", "ness", "ment", "ions", "able", "ible", "ized", "ised", "izes", "ises", "ings"),
+    *("ates", "ated", "ants", "ents", "ing", "ion", "ity", "ise", "ive", "ies", "ied", "ant"),
+    *("ent", "ate", "ium", "ers", "est", "ure", "al", "ed", "er", "es", "ic", "um", "s"),
+    *("y", "e"),
+)
+_SWEDISH_ENDINGS = (
+    *("ningarna", "ningens", "ningen", "ningar", "heterna", "heten", "heter", "ningen", "ning"),
+    *("ades", "ande", "ande", "arna", "erna", "orna", "ats", "ade", "het", "ens", "ets", "ast"),
+    *("are", "ad", "ar", "at", "as", "an", "en", "et", "er", "or", "na", "n", "t", "a"),
+)
+_LEAST_STEM = 4
+_LEAST_PART = 3
+_LINKS = ("", "s", "e", "o")
+"""Letters between the parts of a Swedish compound."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionWord:
+    """A word of a text, and where it stands."""
+
+    text: str
+    start: int
+    """First character in the text; parts of one compound share it."""
+    end: int
+    folded: str
+    forms: frozenset[str]
+    is_name: bool
+    """Whether it is written like a name of a thing: with a digit, or with a capital inside."""
+    has_digit: bool
+
+
+@lru_cache(maxsize=65_536)
+def folded(text: str) -> str:
+    """`text` without case and accents, in the letters that are compared."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+@lru_cache(maxsize=65_536)
+def squashed(text: str) -> str:
+    """The letters and digits of `text` alone: `EN 15804+A2` and `EN15804 + A2` are the same."""
+    return "".join(letter for letter in folded(text) if letter.isalnum())
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A word, folded, without the ending that tells its kind."""
+    plain = folded(word).replace("ph", "f").replace("z", "s")
+    return _without_ending(plain, _ENDINGS)
+
+
+@lru_cache(maxsize=65_536)
+def forms(word: str) -> frozenset[str]:
+    """The stems of a word: of itself, its lemma, its Swedish one, and what means the same."""
+    plain = folded(word)
+    if any(letter.isdigit() for letter in plain):
+        return frozenset((plain,))
+    lemmas = {plain, *_lemmas(word.casefold())}
+    swedish = {*lemmas, _without_ending(plain, _SWEDISH_ENDINGS)}
+    english = {other for lemma in swedish for other in _english().get(lemma, ())}
+    same = {other for lemma in (*lemmas, *english) for other in adjectives.SAME.get(lemma, ())}
+    symbols = {_symbol(lemma) for lemma in lemmas} - {""}
+    found = {stem(each) for each in (*lemmas, *english, *same)}
+    return frozenset({*found, *symbols, _without_ending(plain, _SWEDISH_ENDINGS)})
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    """The words of a value, as `words_of` cuts them: without forms, compounds left whole."""
+    return tuple(
+        part
+        for match in _WORD.finditer(text)
+        for whole in (_POSSESSIVE.sub("", match.group()),)
+        for part in ((whole,) if any(map(str.isdigit, whole)) else _SPLIT.split(whole))
+        if part
+    )
+
+
+def words_of(text: str, known: frozenset[str] = frozenset()) -> tuple[QuestionWord, ...]:
+    """The words of `text`, in order; compounds are taken apart into `known` stems."""
+    return tuple(word for match in _WORD.finditer(text) for word in _taken_apart(match, known))
+
+
+def _taken_apart(match: re.Match[str], known: frozenset[str]) -> Iterator[QuestionWord]:
+    whole = _POSSESSIVE.sub("", match.group())
+    if any(letter.isdigit() for letter in whole) or formula(whole) is not None:
+        yield _word(whole, match.start(), match.start() + len(whole))
+        return
+    start = match.start()
+    for part in _SPLIT.split(whole):
+        end = start + len(part)
+        parts = _compound(part, known)
+        if parts:
+            for each in parts:
+                yield _word(each, start, end)
+        elif part:
+            yield _word(part, start, end)
+        start = end + 1
+
+
+def _word(text: str, start: int, end: int) -> QuestionWord:
+    has_digit = any(letter.isdigit() for letter in text)
+    is_name = has_digit or any(letter.isupper() for letter in text[1:])
+    return QuestionWord(text, start, end, folded(text), forms(text), is_name, has_digit)
+
+
+@lru_cache(maxsize=16_384)
+def _compound_parts(word: str, known: frozenset[str]) -> tuple[str, ...]:
+    for size in range(len(word) - _LEAST_PART, _LEAST_PART - 1, -1):
+        head = word[:size]
+        for link in _LINKS:
+            if not head.endswith(link):
+                continue
+            first, rest = head[: len(head) - len(link)], word[size:]
+            if len(first) < _LEAST_PART or not forms(first) & known:
+                continue
+            if forms(rest) & known:
+                return (first, rest)
+            if further := _compound_parts(rest, known):
+                return (first, *further)
+    return ()
+
+
+def _compound(word: str, known: frozenset[str]) -> tuple[str, ...]:
+    if not known or len(word) < 2 * _LEAST_PART + 1 or forms(word) & known:
+        return ()
+    return _compound_parts(word.casefold(), known)
+
+
+def _without_ending(word: str, endings: tuple[str, ...]) -> str:
+    for ending in endings:
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+            return _undoubled(word[: -len(ending)])
+    return word
+
+
+def _undoubled(word: str) -> str:
+    is_long = len(word) > _LEAST_STEM
+    return word[:-1] if is_long and (word[-1] == word[-2] or word[-1] == "i") else word
+
+
+@lru_cache(maxsize=65_536)
+def _lemmas(word: str) -> tuple[str, ...]:
+    from simplemma import lemmatize
+
+    return tuple(folded(str(lemmatize(word, lang=language))) for language in ("en", "sv"))
+
+
+@lru_cache(maxsize=65_536)
+def _symbol(name: str) -> str:
+    return f"symbol {symbols_by_name()[name]}" if name in symbols_by_name() else ""
+
+
+@lru_cache(maxsize=1)
+def _english() -> dict[str, tuple[str, ...]]:
+    return {folded(word): english for word, english in ENGLISH.items()}
