@@ -15,6 +15,7 @@ from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.commands import (
     alerts,
+    answers,
     backfill,
     clean_up,
     doctor,
@@ -30,6 +31,7 @@ from rag_assets.serving.commands import (
     promote,
     purge,
     refresh,
+    replay,
     rollback,
     search,
     show,
@@ -44,6 +46,7 @@ from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
     *(init, plan, refresh, search, show, explain, documents, evaluate, experiment),
+    *(answers, replay),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )

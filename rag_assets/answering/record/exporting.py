@@ -30,15 +30,16 @@ def export(store: Store, file: AnswersFile, *, log: Callable[[str], None]) -> in
     """
     if not file.exists:
         return 0
-    done = 0
+    done, is_last = 0, False
     with store.lock(ANSWERS_TABLE, log=log):
-        while True:
+        while not is_last:
             with file.reading() as connection:
                 kept = select(connection, where="is_exported = 0", values=[], limit=BATCH)
-            if not kept:
-                return done
-            done += _append(store, kept)
-            _mark(file, [each.answer_id for each in kept])
+            is_last = len(kept) < BATCH  # what is kept meanwhile is for the next time
+            if kept:
+                done += _append(store, kept)
+                _mark(file, [each.answer_id for each in kept])
+    return done
 
 
 def _append(store: Store, kept: list[KeptAnswer]) -> int:

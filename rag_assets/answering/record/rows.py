@@ -15,6 +15,7 @@ from rag_assets.answering.record.kept import (
     context_from,
     context_json,
 )
+from rag_assets.identity import fingerprint
 
 COLUMNS = ("answer_id", "kept_at", "answer", "context", "conditions")
 IDS_AT_ONCE = 500
@@ -43,9 +44,9 @@ class Prepared:
         Raises:
             ValueError: A part of it has no form in JSON, such as half a character.
         """
-        conditions = kept.context.conditions
-        answer = kept.answer
-        self.conditions = (conditions.key, conditions_json(conditions))
+        answer, conditions = kept.answer, conditions_json(kept.context.conditions)
+        key = fingerprint(conditions)
+        self.conditions = (key, conditions)
         self.answer = {
             "answer_id": kept.answer_id,
             "kept_at": kept.kept_at.isoformat(timespec="milliseconds"),
@@ -59,7 +60,7 @@ class Prepared:
             "text": text_of(answer),
             "answer": json.dumps(to_json(answer), ensure_ascii=False),
             "context": context_json(kept.context),
-            "conditions": conditions.key,
+            "conditions": key,
         }
         self.units = [(kept.answer_id, *unit) for unit in units_of(answer)]
 
