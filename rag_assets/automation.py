@@ -287,16 +287,20 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     @stoppable()
     def clean_up_state(context: dg.OpExecutionContext) -> None:
         from rag_assets.evaluation.experiments.retention import remove_unused
+        from rag_assets.operations.kept_answers import tidy
 
         store, log = Store.of(config), context.log.info
         done = clean_up_tables(store, config, keep_days=config.clean_up.keep_days, log=log)
         forgotten = remove_unused(store, config, log=log)
+        answers = tidy(store, config, log=log)
         history = forget_old_runs(
             context.instance, keep_days=config.clean_up.keep_history_days, log=log
         )
         context.add_output_metadata(
             {
                 "bytes_freed": done.bytes_freed + forgotten.bytes_freed + history.bytes_freed,
+                "answers_exported": answers.exported,
+                "answers_removed": answers.removed,
                 "dagster_runs_removed": history.runs,
                 "tables_removed": dg.MetadataValue.json(list(done.removed)),
                 "runs_removed": forgotten.runs,
@@ -308,8 +312,8 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
 
     @dg.job(
         name=CLEAN_UP_JOB,
-        description="Removes old versions of tables, runs of experiments and records of old runs; "
-        "merges small parts.",
+        description="Removes old versions of tables, runs of experiments, records of old runs and "
+        "old answers; merges small parts.",
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )

@@ -293,9 +293,38 @@ QUESTIONS = derived(
 """Questions with gold evidence anchored to the source. Key: `question_id`."""
 
 
+ANSWERS = pa.schema(
+    [
+        _required("answer_id", pa.string(), "UUIDv7: begins with the time"),
+        _required("kept_at", pa.timestamp("ms", tz="UTC"), "when it was answered"),
+        _required("question", pa.string(), "what was asked"),
+        _required("history", pa.list_(pa.string()), "earlier questions of the conversation"),
+        _required("outcome", pa.string(), "answered, closest or nothing"),
+        _column("mode", pa.string(), "extractive, lookup or both; NULL without an answer"),
+        _required("reason", pa.string(), "why there is no answer; else empty"),
+        _required("sentences", pa.list_(pa.string()), "what was answered"),
+        _required("supports", pa.list_(pa.string()), "full, part, none or unchecked, by sentence"),
+        _column("confidence", pa.float64(), "probability that it holds; NULL if not known"),
+        _column("user", pa.string(), "who asked, as the caller said"),
+        _required("variant", pa.string(), "variant that was searched"),
+        _required("retriever", pa.string(), "what searched it"),
+        _required("cited", pa.list_(pa.string()), "ids of the units that are cited"),
+        _required(
+            "shown", pa.list_(pa.string()), "ids of the units that were retrieved, best first"
+        ),
+        _required("seconds", pa.float64(), "wall time of all stages"),
+        _required("program", pa.string(), "version of this program"),
+        _required("conditions", pa.string(), "hash of tables, retriever and settings"),
+        _required("answer", pa.string(), "JSON of the answer: see docs/answering.md"),
+        _required("context", pa.string(), "JSON of filters, plan, checks and cost"),
+    ]
+)
+"""Copies of kept answers, for analysis. Key: `answer_id`."""
+
 DOCUMENT_FILES_TABLE = "document_files"
 IMAGES_TABLE = "images"
 TABLE_ROWS_TABLE = "table_rows"
+ANSWERS_TABLE = "answers"
 QUESTIONS_TABLE = "questions"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 KINDS: Mapping[str, str] = {
     "lance": "tables",
     "exports": "tables",
+    "answers": "kept answers",
     "cache": "caches",
     "encoders": "caches",
     "hashes": "caches",

@@ -114,6 +114,12 @@ def _texts_of_parquet(file: Path) -> Iterator[Sequence[str]]:
 
 
 def _texts_of_database(file: Path) -> Iterator[Sequence[str | bytes]]:
+    """Nothing more of a damaged one: its bytes were searched."""
+    with suppress(sqlite3.DatabaseError):
+        yield from _rows_of_database(file)
+
+
+def _rows_of_database(file: Path) -> Iterator[Sequence[str | bytes]]:
     with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
         names = [
             name

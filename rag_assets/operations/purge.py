@@ -17,7 +17,14 @@ from rag_assets.change import completing
 from rag_assets.change.quarantine import QUARANTINE, forget
 from rag_assets.evaluation.experiments.arms import root_of
 from rag_assets.evaluation.experiments.runs import lock_of
-from rag_assets.operations import erasure, held, proof, run_records, state_files
+from rag_assets.operations import (
+    erasure,
+    held,
+    kept_answers,
+    proof,
+    run_records,
+    state_files,
+)
 from rag_assets.operations.erasure import DOCUMENT, UNIT, generations_of
 from rag_assets.operations.proof import Proof
 from rag_assets.operations.purge_plan import IMAGE, MANIFEST, Document, Log, PurgeContext, PurgePlan
@@ -71,6 +78,8 @@ def erase_all(state: PurgeContext, plan: PurgePlan) -> None:
     state.log(f"{len(plan.files):,} reports and other files removed")
     run_records.erase(state.instance, state.home, plan.records)
     state.log(f"{len(plan.records.runs):,} runs removed from Dagster's records")
+    kept_answers.erase_affected(store, plan.answers)
+    state.log(f"{len(plan.answers.answer_ids):,} kept answers removed")
     _cache(store).erase_rankings()
     store.sweep()
     _erase_rows(state, plan)

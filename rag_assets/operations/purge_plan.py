@@ -11,8 +11,9 @@ from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.identity import document_id
-from rag_assets.operations import erasure, run_records, state_files
+from rag_assets.operations import erasure, kept_answers, run_records, state_files
 from rag_assets.operations.erasure import DOCUMENT, UNIT, AffectedTable, generations_of
+from rag_assets.operations.kept_answers import AffectedAnswers
 from rag_assets.operations.proof import trace_in_file
 from rag_assets.operations.run_records import AffectedRecords
 from rag_assets.operations.state_files import FileGroup
@@ -66,6 +67,8 @@ class PurgePlan:
     files: Sequence[FileGroup]
     """Reports, evaluations, experiments and other files with traces."""
     records: AffectedRecords
+    answers: AffectedAnswers
+    """Kept answers that cite, show or quote it."""
     questions: Mapping[str, Sequence[str]]
     """Ids of the questions that name or quote it, by question set."""
     files_of_user: Sequence[Path]
@@ -81,7 +84,13 @@ class PurgePlan:
     @property
     def is_empty(self) -> bool:
         """Whether nothing of the document was found."""
-        return not (self.tables or self.files or self.records.runs or self.records.assets)
+        return not (
+            self.tables
+            or self.files
+            or self.records.runs
+            or self.records.assets
+            or self.answers.answer_ids
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +189,9 @@ def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
         pictures=len(pictures),
         files=state_files.groups_with_traces(state.root, searched),
         records=run_records.affected_records(state.instance, state.home, searched),
+        answers=kept_answers.affected_answers(
+            store, searched, units=units, source=document.source, uri=document.uri
+        ),
         questions=_questions(store, searched),
         files_of_user=[
             file for file in _files_of_user(state.config) if trace_in_file(file, searched)

@@ -17,6 +17,7 @@ from rag_assets.store.atomic import write_atomically
 
 ELSEWHERE = frozenset(
     {
+        "answers",
         "cache",
         "complete_sets",
         "dagster",

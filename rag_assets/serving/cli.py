@@ -15,6 +15,7 @@ from rag_assets.config import ConfigError
 from rag_assets.process.interrupts import stoppable
 from rag_assets.serving.commands import (
     alerts,
+    answers,
     ask,
     backfill,
     clean_up,
@@ -31,6 +32,7 @@ from rag_assets.serving.commands import (
     promote,
     purge,
     refresh,
+    replay,
     rollback,
     search,
     show,
@@ -45,7 +47,8 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, ask, show, explain, verify, documents, evaluate, experiment),
+    *(init, plan, refresh, search, ask, answers, replay, verify, show, explain),
+    *(documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )

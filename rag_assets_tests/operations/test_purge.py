@@ -15,12 +15,16 @@ import pytest
 from lance.file import LanceFileReader
 
 from rag_assets import schemas
+from rag_assets.answering.record.database import answers_of
+from rag_assets.answering.record.exporting import export
+from rag_assets.answering.record.listing import one
 from rag_assets.change.quarantine import Failure, record
 from rag_assets.evaluation.questions import refresh_questions
 from rag_assets.identity import document_id
 from rag_assets.operations import run_records
 from rag_assets.operations.promotion import roll_back
 from rag_assets.retrieval.cache import Cache
+from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import OutdatedIndexError, open_index
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.retrieval.serving import open_serving
@@ -28,10 +32,11 @@ from rag_assets.serving import dagster_instance
 from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets.store import complete_sets, serving_pointer
 from rag_assets.store.serving_pointer import GonePinsError
+from rag_assets_tests.answering.record.answers import asked
 from rag_assets_tests.faults import comparing
 from rag_assets_tests.faults.hashing import HashEncoder
 from rag_assets_tests.faults.kills import kill, said_by
-from rag_assets_tests.faults.pipeline import Runs
+from rag_assets_tests.faults.pipeline import Runs, clean_up_at_once
 from rag_assets_tests.operations import project
 from rag_assets_tests.operations.project import NEEDLES, SECRET, SHARED, TEXT
 from rag_assets_tests.operations.searching import places_of
@@ -393,3 +398,33 @@ def test_a_purge_that_is_killed_anywhere_is_finished_by_the_next(made, purge, ru
     project.build(made, ledger=ledger)
     assert comparing.written_down(ledger) == []
     assert comparing.contents(made.home / "state") == fresh(tmp_path)
+
+
+def test_answers_that_cite_or_show_it_are_erased_and_others_stay(made, purge):
+    state = made.home / "state"
+    gone = asked(made, "plasma fortnights alloy", user="anna")
+    stays = asked(made, "brittle", filters=Filters(domain="table"))
+    export(made.store, answers_of(made.store), log=print)
+    assert places_of(state / "answers", *NEEDLES)
+    project.withdraw(made)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert answer["removed"]["answers"] == [gone]
+    assert places_of(state, *NEEDLES, document_id("documents", SECRET)) == []
+    assert [row["answer_id"] for row in made.store.read("answers").to_pylist()] == [stays]
+    assert one(answers_of(made.store), stays).answer.question == "brittle"
+
+
+def test_an_answer_is_erased_after_a_refresh_and_clean_up_forgot_its_units(made, purge):
+    asked(made, "plasma fortnights alloy")
+    project.withdraw(made)
+    project.build(made)
+    clean_up_at_once(made.config)
+
+    code, answer, said = purge("--yes")
+
+    assert code == OK, said
+    assert len(answer["removed"]["answers"]) == 1
+    assert places_of(made.home / "state", *NEEDLES) == []

@@ -13,9 +13,10 @@ from rag_assets.store import Store, images
 
 if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.retention import RemovedRuns
+    from rag_assets.operations.kept_answers import TidiedAnswers
     from rag_assets.operations.run_history import ForgottenRuns
 
-SUMMARY = "remove versions, tables, runs of experiments and records that were not used recently"
+SUMMARY = "remove versions, tables, runs of experiments, records and answers that are old"
 EXAMPLES = """\
   rag-assets clean-up
   rag-assets clean-up --keep-days 0        make room: keep only the last hour's versions"""
@@ -36,6 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
     from rag_assets.evaluation.experiments.retention import remove_unused
+    from rag_assets.operations.kept_answers import tidy
     from rag_assets.operations.run_history import forget_old_runs
     from rag_assets.serving import dagster_instance
 
@@ -48,6 +50,7 @@ def run(options: argparse.Namespace) -> Reply:
         done = clean_up_tables(store, config, keep_days=keep_days, log=say)
         pictures = images.forget_unnamed(store, log=say)
         removed_runs = remove_unused(store, config, log=say)
+        answers = tidy(store, config, log=say)
         with dagster_instance.opened(config) as records:
             keep_history = config.clean_up.keep_history_days
             history = forget_old_runs(records, keep_days=keep_history, log=say)
@@ -60,15 +63,28 @@ def run(options: argparse.Namespace) -> Reply:
             "runs_removed": removed_runs.runs,
             "arms_removed": removed_runs.arms,
             "dagster_runs_removed": history.runs,
+            "answers_exported": answers.exported,
+            "answers_removed": answers.removed,
         },
-        text=_text(done, pictures=pictures, removed_runs=removed_runs, history=history),
+        text=_text(
+            done,
+            pictures=pictures,
+            removed_runs=removed_runs,
+            history=history,
+            answers=answers,
+        ),
     )
 
 
 def _text(
-    done: CleanedTables, *, pictures: int, removed_runs: "RemovedRuns", history: "ForgottenRuns"
+    done: CleanedTables,
+    *,
+    pictures: int,
+    removed_runs: "RemovedRuns",
+    history: "ForgottenRuns",
+    answers: "TidiedAnswers",
 ) -> str:
-    if not done.cleaned:
+    if not done.cleaned and not answers.removed:
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
     removed = sum(one.removed for one in done.cleaned)
@@ -86,5 +102,10 @@ def _text(
         total += (
             f" {history.runs:,} old runs removed from Dagster's records, "
             f"{history.bytes_freed / 1_000_000:,.1f} MB freed."
+        )
+    if answers.exported or answers.removed:
+        total += (
+            f" {answers.exported:,} answers copied to the table answers, {answers.removed:,} old "
+            "answers removed."
         )
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

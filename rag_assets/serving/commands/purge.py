@@ -100,6 +100,9 @@ def _described(plan: "PurgePlan") -> Iterator[str]:
         f"  {len(records.runs):,} runs in Dagster's records, the history of "
         f"{len(records.assets):,} assets"
     )
+    yield f"  {len(plan.answers.answer_ids):,} kept answers that cite, show or quote it"
+    for file in plan.answers.damaged:
+        yield f"  {file}, a damaged file of kept answers"
     for group in plan.files:
         yield f"  {group.place}"
 
@@ -149,6 +152,7 @@ def _removed(plan: "PurgePlan") -> Mapping[str, Json]:
         "versions": sum(each.versions for each in plan.tables),
         "runs": list(plan.records.runs),
         "assets": [key.to_user_string() for key in plan.records.assets],
+        "answers": list(plan.answers.answer_ids),
         "files": [str(group.place) for group in plan.files],
     }
 

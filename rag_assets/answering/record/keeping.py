@@ -1,0 +1,91 @@
+"""Keeping an answer. That it cannot be kept never stops it from being given."""
+
+import logging
+import sqlite3
+from threading import Lock
+
+from rag_assets.answering.answer import Answer
+from rag_assets.answering.record.database import (
+    AnswersFile,
+    AnswersFileError,
+    answers_of,
+    is_damage,
+)
+from rag_assets.answering.record.kept import AnswerContext, KeptAnswer, new_id
+from rag_assets.answering.record.rows import Prepared, insert
+from rag_assets.config import Config
+from rag_assets.process import clock
+from rag_assets.store import Store
+
+FAILURES = (AnswersFileError, sqlite3.Error, OSError, ValueError)
+"""What a file that is damaged, busy or on a full disk raises, and text that has no UTF-8."""
+
+logger = logging.getLogger(__name__)
+_said: set[tuple[str, type[BaseException]]] = set()
+_lock = Lock()
+
+
+def keep(store: Store, config: Config, answer: Answer, context: AnswerContext) -> str | None:
+    """Keep an answer; when this returns its id, the answer outlives the process.
+
+    Args:
+        store: The state it belongs to.
+        config: `answering.keep` says whether answers are kept.
+        answer: What was answered.
+        context: How it came about: see `kept.context_of`.
+
+    Returns:
+        The id of the answer, by which it is listed and replayed. None if none are to be kept, or if
+        it cannot be kept; that is logged once for each kind of failure.
+    """
+    if not config.answering.keep:
+        return None
+    at = clock.now()
+    kept = KeptAnswer(new_id(at), at, answer, context)
+    file = answers_of(store)
+    try:
+        prepared = Prepared(kept)
+        try:
+            add(file, prepared)
+        except AnswersFileError as error:
+            if not is_damage(error):
+                raise
+            _set_aside(file)
+            add(file, prepared)
+    except FAILURES as error:
+        _say_once(file, error)
+        return None
+    return kept.answer_id
+
+
+def add(file: AnswersFile, prepared: Prepared) -> None:
+    """Write one answer in a transaction of its own.
+
+    Raises:
+        AnswersFileError: The file cannot be used.
+    """
+    with file.writing() as connection:
+        insert(connection, prepared)
+
+
+def _set_aside(file: AnswersFile) -> None:
+    if (aside := file.set_aside_if_damaged()) is not None:
+        logger.warning(
+            "the file of kept answers is damaged: it is now %s, and %s is begun anew; "
+            "`sqlite3 %s .recover` reads what is left of it",
+            aside,
+            file.path.name,
+            aside.name,
+        )
+
+
+def _say_once(file: AnswersFile, error: BaseException) -> None:
+    with _lock:
+        said = (str(file.path), type(error))
+        if said in _said:
+            return
+        _said.add(said)
+    logger.warning(
+        "answers are given and not kept: %s (said once; `answering.keep: false` keeps none)",
+        error,
+    )

@@ -1,0 +1,207 @@
+"""What is kept of an answer: the answer itself, and everything that is needed to run it again."""
+
+import json
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue, TypeAdapter
+
+from rag_assets.answering.answer import Answer, to_json
+from rag_assets.config import Config, Retrieval, Retriever, RetrieverName, Versions
+from rag_assets.config.answering import Answering
+from rag_assets.identity import canonical_json, fingerprint
+from rag_assets.retrieval.filters import Filters
+from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.serving_pointer import QuerySide
+
+if TYPE_CHECKING:
+    from rag_assets.retrieval.search import VariantIndex
+
+CUSTOM = "custom"
+"""Name of a retriever that was given by its settings."""
+NOT_COMPARED = ("seconds",)
+"""Parts of an answer that differ each time it is made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What answers were made with: the same for all until the index or the config changes."""
+
+    complete_set: CompleteSet
+    """The tables that were searched, with their versions."""
+    query_side: QuerySide
+    """The retriever that searched them, with its settings."""
+    versions: Versions
+    """Of documents that are searched where no filter says otherwise."""
+    answering: Mapping[str, JsonValue]
+    """The section `answering` of the config."""
+    program: str
+    """Version of this program."""
+
+    def within(self, config: Config) -> Config:
+        """`config` with the retriever and the settings of then."""
+        retrieval = self.query_side.within(config.retrieval)
+        return config.model_copy(
+            update={
+                "retrieval": retrieval.model_copy(update={"versions": self.versions}),
+                "answering": Answering.model_validate(self.answering),
+            }
+        )
+
+    @property
+    def key(self) -> str:
+        """A hash that equal conditions share."""
+        return fingerprint(conditions_json(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerContext:
+    """How an answer came about."""
+
+    conditions: Conditions
+    retriever: RetrieverName | Retriever | None = None
+    """As the caller named it; None: the one that answers unless another is named."""
+    filters: Filters | None = None
+    history: tuple[str, ...] = ()
+    """Earlier questions of the conversation, the oldest first."""
+    user: str | None = None
+    """Who asked, as the caller says."""
+    plan: Mapping[str, JsonValue] | None = None
+    """The lookup plan that the question was turned into."""
+    checks: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What checks found, by their names."""
+    cost: Mapping[str, float] = field(default_factory=dict)
+    """What it cost, by kind, such as `tokens`."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer as it was kept."""
+
+    answer_id: str
+    """UUIDv7: see `new_id`."""
+    kept_at: datetime
+    """UTC."""
+    answer: Answer
+    context: AnswerContext
+
+
+def context_of(
+    index: "VariantIndex",
+    config: Config,
+    *,
+    retriever: RetrieverName | Retriever | None = None,
+    filters: Filters | None = None,
+    user: str | None = None,
+    history: tuple[str, ...] = (),
+    plan: Mapping[str, JsonValue] | None = None,
+    checks: Mapping[str, JsonValue] | None = None,
+    cost: Mapping[str, float] | None = None,
+) -> AnswerContext:
+    """The context of an answer that `index` gave under `config`.
+
+    `retriever` and `filters` are those that were passed to `ask`.
+    """
+    settings = index.settings
+    conditions = Conditions(
+        complete_set=index.complete_set,
+        query_side=_query_side(settings, retriever),
+        versions=settings.versions,
+        answering=config.answering.model_dump(mode="json"),
+        program=program_version(),
+    )
+    return AnswerContext(
+        conditions=conditions,
+        retriever=retriever,
+        filters=filters,
+        user=user,
+        history=history,
+        plan=plan,
+        checks=checks or {},
+        cost=cost or {},
+    )
+
+
+def canonical(answer: Answer) -> str:
+    """`answer` as JSON in which equal answers are equal byte for byte.
+
+    Keys are sorted, and the times that it took are left out (`NOT_COMPARED`).
+    """
+    record = to_json(answer)
+    return canonical_json({name: record[name] for name in record if name not in NOT_COMPARED})
+
+
+def new_id(at: datetime) -> str:
+    """An id for an answer that is kept now: UUIDv7 (RFC 9562), milliseconds and 74 random bits.
+
+    Ids of this project are UUIDv5 of what they name. An answer is an event: the same question may
+    get the same answer twice, and both are kept. Ids that begin with the time sort as the answers
+    came, so that pages of a list need no other key.
+    """
+    milliseconds = int(at.timestamp() * 1_000) & (2**48 - 1)
+    random = secrets.randbits(74)
+    number = milliseconds << 80 | 7 << 76 | (random >> 62) << 64 | 2 << 62 | random & (2**62 - 1)
+    return str(uuid.UUID(int=number))
+
+
+def conditions_json(conditions: Conditions) -> str:
+    """`conditions` as canonical JSON."""
+    return canonical_json(json.loads(_conditions().dump_json(conditions)))
+
+
+def conditions_from(text: str) -> Conditions:
+    """The conditions that `conditions_json` wrote.
+
+    Raises:
+        ValueError: It is none, or not of this release.
+    """
+    return _conditions().validate_json(text)
+
+
+def context_json(context: AnswerContext) -> str:
+    """`context` without its conditions, as JSON."""
+    record = json.loads(_contexts().dump_json(context))
+    return json.dumps({**record, "conditions": None}, ensure_ascii=False)
+
+
+def context_from(text: str, conditions: Conditions) -> AnswerContext:
+    """The context that `context_json` wrote.
+
+    Raises:
+        ValueError: It is none, or not of this release.
+    """
+    return _contexts().validate_python({**json.loads(text), "conditions": conditions})
+
+
+@cache
+def program_version() -> str:
+    """Version of this program; `unknown` where it is not installed as a package."""
+    try:
+        return version("rag-assets")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _query_side(settings: Retrieval, retriever: RetrieverName | Retriever | None) -> QuerySide:
+    if isinstance(retriever, Retriever):
+        named = {**settings.retrievers, CUSTOM: retriever}
+        changes = {"retriever": CUSTOM, "retrievers": named}
+    else:
+        changes = {"retriever": retriever or settings.retriever}
+    return QuerySide.of(settings.model_copy(update=changes))
+
+
+@cache
+def _conditions() -> TypeAdapter[Conditions]:
+    return TypeAdapter(Conditions)
+
+
+@cache
+def _contexts() -> TypeAdapter[AnswerContext]:
+    return TypeAdapter(AnswerContext)

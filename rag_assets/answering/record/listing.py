@@ -1,0 +1,129 @@
+"""Finding kept answers: by time, user, outcome, words, and whether they are stale."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from rag_assets.answering.answer import Outcome
+from rag_assets.answering.record.database import AnswersFile
+from rag_assets.answering.record.kept import KeptAnswer
+from rag_assets.answering.record.rows import select
+from rag_assets.answering.record.staleness import Served, TouchedSentence
+
+ANSWERS_AT_ONCE = 500
+"""Answers that are read, and told stale, together."""
+
+
+class UnknownAnswerError(LookupError):
+    """No answer of that id is kept."""
+
+    def __init__(self, answer_id: str) -> None:
+        super().__init__(f"no answer {answer_id} is kept: `rag-assets answers` lists them")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerFilter:
+    """Conditions on kept answers, all of which must hold; None means no condition."""
+
+    since: date | None = None
+    """First day, in UTC."""
+    user: str | None = None
+    outcome: Outcome | None = None
+    text: str | None = None
+    """Words that question or answer contain, without regard to case."""
+    before: str | None = None
+    """Id of an answer: only those that were kept before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedAnswer:
+    """An answer of a list."""
+
+    kept: KeptAnswer
+    touched: tuple[TouchedSentence, ...] | None
+    """Its sentences whose sources changed; None where nothing serves to compare with."""
+
+
+def find(
+    file: AnswersFile,
+    wanted: AnswerFilter,
+    *,
+    served: Served | None,
+    limit: int,
+    stale_only: bool = False,
+) -> list[ListedAnswer]:
+    """The newest `limit` answers that meet `wanted`, newest first.
+
+    Args:
+        file: Where they are kept.
+        wanted: Which ones.
+        served: What serves now, to tell stale answers by.
+        limit: How many.
+        stale_only: Only answers with a sentence whose source changed.
+
+    Raises:
+        AnswersFileError: The file cannot be used.
+    """
+    found: list[ListedAnswer] = []
+    for each in _listed(file, wanted, served=served, at_once=_at_once(limit, stale_only)):
+        if each.touched or not stale_only:
+            found.append(each)
+        if len(found) == limit:
+            break
+    return found
+
+
+def one(file: AnswersFile, answer_id: str) -> KeptAnswer:
+    """The answer of that id.
+
+    Raises:
+        UnknownAnswerError: There is none.
+        AnswersFileError: The file cannot be used.
+    """
+    if file.exists:
+        with file.reading() as connection:
+            for kept in select(
+                connection, where="answer_id = ?", values=[answer_id.lower()], limit=1
+            ):
+                return kept
+    raise UnknownAnswerError(answer_id)
+
+
+def _at_once(limit: int, stale_only: bool) -> int:
+    return ANSWERS_AT_ONCE if stale_only else min(limit, ANSWERS_AT_ONCE)
+
+
+def _listed(
+    file: AnswersFile, wanted: AnswerFilter, *, served: Served | None, at_once: int
+) -> Iterator[ListedAnswer]:
+    if not file.exists:
+        return
+    where, values = _condition(wanted)
+    with file.reading() as connection:
+        connection.create_function("folded", 1, str.casefold, deterministic=True)
+        last: list[str] = []
+        while True:
+            page = f"{where} AND answer_id < ?" if last else where
+            kept = select(connection, where=page, values=[*values, *last], limit=at_once)
+            if not kept:
+                return
+            touched = served.touched_of(kept) if served else [None] * len(kept)
+            yield from map(ListedAnswer, kept, touched)
+            last = [kept[-1].answer_id]
+
+
+def _condition(wanted: AnswerFilter) -> tuple[str, list[str]]:
+    """The filter as SQL, with its values."""
+    parts: list[tuple[str, str]] = []
+    if wanted.since:
+        parts.append(("kept_at >= ?", wanted.since.isoformat()))
+    if wanted.user is not None:
+        parts.append(("user = ?", wanted.user))
+    if wanted.outcome:
+        parts.append(("outcome = ?", wanted.outcome))
+    if wanted.before:
+        parts.append(("answer_id < ?", wanted.before.lower()))
+    if wanted.text:
+        said = "instr(folded(question || char(10) || text), ?) > 0"
+        parts.append((said, wanted.text.casefold()))
+    return " AND ".join(part for part, _ in parts) or "true", [value for _, value in parts]

@@ -1,0 +1,178 @@
+"""Stale answers: the sentences whose sources are no longer what was cited.
+
+A sentence is touched where one of its citations is:
+
+- words of a document, if their unit is gone or says something else. Where documents are cut into
+  other chunks by now, units cannot be compared: then the words have to stand in their document;
+- a cell, if its row is gone: a row's id names its content, so that a changed row has another one;
+- rows, a computed value and an absence, if any row of their table came, changed or went.
+
+What is compared with is what serves now.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Rows, Span
+from rag_assets.answering.record.kept import KeptAnswer
+from rag_assets.answering.record.rows import units_of
+from rag_assets.columns.sql import is_one_of, parts_of, quoted
+from rag_assets.config import Config
+from rag_assets.store import MissingTableError, Store, serving_pointer
+from rag_assets.store.catalog import name_of
+from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets.store.pins import Pin, holds
+
+TABLES_KEPT = 64
+"""Tables whose row ids are remembered while answers are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedSentence:
+    """A sentence of an answer whose source is no longer what was cited."""
+
+    sentence: int
+    """Its place in the answer, from 1."""
+    text: str
+    why: str
+    """What became of its source, in words."""
+
+
+class Served:
+    """What serves now, to compare answers with."""
+
+    def __init__(self, store: Store, complete_set: CompleteSet) -> None:
+        """Compare with the tables of `complete_set`."""
+        self._store = store
+        self._set = complete_set
+        self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
+        self._texts_of = lru_cache(maxsize=TABLES_KEPT)(self._read_texts)
+
+    @classmethod
+    def now(cls, store: Store, config: Config) -> "Served | None":
+        """What answers queries; None where nothing does yet.
+
+        Raises:
+            ServingPointerError: The serving pointer is damaged.
+        """
+        pointer = serving_pointer.current(store)
+        if pointer is not None:
+            return cls(store, pointer.complete_set)
+        try:
+            return cls(store, set_of(store, config, config.serving_variant))
+        except MissingTableError:
+            return None
+
+    def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
+        """The touched sentences of each answer; the index is read once for all of them.
+
+        Raises:
+            DamagedTablesError: Its tables cannot be read.
+        """
+        cited = {unit for each in kept for unit, _, is_cited in units_of(each.answer) if is_cited}
+        hashes = self._hashes(sorted(cited))
+        return [tuple(self._touched(each, hashes)) for each in kept]
+
+    def _touched(self, kept: KeptAnswer, hashes: Mapping[str, str]) -> Iterator[TouchedSentence]:
+        then = kept.context.conditions.complete_set
+        for place, sentence in enumerate(kept.answer.sentences, start=1):
+            reasons = (self._why(each, then, hashes) for each in sentence.citations)
+            if why := next(filter(None, reasons), None):
+                yield TouchedSentence(place, sentence.text, why)
+
+    def _why(self, citation: Citation, then: CompleteSet, hashes: Mapping[str, str]) -> str | None:
+        """Why a citation does not hold any more; None if it does."""
+        if isinstance(citation, Span):
+            return self._why_span(citation, then, hashes)
+        if isinstance(citation, Cell):
+            return _why_cell(citation, hashes)
+        if isinstance(citation, Computed):
+            changed = (_why_cell(each, hashes) for each in citation.inputs)
+            return next(filter(None, changed), None) or self._why_table(citation.rows, then)
+        if isinstance(citation, Rows):
+            return self._why_table(citation, then)
+        return self._why_absence(citation, then)
+
+    def _why_span(self, span: Span, then: CompleteSet, hashes: Mapping[str, str]) -> str | None:
+        if span.unit_id is None:
+            return None
+        found = hashes.get(span.unit_id)
+        if found is not None:
+            return None if found == span.text_hash else f"{span.uri}: the cited text changed"
+        if self._is_cut_otherwise(then) and self._stands(span):
+            return None
+        return f"{span.uri}: the cited text is gone"
+
+    def _why_table(self, rows: Rows, then: CompleteSet) -> str | None:
+        if self._is_same_table(rows.source, rows.table, then):
+            return None
+        return f"{rows.source}/{rows.table}: its rows changed"
+
+    def _why_absence(self, absence: Absence, then: CompleteSet) -> str | None:
+        plan = absence.plan
+        if plan is None:
+            same = _version(then.joint) == _version(self._set.joint)
+        else:
+            same = self._is_same_table(str(plan["source"]), str(plan["table"]), then)
+        return None if same else f"{absence.scope}: what was searched has changed"
+
+    def _is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
+        """Whether a table has the rows of then.
+
+        Where the version of then is gone, it counts as another if any table changed since.
+        """
+        before, after = then.table_rows or then.joint, self._set.table_rows or self._set.joint
+        if _version(before) == _version(after):
+            return True
+        if not holds(self._store, then.joint):
+            return False
+        ids = [self._row_ids(pin, source, table) for pin in (then.joint, self._set.joint)]
+        return ids[0] == ids[1]
+
+    def _read_row_ids(self, pin: Pin, source: str, table: str) -> frozenset[str]:
+        where = f"source = {quoted(source)} AND `table` = {quoted(table)}"
+        rows = self._store.read(pin.table, columns=["unit_id"], where=where, version=pin.version)
+        return frozenset(rows["unit_id"].to_pylist())
+
+    def _hashes(self, unit_ids: Sequence[str]) -> dict[str, str]:
+        """The hash of the text of those of `unit_ids` that are there."""
+        pin, found = self._set.joint, {}
+        for part in parts_of(unit_ids):
+            rows = self._store.read(
+                pin.table,
+                columns=["unit_id", "text_hash"],
+                where=is_one_of("unit_id", part),
+                version=pin.version,
+            )
+            found.update(
+                zip(rows["unit_id"].to_pylist(), rows["text_hash"].to_pylist(), strict=True)
+            )
+        return found
+
+    def _is_cut_otherwise(self, then: CompleteSet) -> bool:
+        """Whether documents are cut into chunks of another recipe than then."""
+        known_as = self._store.known_as
+        return known_as(then.chunks) != known_as(self._set.chunks)
+
+    def _stands(self, span: Span) -> bool:
+        """Whether the words stand in a unit of their document."""
+        texts = self._texts_of(span.source, span.uri)
+        return any(span.text in text for text in texts)
+
+    def _read_texts(self, source: str, uri: str) -> tuple[str, ...]:
+        where = f"domain = 'document' AND source = {quoted(source)} AND uri = {quoted(uri)}"
+        pin = self._set.joint
+        rows = self._store.read(pin.table, columns=["text"], where=where, version=pin.version)
+        return tuple(rows["text"].to_pylist())
+
+
+def _why_cell(cell: Cell, hashes: Mapping[str, str]) -> str | None:
+    if cell.unit_id is None or cell.unit_id in hashes:
+        return None
+    return f"{cell.source}/{cell.table}, row {cell.row_key}: the row changed or is gone"
+
+
+def _version(pin: Pin) -> tuple[str, str]:
+    """What a pinned table says, whatever lies in which file."""
+    return name_of(pin.table), pin.data_version

@@ -1,0 +1,47 @@
+"""`rag-assets replay`: run a kept answer again, and show what differs."""
+
+import argparse
+
+from rag_assets import config as configuration
+from rag_assets.serving.replies import FAILED, OK, CommandError, Reply, search_errors
+from rag_assets.store import Store
+
+SUMMARY = "run a kept answer again on the versions it used, or on what serves now"
+EXAMPLES = """\
+  rag-assets replay 01980d3c-5e1a-7c43-8f0e-6a1b2c3d4e5f
+  rag-assets replay 01980d3c-5e1a-7c43-8f0e-6a1b2c3d4e5f --index current"""
+
+KEPT = "kept"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Declare the options of this command."""
+    command.add_argument("answer", metavar="ID", help="see rag-assets answers")
+    command.add_argument(
+        "--index",
+        choices=("kept", "current"),
+        default=KEPT,
+        help="kept: the tables, retriever and settings that it used (default); current: what "
+        "serves now",
+    )
+
+
+def run(options: argparse.Namespace) -> Reply:
+    """Ask the question again; exit code 1 if the versions of then give another answer."""
+    from rag_assets.answering.asking import ask  # ty: ignore[import-not-found]
+    from rag_assets.answering.record.database import AnswersFileError, answers_of
+    from rag_assets.answering.record.listing import UnknownAnswerError, one
+    from rag_assets.answering.record.replaying import ReplayError, replay
+    from rag_assets.serving.answers_text import replay_record, replay_text
+
+    config = configuration.load()
+    store = Store.of(config)
+    try:
+        kept = one(answers_of(store), options.answer)
+        with search_errors():
+            done = replay(kept, store=store, config=config, ask=ask, on=options.index)
+    except (AnswersFileError, UnknownAnswerError, ReplayError) as error:
+        raise CommandError(str(error)) from error
+    differs = options.index == KEPT and not done.difference.is_equal
+    record = {"index": options.index, **replay_record(done)}
+    return Reply(record, replay_text(done, on=options.index), code=FAILED if differs else OK)

@@ -1,0 +1,230 @@
+"""The file of answers: written by many at once, never torn, never lost, brought to a new schema."""
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+from contextlib import closing
+from threading import Thread
+
+import pytest
+
+from rag_assets.answering.record import database
+from rag_assets.answering.record.database import AnswersFile
+from rag_assets.answering.record.keeping import add
+from rag_assets.answering.record.kept import KeptAnswer, new_id
+from rag_assets.answering.record.listing import AnswerFilter, find, one
+from rag_assets.answering.record.rows import Prepared, delete, select
+from rag_assets.process import clock
+from rag_assets_tests.answering.record.answers import answer, context
+
+FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return AnswersFile(tmp_path / "answers" / "answers.sqlite")
+
+
+def kept(*texts, question="What is it?", user=None):
+    at = clock.now()
+    return KeptAnswer(new_id(at), at, answer(question, *texts), context(user=user))
+
+
+def everything(file):
+    with file.reading() as connection:
+        return select(connection, where="true", values=[], limit=None)
+
+
+def write_until_killed(path, told):
+    """Keep answers, and tell the id of each once it was committed."""
+    file = AnswersFile(path)
+    while True:
+        each = kept(*(f"sentence {place} " * 50 for place in range(4)))
+        add(file, Prepared(each))
+        os.write(told, f"{each.answer_id}\n".encode())
+
+
+def started(path):
+    reads, writes = os.pipe()
+    process = FORK.Process(target=write_until_killed, args=(path, writes))
+    process.start()
+    os.close(writes)
+    return process, reads
+
+
+def killed(process, reads):
+    """The ids that the process told before it died."""
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    with os.fdopen(reads) as told:
+        return [line.strip() for line in told if line.endswith("\n")]
+
+
+def test_what_was_committed_survives_the_kill_of_its_writers(file):
+    writers = [started(file.path) for _ in range(3)]
+    time.sleep(1.5)
+    told = [answer_id for writer in writers for answer_id in killed(*writer)]
+
+    found = everything(file)
+
+    assert len(told) > 20
+    assert {*told} <= {each.answer_id for each in found}
+    assert {len(each.answer.sentences) for each in found} == {4}
+    with file.reading() as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_threads_share_a_file(file):
+    made = [[kept(f"{thread} {number}") for number in range(20)] for thread in range(4)]
+
+    def write(part):
+        for each in part:
+            add(file, Prepared(each))
+
+    threads = [Thread(target=write, args=(part,)) for part in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    wanted = {each.answer_id for part in made for each in part}
+    assert {each.answer_id for each in everything(file)} == wanted
+
+
+def test_a_fork_of_a_process_that_writes_writes_too(file):
+    add(file, Prepared(kept("before")))
+    child = FORK.Process(target=lambda: add(file, Prepared(kept("in the child"))))
+    child.start()
+    child.join()
+    add(file, Prepared(kept("after")))
+
+    assert child.exitcode == 0
+    assert len(everything(file)) == 3
+
+
+def test_an_error_undoes_the_whole_transaction(file):
+    first = kept("kept")
+    add(file, Prepared(first))
+
+    def tear():
+        with file.writing() as connection:
+            delete(connection, [first.answer_id])
+            connection.execute("INSERT INTO answers (answer_id) VALUES ('torn')")
+
+    with pytest.raises(sqlite3.IntegrityError):
+        tear()
+
+    assert everything(file) == [one(file, first.answer_id)]
+
+
+def test_a_file_that_was_put_in_its_place_is_written_to(file, tmp_path):
+    """As when a backup is restored below a server."""
+    add(file, Prepared(kept("before")))
+    other = AnswersFile(tmp_path / "backup.sqlite")
+    restored = kept("of the backup")
+    add(other, Prepared(restored))
+    other.close()
+    other.path.rename(file.path)
+    for suffix in database.BESIDE:
+        file.path.with_name(f"{file.path.name}{suffix}").unlink(missing_ok=True)
+
+    fresh = kept("afterwards")
+    add(file, Prepared(fresh))
+
+    ids = {each.answer_id for each in everything(file)}
+    assert ids == {restored.answer_id, fresh.answer_id}
+
+
+def test_a_file_of_the_last_schema_is_brought_to_the_next_with_its_answers(file, monkeypatch):
+    before = kept("of the last release")
+    add(file, Prepared(before))
+    file.close()
+    added = "ALTER TABLE answers ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';"
+    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, added))
+
+    with file.reading() as connection:
+        row = connection.execute("SELECT answer_id, colour FROM answers").fetchone()
+
+    assert row == (before.answer_id, "red")
+    add(file, Prepared(kept("of this release")))
+    with closing(sqlite3.connect(file.path)) as opened:
+        assert opened.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(file, monkeypatch):
+    add(file, Prepared(kept("of the last release")))
+    file.close()
+    wrong = "CREATE TABLE half (a); CREATE TABLE answers (a);"
+    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, wrong))
+
+    with pytest.raises(LookupError), file.writing():
+        pass
+
+    with closing(sqlite3.connect(file.path)) as opened:
+        assert opened.execute("PRAGMA user_version").fetchone() == (1,)
+        tables = {name for (name,) in opened.execute("SELECT name FROM sqlite_master")}
+        assert "half" not in tables
+
+
+def test_nothing_deleted_is_left_in_the_file_or_beside_it(file):
+    gone = kept("zwetschgen " * 500, question="Why zwetschgen?")
+    add(file, Prepared(gone))
+    add(file, Prepared(kept("it stays")))
+
+    with file.writing() as connection:
+        delete(connection, [gone.answer_id])
+    file.shrink()
+
+    for part in file.path.parent.iterdir():
+        assert b"zwetschgen" not in part.read_bytes()
+    assert len(everything(file)) == 1
+
+
+def test_a_reader_does_not_wait_for_a_writer(file):
+    add(file, Prepared(kept("before")))
+    with file.writing() as connection:
+        connection.execute("DELETE FROM answers")
+        assert len(everything(file)) == 1
+
+    assert everything(file) == []
+
+
+def test_answers_are_found_by_what_they_are(file):
+    swedish = kept("Stålet håller 355 MPa.", question="Hur starkt är stålet?", user="Åsa")
+    english = kept("It bears 355 MPa.", question="How strong is it?")
+    for each in (swedish, english):
+        add(file, Prepared(each))
+
+    def ids(**wanted):
+        found = find(file, AnswerFilter(**wanted), served=None, limit=10)
+        return [each.kept.answer_id for each in found]
+
+    assert ids() == [english.answer_id, swedish.answer_id]
+    assert ids(user="Åsa") == [swedish.answer_id]
+    assert ids(text="STÅLET HÅLLER") == [swedish.answer_id]
+    assert ids(text="355 mpa") == [english.answer_id, swedish.answer_id]
+    assert ids(text="100%") == []
+    assert ids(outcome="nothing") == []
+    assert ids(since=clock.today()) == [english.answer_id, swedish.answer_id]
+    assert ids(before=english.answer_id) == [swedish.answer_id]
+
+
+def test_a_list_goes_on_after_its_last_answer(file):
+    made = [kept(str(number)) for number in range(7)]
+    for each in made:
+        add(file, Prepared(each))
+    wanted = sorted((each.answer_id for each in made), reverse=True)
+
+    seen, before = [], None
+    while page := find(file, AnswerFilter(before=before), served=None, limit=3):
+        seen += [each.kept.answer_id for each in page]
+        before = seen[-1]
+
+    assert seen == wanted
+
+
+def test_a_file_that_is_not_there_holds_no_answers(file):
+    assert find(file, AnswerFilter(), served=None, limit=3) == []
+    assert not file.path.parent.exists()

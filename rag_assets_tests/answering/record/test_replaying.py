@@ -1,0 +1,106 @@
+"""An answer is run again on what it used, byte for byte, or it is said what is gone."""
+
+from dataclasses import replace
+
+import pytest
+
+from rag_assets.answering.record.database import answers_of
+from rag_assets.answering.record.kept import canonical
+from rag_assets.answering.record.listing import one
+from rag_assets.answering.record.replaying import ReplayError, replay
+from rag_assets.config import Retriever
+from rag_assets.retrieval.filters import Filters
+from rag_assets_tests.answering.record.answers import asked, build, built, quoting
+from rag_assets_tests.faults import project
+from rag_assets_tests.faults.pipeline import clean_up_at_once
+
+QUESTION = "specimen 0 of series"
+
+
+@pytest.fixture
+def made(tmp_path):
+    return built(tmp_path / "project")
+
+
+def replayed(made, answer_id, **options):
+    kept = one(answers_of(made.store), answer_id)
+    return replay(kept, store=made.store, config=made.config, ask=quoting, **options)
+
+
+def edit(made, uri, edition=2):
+    number = int(uri.partition("report")[2].partition(".")[0])
+    made.write(uri, project.report(number, edition=edition))
+    build(made)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"filters": Filters(domain="document", documents=frozenset({"series0/report0.md"}))},
+        {"retriever": Retriever(signals=["bm25"], depth=3)},
+    ],
+    ids=["as configured", "filtered", "with a retriever of its own"],
+)
+def test_the_same_versions_give_the_same_bytes(made, options):
+    answer_id = asked(made, QUESTION, **options)
+    edit(made, "series0/report0.md")
+
+    done = replayed(made, answer_id)
+
+    assert canonical(done.answer) == canonical(done.kept.answer)
+    assert done.difference.is_equal
+    assert done.difference.units == ()
+    assert done.answer.sentences
+
+
+def test_settings_of_then_are_used_whatever_the_config_says_now(made):
+    answer_id = asked(made, QUESTION)
+    made.file.write_text(made.file.read_text() + "answering: {hits: 1}\n")
+
+    assert replayed(made, answer_id).difference.is_equal
+    assert len(replayed(made, answer_id, on="current").answer.shown) == 1
+
+
+def test_what_differs_on_todays_index_is_shown(made):
+    answer_id = asked(made, QUESTION)
+    kept = one(answers_of(made.store), answer_id)
+    uri = kept.answer.shown[0].uri
+    edit(made, uri)
+
+    found = replayed(made, answer_id, on="current").difference
+
+    assert not found.is_equal
+    assert {uri} == {each.uri for each in found.units if each.before is None}
+    assert any(line.startswith(f"{uri}: “") for line in found.citations_new)
+    assert all(line not in found.citations_new for line in found.citations_gone)
+    assert {line[0] for line in found.sentences} <= {" ", "-", "+"}
+    assert found.record["equal"] is False
+
+
+def test_versions_that_were_cleaned_up_are_named(made):
+    answer_id = asked(made, QUESTION)
+    edit(made, "series0/report0.md")
+    edit(made, "series0/report0.md", edition=3)  # what served before stays for a rollback
+    clean_up_at_once(made.config)
+    clean_up_at_once(made.config)
+
+    with pytest.raises(ReplayError, match=r"joint__.* \(version \d+\).* is gone"):
+        replayed(made, answer_id)
+    assert replayed(made, answer_id, on="current").answer.sentences
+
+
+def test_a_reranker_that_is_missing_is_named(made):
+    answer_id = asked(made, QUESTION)
+    kept = one(answers_of(made.store), answer_id)
+    side = kept.context.conditions.query_side
+    settings = {**side.settings, "reranker": "gone"}
+    lost = {"gone": {"backend": "sentence_transformers", "path": "nowhere/at_all"}}
+    conditions = replace(
+        kept.context.conditions,
+        query_side=replace(side, settings=settings, rerankers=lost),
+    )
+    kept = replace(kept, context=replace(kept.context, conditions=conditions))
+
+    with pytest.raises(ReplayError, match="cannot be run again with what it used"):
+        replay(kept, store=made.store, config=made.config, ask=quoting)
