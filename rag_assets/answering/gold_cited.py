@@ -1,8 +1,8 @@
 """Which gold evidence an answer cites: a quote that it touches, a page, a document, a row.
 
-Gold is anchored to the source, so the place of a quote is looked for in the texts of the units that
-the answer cites. Letters and digits alone are compared, as in `evaluation.quotes`; a quote that runs
-over the edge of a unit counts from `SHORTEST_PART` of them.
+Gold is anchored to the source, so a quote is looked for in the texts of the units that are cited.
+Letters and digits alone are compared, as in `evaluation.quotes`; of a quote that runs over the edge
+of a unit, at least `SHORTEST_PART` of them must be there.
 """
 
 import unicodedata
