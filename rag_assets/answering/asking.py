@@ -10,7 +10,7 @@ quoted. Both say only what they cite: a quotation is exact, and what a lookup co
 run once more. So each sentence is supported in full, or the answer says that it is not.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -110,7 +110,7 @@ def ask(
         outcome=found.outcome,
         sentences=sentences,
         scope=_scope(index, results, filters),
-        shown=tuple(map(_shown, results)),
+        shown=(*map(_shown, results), *_shown_rows(found.sentences, results)),
         mode=found.mode,
         reason=found.reason,
         readings=found.readings,
@@ -202,6 +202,17 @@ def _as_json(value: str | date | tuple[str, ...] | frozenset[str]) -> JsonValue:
     if isinstance(value, date):
         return value.isoformat()
     return value if isinstance(value, str) else [*sorted(value)]
+
+
+def _shown_rows(sentences: Sequence[Sentence], results: Results) -> Iterator[Shown]:
+    """The rows that a lookup cites and the search did not find, after all others."""
+    known = {hit.unit_id for hit in results}
+    for sentence in sentences:
+        for cell in sentence.citations:
+            if isinstance(cell, Cell) and cell.unit_id is not None and cell.unit_id not in known:
+                known.add(cell.unit_id)
+                uri = f"{cell.source}/{cell.table}"
+                yield Shown(cell.unit_id, cell.text_hash or "", len(known), 0.0, "table", uri)
 
 
 def _shown(hit: Hit) -> Shown:
