@@ -47,7 +47,7 @@ class Filters:
     """`name: value` of header fields of a chunk's document, exactly as they were found."""
     documents: frozenset[str] | None = None
     """URIs of the only documents to search; table rows are not affected."""
-    without: frozenset[str] = frozenset()
+    without: frozenset[str] | None = None
     """Ids of units to leave out."""
     versions: Versions | None = None
     """`current` or `all` versions of documents; that of the config unless given. What it leaves out

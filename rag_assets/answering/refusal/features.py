@@ -21,7 +21,7 @@ SHOWN = 10
 """Hits that are looked at."""
 AGREED = 10
 """Units of each signal that are compared."""
-THIRD = 3
+SECOND, THIRD = 2, 3
 CANDIDATES = "candidates"
 """The stage before a reranker: see `retrieval.retrievers`."""
 
@@ -65,8 +65,11 @@ def _of_signals(results: Results, *, count: int) -> dict[str, Value]:
     first = results.hits[0].unit_id if results.hits else None
     top = words.scores[0] if words else None
     return {
-        "margin": _margin(results.ranking),
-        "words_margin": _margin(words),
+        "lead": _margin(results.ranking, SECOND),
+        "margin": _margin(results.ranking, THIRD),
+        "words_margin": _margin(words, THIRD),
+        "reranked_margin": _margin(reranked, THIRD),
+        "reranked_lead": _lead_of_place(reranked, results.hits[:SHOWN]),
         "words_score": None if top is None else top / max(count, 1),
         "words_rank": _closeness(words, first),
         "dense_of_first": _score_of(dense, first),
@@ -77,13 +80,27 @@ def _of_signals(results: Results, *, count: int) -> dict[str, Value]:
     }
 
 
-def _margin(ranking: Ranking | None) -> Value:
-    """How far the third score is behind the first, relative to it; 1 where there is none."""
+def _margin(ranking: Ranking | None, rank: int) -> Value:
+    """How far the score at `rank` is behind the first, relative to it; 1 where there is none."""
     if not ranking:
         return None
-    if len(ranking) < THIRD:
+    if len(ranking) < rank:
         return 1.0
-    return (ranking.scores[0] - ranking.scores[THIRD - 1]) / (abs(ranking.scores[0]) or 1.0)
+    return (ranking.scores[0] - ranking.scores[rank - 1]) / (abs(ranking.scores[0]) or 1.0)
+
+
+def _lead_of_place(reranked: Ranking | None, hits: Sequence[Hit]) -> Value:
+    """How far hits of other documents and tables than that of the first are behind the best."""
+    if not reranked or not hits:
+        return None
+    place = (hits[0].source, hits[0].uri)
+    positions = reranked.positions()
+    others = [
+        positions[hit.unit_id].score
+        for hit in hits
+        if (hit.source, hit.uri) != place and hit.unit_id in positions
+    ]
+    return reranked.scores[0] - max(others, default=reranked.scores[-1])
 
 
 def _signal(stages: Mapping[str, Ranking], name: str) -> Ranking | None:

@@ -132,7 +132,7 @@ def _effective(answers: Answers, place: int) -> tuple[float, float]:
     clusters = len(np.unique(answers.clusters[:place]))
     if 0 < rate < 1 and clusters > 1:
         variance = clusters / (clusters - 1) * float((sums**2).sum()) / total**2
-        count = min(float(place), rate * (1 - rate) / variance) if variance > 0 else count
+        count = min(count, rate * (1 - rate) / variance) if variance > 0 else count
     return rate * count, count
 
 
