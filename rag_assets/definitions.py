@@ -9,6 +9,7 @@ import warnings
 import dagster as dg
 
 from rag_assets import automation
+from rag_assets.answering import assets as answering
 from rag_assets.config import Config, load
 from rag_assets.documents import assets as documents
 from rag_assets.documents import checks as document_checks
@@ -46,6 +47,7 @@ def definitions(config: Config) -> dg.Definitions:
             *(checks.definitions(config) for checks in CHECKS),
             automation.definitions(rooms, config=config),
             experiments.definitions(config),
+            answering.definitions(config),
             dg.Definitions(jobs=operations.jobs(config)),
             explain_job.definitions(config),
             dg.Definitions(executor=automation.executor_of(config)),

@@ -6,10 +6,11 @@
         print(sentence.text, [citation.kind for citation in sentence.citations])
 
 A question to a table is looked up; where that gives no sure answer, the words of the best hits are
-quoted. What was said is then checked against what it cites.
+quoted. Both say only what they cite: a quotation is exact, and what a lookup counts or computes is
+run once more. So each sentence is supported in full, or the answer says that it is not.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import date
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from rag_assets.answering.answer import Answer, Mode, Outcome, Scope, Sentence, Shown
+from rag_assets.answering.citations import Cell, Citation, Span
 from rag_assets.answering.extracting import extract
 from rag_assets.answering.row_cells import RowCells, read_row_cells
 from rag_assets.config import Config, RetrieverName
@@ -85,49 +87,48 @@ def ask(
         EmptyQueryError: The question is blank.
         ModelMismatchError, MissingTextIndexError, RerankerError, OutdatedIndexError: As `search`.
     """
+    from rag_assets.answering.lookup.catalogue import catalogue_of
+
     times = _Times()
     with times.timed("search"):
         results = index.search(
             question, retriever=retriever, top_k=config.answering.hits, filters=filters
         )
     with times.timed("lookup"):
-        looked = _looked_up(index, question, store=store, filters=filters, catalogue=catalogue)
+        tables = catalogue or catalogue_of(store, index.complete_set)
+        looked = _looked_up(question, tables, filters=filters)
     with times.timed("extract"):
         row_ids = [hit.unit_id for hit in results if hit.domain == "table"]
         rows = read_row_cells(store, index.complete_set, row_ids)
         found = _found(question, results, rows=rows, looked=looked, config=config)
-    answer = Answer(
+    with times.timed("check"):
+        sentences = found.sentences
+        if found.mode == "lookup":
+            sentences = _run_again(sentences, tables)
+    return Answer(
         question=question,
         outcome=found.outcome,
-        sentences=found.sentences,
+        sentences=sentences,
         scope=_scope(index, results, filters),
-        shown=tuple(map(_shown, results)),
+        shown=(*map(_shown, results), *_shown_rows(found.sentences, results)),
         mode=found.mode,
         reason=found.reason,
         readings=found.readings,
         confidence=found.confidence,
+        seconds=dict(times),
     )
-    with times.timed("check"):
-        answer = _verified(answer, index, results)
-    return replace(answer, seconds=dict(times))
 
 
 def _looked_up(
-    index: "VariantIndex",
-    question: str,
-    *,
-    store: Store,
-    filters: Filters | None,
-    catalogue: "Catalogue | None",
+    question: str, catalogue: "Catalogue", *, filters: Filters | None
 ) -> "LookedUp | None":
     """What the tables say; None where they may not be asked."""
-    from rag_assets.answering.lookup.catalogue import catalogue_of
     from rag_assets.answering.lookup.looking_up import look_up
 
     if filters is not None and not _allows_lookup(filters):
         return None
-    looked = look_up(question, catalogue or catalogue_of(store, index.complete_set))
-    return looked if looked.plan is None or _is_allowed(looked, filters) else None
+    looked = look_up(question, catalogue)
+    return looked if _is_allowed(looked, filters) else None
 
 
 def _allows_lookup(filters: Filters) -> bool:
@@ -165,17 +166,19 @@ def _found(
     return _Found("answered", sentences, "extractive")
 
 
-def _verified(answer: Answer, index: "VariantIndex", results: Results) -> Answer:
-    """The answer with the support of its sentences, checked on the texts of the cited units."""
-    from rag_assets.answering.checks.verifying import verify
+def _run_again(sentences: Sequence[Sentence], catalogue: "Catalogue") -> tuple[Sentence, ...]:
+    """The sentences of a lookup; in full supported where their plans give the same once more."""
+    from rag_assets.answering.lookup.verifying import verify_again
 
-    texts = {hit.unit_id: hit.text for hit in results}
-    cited = {getattr(citation, "unit_id", None) for citation in answer.citations}
-    missing = sorted(unit for unit in cited if unit is not None and unit not in texts)
-    if missing:
-        for row in index.read(missing, ["text"]).to_pylist():
-            texts[row["unit_id"]] = row["text"]
-    return verify(answer, texts)
+    def holds(citation: Citation) -> bool:
+        if isinstance(citation, Span | Cell):
+            return True  # it is what was read
+        return verify_again(citation, catalogue) == "same"
+
+    return tuple(
+        replace(each, support="full" if all(map(holds, each.citations)) else "none")
+        for each in sentences
+    )
 
 
 def _scope(index: "VariantIndex", results: Results, filters: Filters | None) -> Scope:
@@ -199,6 +202,17 @@ def _as_json(value: str | date | tuple[str, ...] | frozenset[str]) -> JsonValue:
     if isinstance(value, date):
         return value.isoformat()
     return value if isinstance(value, str) else [*sorted(value)]
+
+
+def _shown_rows(sentences: Sequence[Sentence], results: Results) -> Iterator[Shown]:
+    """The rows that a lookup cites and the search did not find, after all others."""
+    known = {hit.unit_id for hit in results}
+    for sentence in sentences:
+        for cell in sentence.citations:
+            if isinstance(cell, Cell) and cell.unit_id is not None and cell.unit_id not in known:
+                known.add(cell.unit_id)
+                uri = f"{cell.source}/{cell.table}"
+                yield Shown(cell.unit_id, cell.text_hash or "", len(known), 0.0, "table", uri)
 
 
 def _shown(hit: Hit) -> Shown:

@@ -1,9 +1,8 @@
 """The pieces of a unit's text that an answer may quote: sentences, items of lists, rows of tables.
 
 Chunks are slices of Markdown-like text: blocks with empty lines between them. A heading is no
-piece, and neither is a line of dashes; they say what the pieces below them are about. An item keeps
-the introduction that ends with a colon, a row of a table keeps its header row, so that both can be
-read alone.
+piece, and neither is a line of dashes. An item keeps the introduction that ends with a colon, a row
+of a table keeps its header row, so that both can be read alone.
 """
 
 import re
@@ -44,8 +43,6 @@ class Piece:
     kind: PieceKind
     lead: Range | None = None
     """What it is read with: the introduction of its list, or the header row of its table."""
-    heading: Range | None = None
-    """The heading that it stands under in this text, if that is there."""
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -57,19 +54,18 @@ class Piece:
 def pieces_of(text: str) -> list[Piece]:
     """The pieces of `text` in their order; none overlap."""
     found: list[Piece] = []
-    heading: Range | None = None
     lead: Range | None = None
     blocks = list(_blocks(text))
     for place, (start, end) in enumerate(blocks):
         block = text[start:end]
         is_last = place == len(blocks) - 1
         if _is_table(block):
-            found += _rows(text, start, end, heading=heading)
+            found += _rows(text, start, end)
             lead = None
-        elif not is_last and _is_heading(block):
-            heading, lead = (start, end), None
+        elif not is_last and _is_heading(block, above=text[slice(*blocks[place + 1])]):
+            lead = None
         else:
-            of_block = list(_sentences(text, start, end, heading=heading, lead=lead))
+            of_block = list(_sentences(text, start, end, lead=lead))
             found += of_block
             lead = _introduction(text, of_block, before=lead)
     return found
@@ -136,23 +132,23 @@ def _is_table(block: str) -> bool:
     return block.startswith("|")
 
 
-def _is_heading(block: str) -> bool:
-    """Whether it is a line of few words that no mark of punctuation ends."""
-    if "\n" in block or _ITEM.match(block):
+def _is_heading(block: str, *, above: str) -> bool:
+    """Whether it is a line of few words, above no list, that no mark of punctuation ends."""
+    if "\n" in block or _ITEM.match(block) or _ITEM.match(above):
         return False
     if _HEADING_MARK.match(block):
         return True
     return len(block.split()) <= LONGEST_HEADING and _CLOSED.search(block) is None
 
 
-def _rows(text: str, start: int, end: int, *, heading: Range | None) -> Iterator[Piece]:
+def _rows(text: str, start: int, end: int) -> Iterator[Piece]:
     lines = [(at, at + len(line)) for at, line in _lines(text, start, end)]
     rows = [line for line in lines if not _RULE.fullmatch(text[slice(*line)])]
     header, *others = rows if rows else [(start, end)]
     if not others:
-        yield Piece(*header, "row", heading=heading)
+        yield Piece(*header, "row")
     for row in others:
-        yield Piece(*row, "row", lead=header, heading=heading)
+        yield Piece(*row, "row", lead=header)
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
@@ -161,9 +157,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _sentences(
-    text: str, start: int, end: int, *, heading: Range | None, lead: Range | None
-) -> Iterator[Piece]:
+def _sentences(text: str, start: int, end: int, *, lead: Range | None) -> Iterator[Piece]:
     block = text[start:end]
     is_list = _ITEM.match(block) is not None
     for first, last in _cut(block, kind="list" if is_list else "text"):
@@ -178,7 +172,6 @@ def _sentences(
             start + last,
             "item" if is_item else _kind(words),
             lead=lead if is_item or (lead and first == 0 and words[:1].islower()) else None,
-            heading=heading,
         )
 
 

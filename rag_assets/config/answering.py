@@ -19,6 +19,12 @@ class Answering(Section):
     confidence: float = Field(
         0.95, gt=0.5, lt=1, description="how surely that share is kept to, on questions like these"
     )
+    unanswerable: float = Field(
+        0.25,
+        gt=0,
+        lt=1,
+        description="share of questions that the sources do not answer, for the promise",
+    )
     keep: bool = Field(True, description="whether answers are kept, to be listed and replayed")
     keep_days: int | None = Field(
         None, ge=1, description="how long answers are kept; for ever unless given"

@@ -47,6 +47,8 @@ class Filters:
     """`name: value` of header fields of a chunk's document, exactly as they were found."""
     documents: frozenset[str] | None = None
     """URIs of the only documents to search; table rows are not affected."""
+    without: frozenset[str] | None = None
+    """Ids of units to leave out."""
     versions: Versions | None = None
     """`current` or `all` versions of documents; that of the config unless given. What it leaves out
     depends on the index: see `versions.IndexedFamilies`."""
@@ -88,6 +90,9 @@ class Filters:
             inside = ", ".join(literal(uri) for uri in sorted(self.documents))
             named = f"uri IN ({inside})" if inside else "false"
             conditions.append(f"(domain != 'document' OR {named})")
+        if self.without:
+            left_out = ", ".join(literal(unit) for unit in sorted(self.without))
+            conditions.append(f"unit_id NOT IN ({left_out})")
         return " AND ".join(conditions) or None
 
 

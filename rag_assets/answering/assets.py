@@ -1,0 +1,80 @@
+"""The asset `answer_evaluation`: how well the questions are answered by a variant.
+
+It is no part of a refresh, as each question is answered in full: a person or a schedule of one's
+own runs the job `answer_evaluation`.
+"""
+
+import dagster as dg
+
+from rag_assets import lineage
+from rag_assets.answering import evaluating
+from rag_assets.answering.evaluating import AnswerEvaluation
+from rag_assets.answering.report import report_of
+from rag_assets.config import Config
+from rag_assets.process.interrupts import stoppable
+
+GROUP = "evaluation"
+JOB = "answer_evaluation"
+NO_QUESTIONS = (
+    "There are no questions: name a question file under evaluation.questions in the config, and "
+    "this asset measures how well they are answered."
+)
+
+
+def definitions(config: Config) -> dg.Definitions:
+    """The asset `answer_evaluation` and the job that runs it for a variant."""
+    asset = _answer_evaluation(config)
+    job = dg.define_asset_job(
+        JOB,
+        selection=[asset],
+        description="Answers the questions by the variant of the run's partition, and measures "
+        "the answers; nothing is done where neither index, questions nor settings changed.",
+        executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(config),
+    )
+    return dg.Definitions(assets=[asset], jobs=[job])
+
+
+def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
+    @dg.asset(
+        group_name=GROUP,
+        pool=lineage.GPU_POOL,
+        kinds={"json"},
+        owners=[settings.owner],
+        code_version=str(evaluating.REVISION),
+        partitions_def=lineage.variants(settings),
+        deps=["joint_index", "question_sets"],
+    )
+    @stoppable()
+    def answer_evaluation(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        """How well the questions are answered, and what the answers cite."""
+        store = lineage.store_of(settings)
+        found = evaluating.evaluate_answers(
+            store, settings, variant=context.partition_key, log=lineage.logger_of(context)
+        )
+        if found is None:
+            return dg.MaterializeResult(
+                metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
+                data_version=dg.DataVersion("no questions"),
+            )
+        place = evaluating.file_of(store, found.variant)
+        return dg.MaterializeResult(
+            metadata={"report": dg.MetadataValue.path(str(place)), **_metadata(found)},
+            data_version=dg.DataVersion(found.made_from[:32]),
+        )
+
+    return answer_evaluation
+
+
+def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:
+    """The report, and `document/completeness` and so on: the UI plots each over time."""
+    return {
+        "results": dg.MetadataValue.md(report_of(found)),
+        "questions": dg.MetadataValue.int(len(found.answers)),
+        "seconds": dg.MetadataValue.float(found.seconds),
+        **{
+            f"{domain.domain}/{name}": dg.MetadataValue.float(round(number.mean, 4))
+            for domain in found.domains
+            for name, number in domain.numbers.items()
+        },
+    }

@@ -1,0 +1,64 @@
+"""The report of an evaluation of answers, for people."""
+
+from collections.abc import Iterator
+
+from rag_assets.answering.evaluating import (
+    NUMBERS,
+    UNITS,
+    AnswerEvaluation,
+    AnswerNumber,
+    AnswersOfDomain,
+)
+
+MEANINGS = {
+    "coverage": "sentences that cite something",
+    "validity": "citations whose unit is there and was shown",
+    "support_recall": "sentences that their citations support, by the rule of `verify`",
+    "support_precision": "citations that support their sentence by themselves",
+    "completeness": "gold quotes, pages and rows that are cited",
+    UNITS: "units that must be read for an answer",
+}
+FEW = 20
+"""Clusters below which an interval is not reliable."""
+
+
+def report_of(evaluation: AnswerEvaluation) -> str:
+    """The evaluation as Markdown: outcomes, then the numbers of each domain."""
+    return "\n".join(_lines(evaluation))
+
+
+def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
+    yield (
+        f"Answers of variant **{evaluation.variant}** with the retriever "
+        f"**{evaluation.retriever}**, {evaluation.evaluated_at}. What was not answered is counted "
+        "apart; the numbers below are means over answers, with 95 % intervals."
+    )
+    yield from ("", "| questions | count | answered | closest evidence | nothing |")
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for domain in evaluation.domains:
+        counts = [domain.outcomes.get(name, 0) for name in ("answered", "closest", "nothing")]
+        yield f"| {domain.domain} | {domain.questions} | {' | '.join(map(str, counts))} |"
+    names = " | ".join(domain.domain for domain in evaluation.domains)
+    yield from ("", f"| number | what it is | {names} |")
+    yield f"| --- | --- |{' ---: |' * len(evaluation.domains)}"
+    for name in (*NUMBERS, UNITS):
+        shown = " | ".join(_shown(domain.numbers.get(name)) for domain in evaluation.domains)
+        yield f"| {name.replace('_', ' ')} | {MEANINGS[name]} | {shown} |"
+    yield from map(_doubt, evaluation.domains)
+
+
+def _shown(number: AnswerNumber | None) -> str:
+    if number is None:
+        return "-"
+    if number.low is None or number.high is None:
+        return f"{number.mean:.3f}"
+    return f"{number.mean:.3f} ({number.low:.3f} to {number.high:.3f})"
+
+
+def _doubt(domain: AnswersOfDomain) -> str:
+    if domain.clusters >= FEW:
+        return ""
+    return (
+        f"\nThe answers about {domain.domain} come from {domain.clusters} clusters only: their "
+        "intervals are not reliable."
+    )

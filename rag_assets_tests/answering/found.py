@@ -1,0 +1,67 @@
+"""Hits and rows for tests, as a search finds them."""
+
+from rag_assets.answering.row_cells import FilledCell, RowCells
+from rag_assets.retrieval.hits import Hit
+
+
+def document(
+    unit_id: str, text: str, *, rank: int = 1, title: str = "", pages: tuple[int, ...] = ()
+) -> Hit:
+    """A chunk of a document."""
+    return _hit(unit_id, text, rank=rank, domain="document", title=title or unit_id, pages=pages)
+
+
+def row(unit_id: str, *, rank: int = 1, text: str = "a row") -> Hit:
+    """A row of a table, of which `cells_of` has the cells."""
+    return _hit(unit_id, text, rank=rank, domain="table", title="Beams")
+
+
+def cells_of(unit_id: str, cells: dict[str, str | float]) -> RowCells:
+    """The cells of a row: heading to value."""
+    return RowCells(
+        row_id=unit_id,
+        source="shop",
+        table="beams",
+        title="Beams",
+        row_key=f"key of {unit_id}",
+        cells=tuple(
+            FilledCell(heading.lower(), heading, f"{value}", not isinstance(value, str))
+            for heading, value in cells.items()
+        ),
+    )
+
+
+def _hit(
+    unit_id: str,
+    text: str,
+    *,
+    rank: int,
+    domain: str,
+    title: str,
+    pages: tuple[int, ...] = (),
+) -> Hit:
+    is_row = domain == "table"
+    return Hit(
+        unit_id=unit_id,
+        rank=rank,
+        score=1 / rank,
+        domain=domain,
+        source="shop",
+        uri="shop/beams" if is_row else f"{unit_id}.md",
+        document_id=None if is_row else unit_id,
+        title=title,
+        section="",
+        pages=pages,
+        table="beams" if is_row else None,
+        row_key=f"key of {unit_id}" if is_row else None,
+        type=None if is_row else "text",
+        language="en",
+        image=None,
+        fields=(),
+        text=text,
+        text_hash=f"hash of {unit_id}",
+        context=text,
+        version=None,
+        is_superseded=False,
+        arms={},
+    )

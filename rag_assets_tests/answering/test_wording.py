@@ -1,0 +1,40 @@
+"""Words of a question, and how alike two of them are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_assets.answering.wording import Vocabulary, asks_for_number, terms
+
+
+def test_words_that_ask_or_join_are_left_out():
+    assert terms("What is the Density of the film?") == ["density", "film"]
+    assert terms("Hur stor är densiteten?") == ["stor", "densiteten"]
+
+
+def test_a_number_with_a_comma_is_one_word():
+    assert terms("1,902.5 people") == ["1,902.5", "people"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How dense is it?", "When was it built?", "Hur många rader finns?", "In what year was it?"],
+)
+def test_a_number_is_asked_for(question: str):
+    assert asks_for_number(question)
+
+
+@pytest.mark.parametrize("question", ["How do springs work?", "Who built it?", "Hur gör man?"])
+def test_no_number_is_asked_for(question: str):
+    assert not asks_for_number(question)
+
+
+def test_words_of_one_family_have_letters_in_common():
+    assert Vocabulary(["measurement"]).share_of("measured") > 0.5
+    assert Vocabulary(["mean"]).share_of("measured") == 0
+
+
+@given(st.text(min_size=1), st.lists(st.text(min_size=1)))
+def test_a_word_that_is_there_counts_in_full_and_none_more(word: str, others: list[str]):
+    assert Vocabulary([word, *others]).share_of(word) == 1
+    assert 0 <= Vocabulary(others).share_of(word) <= 1
