@@ -204,7 +204,7 @@ def described(columns: object, table: str = "") -> Iterator[tuple[str, str, str,
             yield own, name, words or "", str(columns.get("unit") or "")
         else:
             for key, value in columns.items():
-                yield from _of_table(value, f"{table or key}" if not table else table)
+                yield from _of_table(value, table if table else f"{table or key}")
 
 
 def _of_table(columns: object, table: str) -> Iterator[tuple[str, str, str, str]]:

@@ -41,7 +41,7 @@ def ranking_config(data: Path, *, state: Path) -> Path:
     config = yaml.safe_load(path.read_text())
     plain = DEFAULT_RETRIEVERS[PLAIN].model_dump(mode="json", exclude_defaults=True)
     config["retrieval"] = {"retrievers": {WITH_ARM: {**plain, "arms": ["lookup"]}}}
-    config["evaluation"]["retrievers"] = [PLAIN, WITH_ARM]
+    config["evaluation"]["retrievers"] = [WITH_ARM]
     path.write_text(yaml.safe_dump(config, sort_keys=False))
     return path
 
