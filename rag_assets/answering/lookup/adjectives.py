@@ -137,6 +137,8 @@ SAME: Final = _pairs(
     year: year
     size: size
     big: size
+    ductility duktilitet: elongation ductility
+    publication paper article: article publication source
     who: name
     vendor: supplier
     purchase bought: order purchase

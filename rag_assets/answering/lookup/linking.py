@@ -100,6 +100,8 @@ class TableLinks:
     by_word: Mapping[str, tuple[ValueLink, ...]]
     """Form of a word to the values that hold it."""
     by_name: Mapping[str, LinkedColumn] = field(default_factory=dict)
+    touched: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Form of a word, or squashed name, to the places of the columns that have it."""
 
     def column(self, name: str) -> LinkedColumn:
         """The column of that name."""
@@ -181,7 +183,16 @@ def _table_links(table: TableInfo) -> TableLinks:
         formulas=_grouped(_formula_keys(columns)),
         by_word=_grouped(_word_keys(columns)),
         by_name={column.info.name: column for column in columns},
+        touched=_touched(columns),
     )
+
+
+def _touched(columns: Sequence[LinkedColumn]) -> dict[str, frozenset[int]]:
+    places: dict[str, set[int]] = defaultdict(set)
+    for place, column in enumerate(columns):
+        for form in (*column.forms, *column.asides, *column.names):
+            places[form].add(place)
+    return {form: frozenset(found) for form, found in places.items()}
 
 
 def _heading_parts(column: ColumnInfo) -> tuple[list[str], str]:
@@ -304,9 +315,15 @@ def _word_keys(columns: Iterable[LinkedColumn]) -> Iterator[tuple[str, ValueLink
     short = [column for column in columns if not column.is_date and _mean_length(column) <= LONGEST]
     for column, value in _texts(short):
         link = ValueLink(column.info.name, value)
-        found = {form for word in plain_words(value) for form in word_keys(word)}
+        words = {part for word in plain_words(value) for part in (word, *_parts(word))}
+        found = {form for word in words for form in word_keys(word)}
         for form in found:
             yield form, link
+
+
+def _parts(word: str) -> list[str]:
+    """The parts of an identifier: `7075` and `T6` of `7075-T6`."""
+    return [part for part in word.split("-") if len(part) >= 2] if "-" in word else []
 
 
 def _mean_length(column: LinkedColumn) -> float:

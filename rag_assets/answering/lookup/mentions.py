@@ -210,12 +210,25 @@ def _column_mention(
     if all(_is_operation(question, place) and not question.extra_forms[place] for place in said):
         return None
     candidates = []
-    for column in table.columns:
+    for column in _touched(question, table, said):
         share = _share(question, column, span, said)
         if share >= LEAST_COVERAGE:
             candidates.append((column, share))
     candidates.sort(key=lambda each: (-each[1], each[0].info.is_hidden))
     return ColumnMention(span, tuple(candidates)) if candidates else None
+
+
+def _touched(question: AskedQuestion, table: TableLinks, said: list[int]) -> list[LinkedColumn]:
+    """The columns that have each of the words in some form."""
+    places: set[int] | None = None
+    for place in said:
+        word = question.words[place]
+        keys = (*word.forms, *question.extra_forms[place], squashed(word.text))
+        found = {each for key in keys for each in table.touched.get(key, ())}
+        places = found if places is None else places & found
+        if not places:
+            return []
+    return [table.columns[place] for place in sorted(places or ())]
 
 
 def _share(

@@ -62,11 +62,9 @@ class AskedQuestion:
         return any(mark.operation == operation for mark in self.marks)
 
     def inside(self, start: int, end: int) -> tuple[int, ...]:
-        """Places of the words that lie within these characters."""
+        """Places of the words that have one of these characters."""
         return tuple(
-            place
-            for place, word in enumerate(self.words)
-            if start <= word.start and word.end <= end
+            place for place, word in enumerate(self.words) if word.start < end and start < word.end
         )
 
     @property

@@ -22,7 +22,7 @@ HARMLESS: Final = words_in(
     any every some such into out up under any all both also only just still per please
     about across over through during according go going run runs ran make made
     value values figure figures amount amounts number numbers result results reading readings
-    between before after more less single observed seen
+    between before after more less single observed seen far stand stands declared kind
     row rows record records entry entries item items line lines data dataset table tables sheet
     database measurement measurements case cases test tests tested
     record recorded report reported list listed tabulated give given show shown state stated measure
