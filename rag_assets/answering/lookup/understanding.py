@@ -67,7 +67,7 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         catalogue: The tables that may be asked; an index over them is built at the first question.
     """
     links = links_of(catalogue)
-    asked = parsed(question, known=links.known, scales=links.scales)
+    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
     if _asks_for_reasons(asked):
         return Unclear("it asks for reasons or advice, not for values", (), "not_a_lookup")
     readings = [read_table(asked, table) for table in links.tables]
