@@ -27,6 +27,7 @@ from rag_assets.serving.commands import (
     export,
     history,
     init,
+    lookup,
     plan,
     preview,
     promote,
@@ -47,7 +48,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, ask, answers, replay, verify, show, explain),
+    *(init, plan, refresh, search, ask, lookup, answers, replay, verify, show, explain),
     *(documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),

@@ -19,7 +19,7 @@ HIGH: Final = _pairs(
     hard: hardness
     heavy: weight mass density
     dense: density
-    long: length duration
+    long: length duration time
     high: height
     tall: height
     wide broad: width
@@ -46,7 +46,7 @@ HIGH: Final = _pairs(
     hård: hardness
     tung: weight mass density
     tät: density
-    lång: length duration
+    lång: length duration time
     hög: height
     bred vid: width
     djup: depth
@@ -68,7 +68,7 @@ LOW: Final = _pairs(
     """weak: strength
     soft: hardness
     light: weight mass density
-    short: length duration
+    short: length duration time
     thin: thickness
     narrow: width
     shallow: depth
@@ -86,7 +86,7 @@ LOW: Final = _pairs(
     svag: strength
     mjuk: hardness
     lätt: weight mass density
-    kort: length duration
+    kort: length duration time
     tunn: thickness
     smal: width
     grund: depth
@@ -137,6 +137,8 @@ SAME: Final = _pairs(
     year: year
     size: size
     big: size
+    ductility duktilitet: elongation ductility
+    publication paper article: article publication source
     who: name
     vendor: supplier
     purchase bought: order purchase

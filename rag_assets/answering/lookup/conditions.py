@@ -117,6 +117,10 @@ def take_values(
                 alternatives.append((found,))
         if alternatives:
             draft.conditions.append(tuple(alternatives))
+        else:
+            places = sorted(place for mention in mentions for place in mention.words)
+            said = " ".join(draft.question.words[place].text for place in places)
+            draft.fail("no_value", f"no value holds all of {said}, or too many do")
 
 
 def _order(table: TableLinks, name: str) -> int:

@@ -30,9 +30,16 @@ _BRACKETS = re.compile(r"\(([^()]*)\)")
 _CODE = re.compile(r"([^\s=,;()/]+)\s*=\s*([^=,;()/]+)")
 _SENTENCE = re.compile(r"(?<=[.;])\s")
 _SYMBOL_HEADING = re.compile(r"[A-Z][a-z]?")
+IMPLIED = 0.25
+"""What a word of a heading counts that says little, or that the title says already."""
+_NUMBERING = re.compile(
+    r"\b(?:number|no|nr|id|code|key|index|ref|reference|\w*nummer|\w*kod)\b", re.IGNORECASE
+)
 LONGEST_VALUE_WORDS = 12
 LONGEST = 60
 """Characters of the values of a column in the mean, so that words within them are looked for."""
+SHORTEST_PART = 4
+"""Letters of a word of a heading that compounds are taken apart into."""
 FEW_VALUES = 60
 """Distinct values of a column of categories, at most."""
 IMPLIED_WORDS = vocabulary.words_in(
@@ -48,6 +55,8 @@ class HeadingWord:
     forms: frozenset[str]
     weight: float
     """Inverse frequency among the headings of its table."""
+    is_implied: bool
+    """Whether the title of the table says it already: it may be left unsaid."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +75,8 @@ class LinkedColumn:
     is_date: bool
     is_year: bool
     is_flag: bool
+    is_number: bool
+    """Whether its numbers are names: of an order, an article."""
 
     @cached_property
     def forms(self) -> frozenset[str]:
@@ -74,9 +85,13 @@ class LinkedColumn:
 
     def coverage(self, found: frozenset[str]) -> float:
         """Share of the heading, by weight, that words with the forms `found` say."""
-        total = sum(word.weight for word in self.words)
         said = sum(word.weight for word in self.words if word.forms & found)
-        return said / total if total else 0.0
+        unsaid = sum(
+            word.weight * (IMPLIED if word.is_implied else 1)
+            for word in self.words
+            if not word.forms & found
+        )
+        return said / (said + unsaid) if said else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +115,8 @@ class TableLinks:
     by_word: Mapping[str, tuple[ValueLink, ...]]
     """Form of a word to the values that hold it."""
     by_name: Mapping[str, LinkedColumn] = field(default_factory=dict)
+    touched: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Form of a word, or squashed name, to the places of the columns that have it."""
 
     def column(self, name: str) -> LinkedColumn:
         """The column of that name."""
@@ -113,6 +130,8 @@ class CatalogueLinks:
     tables: tuple[TableLinks, ...]
     known: frozenset[str]
     """All forms of headings, titles, general words: what compounds are taken apart into."""
+    whole: frozenset[str]
+    """Words of values: no compound is taken apart that is one."""
     scales: frozenset[str]
     """Units of columns, as they are written."""
     identifiers: tuple[str, ...]
@@ -130,23 +149,27 @@ def links_of(catalogue: Catalogue) -> CatalogueLinks:
 
 
 def _built(catalogue: Catalogue) -> CatalogueLinks:
-    tables = tuple(map(_table_links, catalogue.tables))
+    general = _general_forms()
+    whole = {
+        form
+        for table in catalogue.tables
+        for column in table.columns
+        for word in words_of(f"{column.heading} {table.title}")
+        for form in word.forms
+        if len(form) >= SHORTEST_PART and form.isalpha()
+    }
+    splitting = frozenset(general | whole)
+    tables = tuple(_table_links(table, splitting) for table in catalogue.tables)
     known = {
+        *general,
         *(form for table in tables for column in table.columns for form in column.forms),
         *(form for table in tables for form in table.title_forms),
-        *(form for word in ENGLISH for form in forms(word)),
-        *(
-            form
-            for phrases in vocabulary.OPERATIONS.values()
-            for phrase in phrases
-            if " " not in phrase
-            for form in forms(phrase)
-        ),
     }
     columns = [column.info for table in tables for column in table.columns]
     return CatalogueLinks(
         tables=tables,
         known=frozenset(form for form in known if len(form) >= 3 and form.isalpha()),
+        whole=frozenset(key for table in tables for key in table.by_word if len(key) > SHORTEST_PART),
         scales=frozenset(column.unit for column in columns if column.unit and len(column.unit) > 1),
         identifiers=tuple(
             {
@@ -159,36 +182,62 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     )
 
 
-def _table_links(table: TableInfo) -> TableLinks:
-    parts = [_heading_parts(column) for column in table.columns]
+def _general_forms() -> frozenset[str]:
+    """Forms of general words that compounds are made of."""
+    single = [
+        phrase for each in vocabulary.OPERATIONS.values() for phrase in each if " " not in phrase
+    ]
+    return frozenset(form for word in (*ENGLISH, *single) for form in forms(word))
+
+
+def _table_links(table: TableInfo, known: frozenset[str]) -> TableLinks:
+    parts = [_heading_parts(column, known) for column in table.columns]
+    title_forms = _title_forms(table)
     frequency = Counter(
         form for main, _ in parts for form in {f for word in main for f in forms(word)}
     )
     columns = tuple(
-        _linked(column, main, asides, frequency, len(parts))
+        _linked(column, main, asides, frequency, title_forms)
         for column, (main, asides) in zip(table.columns, parts, strict=True)
     )
     return TableLinks(
         info=table,
         columns=columns,
-        title_forms=frozenset(
-            form
-            for word in words_of(f"{table.title} {table.table.replace('_', ' ')}")
-            if word.folded not in vocabulary.HARMLESS and word.folded not in IMPLIED_WORDS
-            for form in word.forms
-        ),
+        title_forms=title_forms,
         exact=_grouped(_exact_keys(columns)),
         formulas=_grouped(_formula_keys(columns)),
         by_word=_grouped(_word_keys(columns)),
         by_name={column.info.name: column for column in columns},
+        touched=_touched(columns),
     )
 
 
-def _heading_parts(column: ColumnInfo) -> tuple[list[str], str]:
+def _title_forms(table: TableInfo) -> frozenset[str]:
+    return frozenset(
+        form
+        for word in words_of(f"{table.title} {table.table.replace('_', ' ')}")
+        if word.folded not in vocabulary.HARMLESS and word.folded not in IMPLIED_WORDS
+        for form in word.forms
+    )
+
+
+def _touched(columns: Sequence[LinkedColumn]) -> dict[str, frozenset[int]]:
+    places: dict[str, set[int]] = defaultdict(set)
+    for place, column in enumerate(columns):
+        for form in (*column.forms, *column.asides, *column.names):
+            places[form].add(place)
+    return {form: frozenset(found) for form, found in places.items()}
+
+
+def _heading_parts(column: ColumnInfo, known: frozenset[str]) -> tuple[list[str], str]:
     """The words that name a column, and the text of what else its heading says."""
     brackets = " ".join(_BRACKETS.findall(column.heading))
     sentences = _SENTENCE.split(_BRACKETS.sub(" ", column.heading), maxsplit=1)
-    words = [word.text for word in words_of(sentences[0]) if folded(word.text) not in IMPLIED_WORDS]
+    words = [
+        word.text
+        for word in words_of(sentences[0], known, is_heading=True)
+        if folded(word.text) not in IMPLIED_WORDS
+    ]
     asides = " ".join((brackets, *sentences[1:]))
     return words or [column.name], f"{asides} {_name_words(column.name)}"
 
@@ -198,15 +247,21 @@ def _name_words(name: str) -> str:
 
 
 def _linked(
-    column: ColumnInfo, main: Sequence[str], asides: str, frequency: Mapping[str, int], count: int
+    column: ColumnInfo,
+    main: Sequence[str],
+    asides: str,
+    frequency: Mapping[str, int],
+    title_forms: frozenset[str],
 ) -> LinkedColumn:
     words = []
     for word in main:
         found = forms(word)
         often = max((frequency[form] for form in found), default=1)
-        weight = math.log(1 + count / often)
-        generic = folded(word) in vocabulary.HARMLESS or word.isdigit()
-        words.append(HeadingWord(_with_symbol(word, found), weight * (0.25 if generic else 1)))
+        weight = math.log(1 + len(frequency) / often)
+        if folded(word) in vocabulary.HARMLESS or word.isdigit():
+            weight *= IMPLIED
+        in_title = bool(found & title_forms)
+        words.append(HeadingWord(_with_symbol(word, found), weight, in_title))
     codes = {
         form: code.strip()
         for code, meaning in _CODE.findall(column.heading)
@@ -240,6 +295,9 @@ def _linked(
         and column.minimum in (0, 1)
         and column.maximum == 1
         and column.distinct <= 2,
+        is_number=column.is_numeric
+        and column.unit is None
+        and bool(_NUMBERING.search(f"{column.heading} {column.name.replace('_', ' ')}")),
     )
 
 
@@ -304,9 +362,15 @@ def _word_keys(columns: Iterable[LinkedColumn]) -> Iterator[tuple[str, ValueLink
     short = [column for column in columns if not column.is_date and _mean_length(column) <= LONGEST]
     for column, value in _texts(short):
         link = ValueLink(column.info.name, value)
-        found = {form for word in plain_words(value) for form in word_keys(word)}
+        words = {part for word in plain_words(value) for part in (word, *_parts(word))}
+        found = {form for word in words for form in word_keys(word)}
         for form in found:
             yield form, link
+
+
+def _parts(word: str) -> list[str]:
+    """The parts of an identifier: `7075` and `T6` of `7075-T6`."""
+    return [part for part in word.split("-") if len(part) >= 2] if "-" in word else []
 
 
 def _mean_length(column: LinkedColumn) -> float:

@@ -82,6 +82,7 @@ def value_mentions(question: AskedQuestion, table: TableLinks) -> tuple[ValueMen
 def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
     words = question.words
     numbers = _number_words(question)
+    yield from _letters(question, table)
     for place, word in enumerate(words):
         known = formula(word.text) if word.is_name else None
         if known is not None and known in table.formulas:
@@ -96,6 +97,25 @@ def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueM
             links = _links(question, table, span)
             if links:
                 yield ValueMention(span, links, is_whole=True)
+
+
+def _letters(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
+    """`rating A`, `class B or C`: a capital that is a value of the column named before it."""
+    named: tuple[LinkedColumn, ...] = ()
+    for place, word in enumerate(question.words):
+        if len(word.text) == 1 and word.text.isupper() and place > 0:
+            links = tuple(
+                ValueLink(column.info.name, word.text)
+                for column in named
+                if word.text in column.info.values
+            )
+            if links:
+                yield ValueMention((place,), links, is_whole=True)
+                continue
+        if not question.is_harmless[place]:
+            named = tuple(
+                column for column in table.columns if word.forms & (column.forms | column.names)
+            )
 
 
 def _number_words(question: AskedQuestion) -> set[int]:
@@ -187,11 +207,17 @@ def column_mentions(
 
 def _bounds(question: AskedQuestion, span: tuple[int, ...]) -> bool:
     """A heading begins and ends with a word that says something."""
+    if len(span) == 1 and _is_operation(question, span[0] - 1) and _may_end(question, span):
+        return True
     return not (question.is_harmless[span[0]] or question.is_harmless[span[-1]]) or (
         len(span) > 1
         and not all(question.is_harmless[each] for each in span)
         and _same_phrase(question, span)
     )
+
+
+def _may_end(question: AskedQuestion, span: tuple[int, ...]) -> bool:
+    return question.words[span[0]].folded not in vocabulary.GLUE
 
 
 def _same_phrase(question: AskedQuestion, span: tuple[int, ...]) -> bool:
@@ -206,16 +232,29 @@ def _same_phrase(question: AskedQuestion, span: tuple[int, ...]) -> bool:
 def _column_mention(
     question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
 ) -> ColumnMention | None:
-    said = [place for place in span if not question.is_harmless[place]]
+    said = [place for place in span if not question.is_harmless[place]] or list(span)
     if all(_is_operation(question, place) and not question.extra_forms[place] for place in said):
         return None
     candidates = []
-    for column in table.columns:
+    for column in _touched(question, table, said):
         share = _share(question, column, span, said)
         if share >= LEAST_COVERAGE:
             candidates.append((column, share))
     candidates.sort(key=lambda each: (-each[1], each[0].info.is_hidden))
     return ColumnMention(span, tuple(candidates)) if candidates else None
+
+
+def _touched(question: AskedQuestion, table: TableLinks, said: list[int]) -> list[LinkedColumn]:
+    """The columns that have each of the words in some form."""
+    places: set[int] | None = None
+    for place in said:
+        word = question.words[place]
+        keys = (*word.forms, *question.extra_forms[place], squashed(word.text))
+        found = {each for key in keys for each in table.touched.get(key, ())}
+        places = found if places is None else places & found
+        if not places:
+            return []
+    return [table.columns[place] for place in sorted(places or ())]
 
 
 def _share(

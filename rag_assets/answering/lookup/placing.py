@@ -7,7 +7,7 @@ from rag_assets.answering.lookup.dates import Day, day_after, packed
 from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import Condition
-from rag_assets.answering.lookup.quantities import Quantity
+from rag_assets.answering.lookup.quantities import Quantity, plain_unit
 from rag_assets.answering.lookup.question import ORDINALS, AskedQuestion
 from rag_assets.answering.lookup.units import converted, pint_unit
 
@@ -168,7 +168,7 @@ def _in_unit(quantity: Quantity, unit: str | None) -> tuple[float, ...] | None:
         return quantity.values
     if unit is None:
         return None
-    found = [converted(value, quantity.unit, unit) for value in quantity.values]
+    found = [converted(value, quantity.unit, plain_unit(unit)) for value in quantity.values]
     return None if None in found else tuple(value for value in found if value is not None)
 
 

@@ -22,6 +22,19 @@ _NUMBER = re.compile(
     r"(?P<times>\s*(?:k|M)(?=\s?(?:€|\$|kr|EUR|SEK|USD|GBP)\b)|\s+(?:thousand|million|tusen|miljoner)\b)?"
 )
 _TIMES = {"k": 1e3, "thousand": 1e3, "tusen": 1e3, "M": 1e6, "million": 1e6, "miljoner": 1e6}
+_COUNTS: Final = {
+    word: float(value)
+    for value, words in enumerate(
+        (
+            *(("one", "a", "an", "en", "ett"), ("two", "två"), ("three", "tre"), ("four", "fyra")),
+            *(("five", "fem"), ("six", "sex"), ("seven", "sju"), ("eight", "åtta")),
+            *(("nine", "nio"), ("ten", "tio"), ("eleven", "elva"), ("twelve", "tolv")),
+        ),
+        start=1,
+    )
+    for word in words
+}
+_COUNTED = re.compile(rf"\b(?:{'|'.join(_COUNTS)})\b", re.IGNORECASE)
 _SYMBOLS: Final = vocabulary.words_in(
     """MPa GPa kPa Pa hPa bar mbar psi ksi N kN mN J kJ MJ W kW MW mW V kV mV A mA Hz kHz MHz GHz eV
     keV mm cm dm m km um µm nm pm g kg mg t K s ms min h L l ml mL dl cl ppm wppm ppb HV HB HRC
@@ -43,7 +56,7 @@ _WORDS: Final = {
     **dict.fromkeys(("days", "day", "dagar", "dag", "dygn"), "day"),
     **dict.fromkeys(("weeks", "week", "veckor", "vecka"), "week"),
     **dict.fromkeys(("months", "month", "månader", "månad"), "month"),
-    **dict.fromkeys(("years", "year"), "year"),
+    **dict.fromkeys(("years", "year", "år"), "year"),
     **dict.fromkeys(("kilo", "kilos", "kilograms", "kilogram", "kgs"), "kg"),
     **dict.fromkeys(("grams", "gram"), "g"),
     **dict.fromkeys(("tonnes", "tonne", "tons", "ton"), "t"),
@@ -96,7 +109,7 @@ def quantities(text: str, scales: frozenset[str]) -> tuple[Quantity, ...]:
         text: A question.
         scales: Units of columns that are no units elsewhere (`HV`, `pcs`).
     """
-    plain = list(_plain(text, scales))
+    plain = [*_plain(text, scales), *_spelled(text, scales)]
     measured = {each.at for each in plain if each.unit is not None}
     days = [day for day in days_of(text) if not (day.is_year and day.start in measured)]
     found = [
@@ -125,6 +138,11 @@ def unit_at(text: str, start: int, scales: frozenset[str]) -> tuple[str, int] | 
     return None
 
 
+def plain_unit(unit: str) -> str:
+    """A unit of a heading in the words of `units`: `månader` is `month`."""
+    return _WORDS.get(unit.casefold(), unit)
+
+
 def _ends(candidate: str) -> Iterable[int]:
     space = candidate.find(" ")
     return (len(candidate), space) if space > 0 else (len(candidate),)
@@ -139,11 +157,7 @@ def _unit(word: str, scales: frozenset[str]) -> str | None:
         return word
     from rag_assets.answering.lookup.units import pint_unit
 
-    return word if _COMPOUND.fullmatch(word) and pint_unit(_spelled(word)) else None
-
-
-def _spelled(word: str) -> str:
-    return word.replace(" per ", "/")
+    return word if _COMPOUND.fullmatch(word) and pint_unit(word.replace(" per ", "/")) else None
 
 
 def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
@@ -166,6 +180,18 @@ def _plain(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
             unit = _WORDS.get(currency["unit"].casefold(), currency["unit"])
             start = currency.start()
         yield Quantity(start, end, match.start(), "=", (value,), unit, is_marked=False)
+
+
+def _spelled(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
+    """`two weeks`, `ett år`: a number as a word, before a unit."""
+    for match in _COUNTED.finditer(text):
+        found = unit_at(text, match.end(), scales)
+        if found is not None:
+            value = _COUNTS[match.group().casefold()]
+            unit, end = found
+            yield Quantity(
+                match.start(), end, match.start(), "=", (value,), unit, is_marked=False
+            )
 
 
 def _is_range(text: str, end: int) -> bool:
@@ -222,6 +248,8 @@ def _with_comparison(text: str, quantity: Quantity) -> Quantity:
     for phrase, op in _phrases(after=False):
         begin = len(left) - len(phrase)
         if begin >= 0 and folded(left[begin:]) == phrase and not left[begin - 1 : begin].isalpha():
+            if quantity.days and phrase == "under":
+                return replace(quantity, start=begin)  # Swedish for "during"
             return replace(quantity, start=begin, op=op, is_marked=op != "=")
     compared = _compared(left)
     return replace(quantity, **compared) if compared else quantity

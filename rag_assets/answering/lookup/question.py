@@ -7,7 +7,7 @@ from functools import cache
 
 from rag_assets.answering.lookup import adjectives, vocabulary
 from rag_assets.answering.lookup.quantities import Quantity, base_adjective, quantities
-from rag_assets.answering.lookup.wording import QuestionWord, folded, forms, words_of
+from rag_assets.answering.lookup.wording import QuestionWord, folded, forms, lemmas_of, words_of
 
 _WH = vocabulary.words_in("which what who vilken vilket vilka vad vem how hur")
 _ORDINALS = (
@@ -62,11 +62,9 @@ class AskedQuestion:
         return any(mark.operation == operation for mark in self.marks)
 
     def inside(self, start: int, end: int) -> tuple[int, ...]:
-        """Places of the words that lie within these characters."""
+        """Places of the words that have one of these characters."""
         return tuple(
-            place
-            for place, word in enumerate(self.words)
-            if start <= word.start and word.end <= end
+            place for place, word in enumerate(self.words) if word.start < end and start < word.end
         )
 
     @property
@@ -76,16 +74,23 @@ class AskedQuestion:
         return found[-1] if found else None
 
 
-def parsed(text: str, *, known: frozenset[str], scales: frozenset[str]) -> AskedQuestion:
+def parsed(
+    text: str,
+    *,
+    known: frozenset[str],
+    scales: frozenset[str],
+    whole: frozenset[str] = frozenset(),
+) -> AskedQuestion:
     """The parts of the question `text`.
 
     Args:
         text: A question in English or Swedish.
         known: Stems that compounds are taken apart into.
         scales: Units of columns.
+        whole: Words that are never taken apart.
     """
     text = " ".join(text.split())
-    words = words_of(text, known)
+    words = words_of(text, known, whole)
     numbers = quantities(text, scales)
     taken = {
         place
@@ -107,7 +112,16 @@ def parsed(text: str, *, known: frozenset[str], scales: frozenset[str]) -> Asked
 
 def _harmless(word: QuestionWord) -> bool:
     is_capital = len(word.text) > 1 and word.text.isupper()
-    return not word.has_digit and not is_capital and word.folded in _folded_harmless()
+    if word.has_digit or is_capital:
+        return False
+    return word.folded in _folded_harmless() or (
+        word.text.islower() and bool(_folded_lemmas() & set(lemmas_of(word.text)))
+    )
+
+
+@cache
+def _folded_lemmas() -> frozenset[str]:
+    return frozenset(map(folded, vocabulary.HARMLESS_LEMMAS))
 
 
 @cache

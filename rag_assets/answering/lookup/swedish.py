@@ -83,7 +83,7 @@ vatten: water
 luft: air
 jord: earth soil
 pris: price
-kostnad: cost
+kostnad kosta: cost price
 kilo: kg
 leverantör: supplier
 kund: customer
@@ -100,6 +100,7 @@ avdelning: department
 anställd: employee
 lön: salary
 namn: name
+plats: place location
 titel: title
 författare: author
 beskrivning: description

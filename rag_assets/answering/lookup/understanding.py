@@ -30,6 +30,8 @@ LEAST_SHARE = 0.3
 CLOSE_SCORE = 0.9
 """A second table whose score is at least this share of the best one's is a reading, too."""
 MOST_CLOSEST = 3
+MOST_SHOWN = 3
+"""Readings that a refusal shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Understood:
 
     plan: LookupPlan
     confidence: float
-    """In (0, 1]: how much of the headings that are used was said."""
+    """From 0.5 to 1: the share of the headings in use that was said, and that nothing else can be
+    meant."""
     explanation: str
     """How the question was read, in words."""
 
@@ -64,7 +67,7 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
         catalogue: The tables that may be asked; an index over them is built at the first question.
     """
     links = links_of(catalogue)
-    asked = parsed(question, known=links.known, scales=links.scales)
+    asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
     if _asks_for_reasons(asked):
         return Unclear("it asks for reasons or advice, not for values", (), "not_a_lookup")
     readings = [read_table(asked, table) for table in links.tables]
@@ -75,14 +78,16 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
     if not accepted:
         return _refused(asked, readings, links)
     best = accepted[0]
-    if _has_stranger(asked, best, links):
-        return _refused(asked, readings, links)
     if best.share < LEAST_SHARE:
         heading = " / ".join(described(plan, best.table) for plan in best.plans[:1])
         return Unclear(f"too little is said to be sure of this reading: {heading}", (), "vague")
     close = [each for each in accepted if each.score >= CLOSE_SCORE * best.score]
     plans = [(plan, reading) for reading in close for plan in reading.plans]
-    return _only_one(plans, catalogue)
+    agreed = _only_one(plans, catalogue) if len(plans) > 1 else plans[0]
+    if isinstance(agreed, Unclear):
+        return agreed
+    plan, reading = agreed
+    return Understood(plan, round(0.5 + reading.share / 2, 3), described(plan, reading.table))
 
 
 def _asks_for_reasons(asked: AskedQuestion) -> bool:
@@ -92,14 +97,10 @@ def _asks_for_reasons(asked: AskedQuestion) -> bool:
     )
 
 
-def _has_stranger(asked: AskedQuestion, best: TableReading, links: CatalogueLinks) -> bool:
-    del asked, best, links
-    return False
-
-
 def _only_one(
-    plans: list[tuple[LookupPlan, TableReading]], catalogue: Catalogue
-) -> Understood | Unclear:
+    plans: Sequence[tuple[LookupPlan, TableReading]], catalogue: Catalogue
+) -> tuple[LookupPlan, TableReading] | Unclear:
+    """The plan that all readings agree on; a reading that finds nothing speaks against no other."""
     results: dict[object, tuple[LookupPlan, TableReading]] = {}
     problem = ""
     for plan, reading in plans:
@@ -108,23 +109,16 @@ def _only_one(
         except PlanError as error:
             problem = problem or str(error)
             continue
-        if plan.operation not in ("rows", "count") and found.value is None:
-            continue
-        if plan.operation in ("rows",) and not found.row_ids:
-            continue
-        key = (plan.table, tuple(sorted(found.row_ids)), found.value, plan.columns)
-        results.setdefault(key, (plan, reading))
-    if not results:
-        return Unclear(problem or "no row fulfils all of it", (), "no_value")
+        if found.row_ids or plan.operation == "count":
+            key = (plan.table, tuple(sorted(found.row_ids)), found.value, plan.columns)
+            results.setdefault(key, (plan, reading))
     if len(results) > 1:
         shown = tuple(described(plan, reading.table) for plan, reading in results.values())
-        return Unclear(
-            "it can be read in two ways that give different results", shown[:3], "two_readings"
-        )
-    [(plan, reading)] = results.values()
-    return Understood(
-        plan, round(min(1.0, max(reading.share, 0.05)), 3), described(plan, reading.table)
-    )
+        reason = "it can be read in two ways that give different results"
+        return Unclear(reason, shown[:MOST_SHOWN], "two_readings")
+    if not results and problem:
+        return Unclear(problem, (), "no_value")
+    return next(iter(results.values()), plans[0])
 
 
 def _refused(

@@ -22,7 +22,7 @@ HARMLESS: Final = words_in(
     any every some such into out up under any all both also only just still per please
     about across over through during according go going run runs ran make made
     value values figure figures amount amounts number numbers result results reading readings
-    between before after more less single observed seen
+    between before after more less single observed seen far stand stands declared kind
     row rows record records entry entries item items line lines data dataset table tables sheet
     database measurement measurements case cases test tests tested
     record recorded report reported list listed tabulated give given show shown state stated measure
@@ -39,6 +39,7 @@ HARMLESS: Final = words_in(
     alla båda både också bara per under över genom enligt
     mellan före efter mer mindre enstaka enkel
     värde värden värdet antal mängd resultat rad rader raden raderna post poster posterna post
+    hos att gånger ens sedan som redan
     tabell tabellen data mätning mätningar mätningarna fall prov provad provade provat provats
     testad testade testat rapporterad rapporterade rapporterats rapporterat angiven angivna anges
     angivet listad listade uppmätt uppmätta mätt registrerad registrerade registrerats registrerat
@@ -51,6 +52,13 @@ GLUE: Final = words_in(
     "a an the of in on at to is are was for by och av i på en ett den det som är"
 )
 """Words that no heading begins or ends with."""
+HARMLESS_LEMMAS: Final = words_in(
+    """place put do make perform execute carry run conduct base locate situate need require take come
+    stand hold use find report record list measure test show give exist occur get issue register
+    finnas göra utföra genomföra ligga stå sitta registrera rapportera ange lista mäta uppmäta prova
+    testa visa innehålla placera förekomma behöva ta få komma använda notera hålla lägga gång sätta"""
+)
+"""Verbs in their lemma that a reading need not explain."""
 NOT_A_LOOKUP: Final = words_in(
     "why varför should borde bör explain förklara recommend rekommendera"
 )

@@ -28,6 +28,7 @@ _ENDINGS = (
 _SWEDISH_ENDINGS = (
     *("ningarna", "ningens", "ningen", "ningar", "heterna", "heten", "heter", "ningen", "ning"),
     *("ades", "ande", "ande", "arna", "erna", "orna", "ats", "ade", "het", "ens", "ets", "ast"),
+    *("ingarna", "ingens", "ingen", "ingar", "ing"),
     *("are", "ad", "ar", "at", "as", "an", "en", "et", "er", "or", "na", "n", "t", "a"),
 )
 _LEAST_STEM = 4
@@ -77,7 +78,7 @@ def forms(word: str) -> frozenset[str]:
     plain = folded(word)
     if any(letter.isdigit() for letter in plain):
         return frozenset((plain,))
-    lemmas = {plain, *_lemmas(word.casefold())}
+    lemmas = {plain, *lemmas_of(word.casefold())}
     swedish = {*lemmas, _without_ending(plain, _SWEDISH_ENDINGS)}
     english = {other for lemma in swedish for other in _english().get(lemma, ())}
     same = {other for lemma in (*lemmas, *english) for other in adjectives.SAME.get(lemma, ())}
@@ -97,12 +98,50 @@ def plain_words(text: str) -> tuple[str, ...]:
     )
 
 
-def words_of(text: str, known: frozenset[str] = frozenset()) -> tuple[QuestionWord, ...]:
-    """The words of `text`, in order; compounds are taken apart into `known` stems."""
-    return tuple(word for match in _WORD.finditer(text) for word in _taken_apart(match, known))
+def words_of(
+    text: str,
+    known: frozenset[str] = frozenset(),
+    whole: frozenset[str] = frozenset(),
+    *,
+    is_heading: bool = False,
+) -> tuple[QuestionWord, ...]:
+    """The words of `text`, in order.
+
+    Args:
+        text: A question, a heading, a title.
+        known: Stems that compounds are taken apart into.
+        whole: Words that are never taken apart.
+        is_heading: The first part of a compound need not be known, if the last one is.
+    """
+    cut = _Compounds(known, whole, is_heading)
+    return tuple(word for match in _WORD.finditer(text) for word in _taken_apart(match, cut))
 
 
-def _taken_apart(match: re.Match[str], known: frozenset[str]) -> Iterator[QuestionWord]:
+@dataclass(frozen=True, slots=True)
+class _Compounds:
+    """How compounds are taken apart."""
+
+    known: frozenset[str]
+    whole: frozenset[str]
+    is_heading: bool
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        """The parts of `word`; none if it is no compound."""
+        text = word.casefold()
+        if not self.known or len(text) < 2 * _LEAST_PART + 1 or folded(text) in self.whole:
+            return ()
+        if not self.is_heading and forms(word) & self.known:
+            return ()
+        return _compound_parts(text, self.known) or (self._by_its_end(text) if self.is_heading else ())
+
+    def _by_its_end(self, text: str) -> tuple[str, ...]:
+        for size in range(_LEAST_STEM, len(text) - _LEAST_STEM + 1):
+            if text[size:] in self.known:
+                return (text[:size].removesuffix("s"), text[size:])
+        return ()
+
+
+def _taken_apart(match: re.Match[str], compounds: _Compounds) -> Iterator[QuestionWord]:
     whole = _POSSESSIVE.sub("", match.group())
     if any(letter.isdigit() for letter in whole) or formula(whole) is not None:
         yield _word(whole, match.start(), match.start() + len(whole))
@@ -110,7 +149,7 @@ def _taken_apart(match: re.Match[str], known: frozenset[str]) -> Iterator[Questi
     start = match.start()
     for part in _SPLIT.split(whole):
         end = start + len(part)
-        parts = _compound(part, known)
+        parts = compounds.parts(part)
         if parts:
             for each in parts:
                 yield _word(each, start, end)
@@ -142,12 +181,6 @@ def _compound_parts(word: str, known: frozenset[str]) -> tuple[str, ...]:
     return ()
 
 
-def _compound(word: str, known: frozenset[str]) -> tuple[str, ...]:
-    if not known or len(word) < 2 * _LEAST_PART + 1 or forms(word) & known:
-        return ()
-    return _compound_parts(word.casefold(), known)
-
-
 def _without_ending(word: str, endings: tuple[str, ...]) -> str:
     for ending in endings:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
@@ -161,7 +194,8 @@ def _undoubled(word: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def _lemmas(word: str) -> tuple[str, ...]:
+def lemmas_of(word: str) -> tuple[str, ...]:
+    """The English and the Swedish lemma of a word in small letters, folded."""
     from simplemma import lemmatize
 
     return tuple(folded(str(lemmatize(word, lang=language))) for language in ("en", "sv"))
