@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.draft import Draft, select_by_filling
+from rag_assets.answering.lookup.draft import Draft, flag_values, select_by_filling
 from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention, ValueMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
@@ -214,12 +214,10 @@ def take_absences(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
         before = [
             folded(word.text) for word in words[max(0, mention.words[0] - 2) : mention.words[0]]
         ]
+        is_flag = any(flag_values(each) for each in mention.close())
+        phrases = (*vocabulary.EMPTY, *(vocabulary.NEGATIONS if is_flag else ()))
         phrase = next(
-            (
-                each
-                for each in map(folded, vocabulary.EMPTY)
-                if before[-len(each.split()) :] == each.split()
-            ),
+            (each for each in map(folded, phrases) if before[-len(each.split()) :] == each.split()),
             None,
         )
         if phrase is None or mention in draft.roles:

@@ -217,7 +217,8 @@ def _bounds(question: AskedQuestion, span: tuple[int, ...]) -> bool:
 
 
 def _may_end(question: AskedQuestion, span: tuple[int, ...]) -> bool:
-    return question.words[span[0]].folded not in vocabulary.GLUE
+    word = question.words[span[0]].folded
+    return word not in vocabulary.GLUE and word not in vocabulary.ROW_WORDS
 
 
 def _same_phrase(question: AskedQuestion, span: tuple[int, ...]) -> bool:

@@ -52,11 +52,18 @@ GLUE: Final = words_in(
     "a an the of in on at to is are was for by och av i på en ett den det som är"
 )
 """Words that no heading begins or ends with."""
+ROW_WORDS: Final = words_in(
+    """row record entry item line case test measurement specimen sample one ones
+    rad post prov provning mätning fall"""
+)
+"""Words for a row of a table."""
 HARMLESS_LEMMAS: Final = words_in(
-    """place put do make perform execute carry run conduct base locate situate need require take come
+    """place put do make perform execute carry run conduct base locate situate
+    need require take come
     stand hold use find report record list measure test show give exist occur get issue register
     finnas göra utföra genomföra ligga stå sitta registrera rapportera ange lista mäta uppmäta prova
-    testa visa innehålla placera förekomma behöva ta få komma använda notera hålla lägga gång sätta"""
+    testa visa innehålla placera förekomma behöva ta få komma använda notera
+    hålla lägga gång sätta"""
 )
 """Verbs in their lemma that a reading need not explain."""
 NOT_A_LOOKUP: Final = words_in(
