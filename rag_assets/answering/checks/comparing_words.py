@@ -40,7 +40,9 @@ def _sides(passage: Passage) -> tuple[set[str], set[str]] | None:
         return None
     end = _CLAUSE_END.search(passage.text, found.end())
     stop = end.start() if end else len(passage.text)
-    content = [term for term in passage.content if term.key not in words.DIRECTIONS]
+    before = [term for term in passage.terms if term.start < found.start()]
+    compared = [term.start for term in before if term.key in words.DIRECTIONS][-1:]
+    content = [term for term in passage.content if term.start not in compared]
     left = {term.lemma for term in content if term.start < found.start()}
     right = {term.lemma for term in content if found.end() <= term.start < stop}
     return left - right, right - left

@@ -117,7 +117,8 @@ def _items(passage: Passage, end: int, start: int, sizes: set[int]) -> list[list
         first = begin + (cuts[-1] if cuts else 0)
         items.append([term for term in passage.content if first <= term.start < stop])
         stop = begin - 2
-    return [*reversed(items), right]
+    nearest = max(len(items[0]), 1)  # what follows is said of all: `A and B films`
+    return [*reversed(items), right[:nearest]]
 
 
 def slot_conflict(
