@@ -222,7 +222,7 @@ def _has(passage: Passage, listed: frozenset[str]) -> float:
 def _cell(atom: Atom, sentence: Passage, place: Place) -> float:
     """Whether the cell under the stated heading says what the sentence says it does."""
     if place.heading is None:
-        return ENOUGH  # the words of a text decide
+        return float(not place.passage.is_cell)  # of a text the words decide
     stated = [term.lemma for term in sentence.content if term.end <= atom.start + len(atom.key)]
     if not stated or not covers(place.heading.content, stated):
         return 0.0

@@ -61,7 +61,7 @@ def polarity_conflict(sentence: Passage, best: Sequence[Place]) -> float:
     if not texts:
         return worst
     own = [term for term in negated(sentence) if term.key not in words.DIRECTIONS]
-    theirs = [term for text in texts for term in negated(text)]
+    theirs = [term for text in texts for term in negated(text) if term.key not in words.DIRECTIONS]
     if any(are_alike(one.lemma, other.lemma) for one in own for other in theirs):
         return worst
     for term in own:
@@ -81,6 +81,8 @@ def negated(passage: Passage) -> Iterator[Term]:
     for place, term in enumerate(passage.terms):
         if term.key not in words.NEGATORS and not term.key.endswith("n't"):
             continue
+        if passage.terms[place + 1 : place + 2] and passage.terms[place + 1].key in words.LIMITERS:
+            continue  # not only
         following = [each for each in passage.terms[place + 1 :] if each.is_content]
         reached = [each for each in following[:_REACH] if each.clause == term.clause]
         turned = [each for each in reached if each.key in words.DIRECTIONS]

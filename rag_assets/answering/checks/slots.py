@@ -125,6 +125,9 @@ def slot_conflict(
     sentence: Passage, number: Number, slot: int, slots: Slots, place: Place
 ) -> float:
     """Whether the sentence names another item of a list than the one of the number."""
+    mapped = _own_labels(sentence, number, slots)
+    if mapped:
+        return float(slot not in mapped)
     partners = list(_partners(sentence, number))
     if partners:
         named = [
@@ -155,6 +158,18 @@ def slot_conflict(
         return 1.0
     nearest = min(near, key=lambda each: abs(each[0] - number.start))
     return 0.0 if nearest[1] == slot else 0.5
+
+
+def _own_labels(sentence: Passage, number: Number, slots: Slots) -> set[int]:
+    """Where the source lists what the sentence pairs with the number by a list of its own."""
+    own = slots_of(sentence)
+    place = own.numbers.get(number.start)
+    return {
+        slot
+        for said, own_slot in own.labels
+        for lemma, slot in slots.labels
+        if own_slot == place and not said.startswith("=") and are_alike(lemma, said)
+    }
 
 
 def _partners(sentence: Passage, number: Number) -> Iterator[Number]:
