@@ -75,8 +75,20 @@ def _of_cell(sentence: Passage, found: Found, places: Sequence[Place]) -> float:
         )
     ]
     own = agreement(sentence, place, places)
-    best = max((agreement(sentence, each, places) for each in rivals), default=0.0)
-    return (best - own) / best if best > own else 0.0
+    better = [each for each in rivals if agreement(sentence, each, places) > own]
+    if not better:
+        return 0.0
+    if not _is_said(sentence, place) and any(_is_said(sentence, each) for each in better):
+        return 1.0
+    best = max(agreement(sentence, each, places) for each in better)
+    return (best - own) / best
+
+
+def _is_said(sentence: Passage, place: Place) -> bool:
+    """Whether the sentence says all words of a cell's heading."""
+    heading = place.heading.content if place.heading else ()
+    said = [term.lemma for term in sentence.content]
+    return all(any(are_alike(term.lemma, lemma) for lemma in said) for term in heading)
 
 
 def _is_rival(own: Number, stated: Number) -> bool:

@@ -68,6 +68,8 @@ def _match(atom: Atom, sentence: Passage, places: Sequence[Place]) -> Match:
         strength = found[0].strength if found else 0.0
         if not found and any(_is_verbatim(atom.number, place) for place in places):
             strength = VERBATIM
+        if strength < ENOUGH and any(_is_named(atom.number, sentence, each) for each in places):
+            strength = 1.0
         return Match(atom, strength, found)
     return Match(atom, max((strength_in(atom, sentence, place) for place in places), default=0.0))
 
@@ -86,6 +88,15 @@ def _numbers(stated: Number, sentence: Passage, places: Sequence[Place]) -> Iter
         if ended := _within(stated, each.numbers):
             found.append(Found(place, ended, 0.4))
     yield from sorted(found, key=lambda match: -match.strength)
+
+
+def _is_named(stated: Number, sentence: Passage, place: Place) -> bool:
+    """Whether the number is a part of a name that the place has: `Type 4`."""
+    before = sentence.text[: stated.start].split()
+    if stated.measure or not before or not before[-1][:1].isupper():
+        return False
+    name = rf"(?<!\w){re.escape(before[-1])}\s+{re.escape(stated.text)}(?![\w.,]*\d)"
+    return re.search(name, place.passage.text, re.IGNORECASE) is not None
 
 
 def _as_compared(number: Number, stated: Number, passage: Passage) -> float:

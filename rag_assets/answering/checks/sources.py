@@ -14,6 +14,8 @@ from rag_assets.answering.checks.units import Measure, measure_of
 _UNIT_IN_HEADING = re.compile(
     r"[(\[]([^()\[\]]*)[)\]]\s*$|[(\[]([^()\[\]]*(?:\([^()]*\))?[^()\[\]]*)[)\]]\s*$"
 )
+_EXAMPLES = re.compile(r"\s*\([^()]*,[^()]*(?:\.\.\.|\u2026|etc\.?)\s*\)")
+"""Examples of values in a heading: they are not what the row says."""
 _IS = re.compile(r"(?:is|has|are|can|har|är)\b", re.I)
 _TRUE, _FALSE = ("1", "1.0", "true", "yes", "ja"), ("0", "0.0", "false", "no", "nej")
 
@@ -111,7 +113,7 @@ def _cell(pair: CitedPair, *, beside: Sequence[Measure]) -> Place:
 
 def _heading(pair: CitedPair) -> tuple[str, Measure | None]:
     """The heading in words, and its unit."""
-    heading = " ".join(pair.heading.replace("_", " ").split())
+    heading = _EXAMPLES.sub("", " ".join(pair.heading.replace("_", " ").split()))
     unit = measure_of(pair.unit) if pair.unit else None
     found = _UNIT_IN_HEADING.search(heading)
     if found and (of_heading := measure_of(found[1] or found[2] or "")):
