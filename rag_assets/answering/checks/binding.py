@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from math import log
 
 from rag_assets.answering.checks import words
-from rag_assets.answering.checks.matching import ENOUGH, Found, Match, strength_in
+from rag_assets.answering.checks.matching import ENOUGH, FoundNumber, Match, strength_in
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import Passage, Term, are_alike
 from rag_assets.answering.checks.slots import clause_around, slot_conflict, slots_of
-from rag_assets.answering.checks.sources import Place
+from rag_assets.answering.checks.sources import SourcePlace
 
 NEAR_WEIGHT = 0.6
 """What it counts that words stand beside another number."""
@@ -26,7 +26,7 @@ NEAR_WEIGHT = 0.6
 def conflict_of(
     sentence: Passage,
     matches: Sequence[Match],
-    places: Sequence[Place],
+    places: Sequence[SourcePlace],
     *,
     is_other_language: bool,
 ) -> float:
@@ -45,7 +45,9 @@ def conflict_of(
     return worst if worst == 1.0 or not is_other_language else worst / 3
 
 
-def _conflict(sentence: Passage, number: Number, found: Found, places: Sequence[Place]) -> float:
+def _conflict(
+    sentence: Passage, number: Number, found: FoundNumber, places: Sequence[SourcePlace]
+) -> float:
     place = places[found.place]
     if place.heading is not None:
         return _of_cell(sentence, found, places)
@@ -59,7 +61,7 @@ def _conflict(sentence: Passage, number: Number, found: Found, places: Sequence[
 # Rows
 
 
-def _of_cell(sentence: Passage, found: Found, places: Sequence[Place]) -> float:
+def _of_cell(sentence: Passage, found: FoundNumber, places: Sequence[SourcePlace]) -> float:
     """Whether the heading of another cell, in like units, agrees better with the sentence."""
     place, number = places[found.place], found.number
     if place.passage.content:
@@ -84,7 +86,7 @@ def _of_cell(sentence: Passage, found: Found, places: Sequence[Place]) -> float:
     return (best - own) / best
 
 
-def _is_said(sentence: Passage, place: Place) -> bool:
+def _is_said(sentence: Passage, place: SourcePlace) -> bool:
     """Whether the sentence says all words of a cell's heading."""
     heading = place.heading.content if place.heading else ()
     said = [term.lemma for term in sentence.content]
@@ -97,7 +99,7 @@ def _is_rival(own: Number, stated: Number) -> bool:
     return stated.measure is None and own.measure is None and not bears_out(own, stated)
 
 
-def agreement(sentence: Passage, place: Place, places: Sequence[Place]) -> float:
+def agreement(sentence: Passage, place: SourcePlace, places: Sequence[SourcePlace]) -> float:
     """How much of a cell's heading the sentence says; words of few headings count more."""
     headings = [each.heading for each in places if each.heading is not None]
     total = 0.0
@@ -112,7 +114,7 @@ def agreement(sentence: Passage, place: Place, places: Sequence[Place]) -> float
 
 
 def _of_neighbours(
-    sentence: Passage, number: Number, found: Found, places: Sequence[Place]
+    sentence: Passage, number: Number, found: FoundNumber, places: Sequence[SourcePlace]
 ) -> float:
     """Share of the words beside the number that stand beside other numbers of its kind only."""
     passage = places[found.place].passage
@@ -174,7 +176,7 @@ def _in_clause(passage: Passage, position: int) -> frozenset[str]:
 
 
 def identifier_conflict(
-    sentence: Passage, matches: Sequence[Match], places: Sequence[Place]
+    sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
 ) -> float:
     """Share of the words beside an identifier that the source has beside its sister only.
 
@@ -200,7 +202,7 @@ def identifier_conflict(
 
 
 def _contexts(
-    places: Sequence[Place], is_wanted: Callable[[str], bool]
+    places: Sequence[SourcePlace], is_wanted: Callable[[str], bool]
 ) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for place in places:
@@ -217,7 +219,9 @@ def _are_sisters(one: str, other: str) -> bool:
     return one != other and len(stems[0]) > 1 and stems[0] == stems[1] and "-" in one + other
 
 
-def apart_share(sentence: Passage, matches: Sequence[Match], places: Sequence[Place]) -> float:
+def apart_share(
+    sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
+) -> float:
     """Share of the pairs of names in one clause that no sentence of the sources has together."""
     kinds = ("identifier", "name", "element", "number")
     texts = [place for place in places if place.heading is None]

@@ -68,7 +68,7 @@ class Number:
     just: int = 0
     """1 for `just over`, -1 for `just under`."""
     of_range: int | None = None
-    """Place of its range among the ranges of the text."""
+    """Position of its range among the ranges of the text."""
     is_power: bool = False
     is_loose: bool = False
     """Whether its comparator may be none: `under 5 bar` is below that, or at that."""

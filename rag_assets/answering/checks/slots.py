@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import Passage, Term, are_alike
-from rag_assets.answering.checks.sources import Place
+from rag_assets.answering.checks.sources import SourcePlace
 
 _RESPECTIVELY = re.compile(r"\b(?:respectively|respektive|in that order)\b", re.I)
 _GAP = re.compile(r"\s*(?:,|,?\s*(?:and|or|och|eller|to|till)|\u2013|-)\s*(?:up to|about|some)?\s*")
@@ -122,7 +122,7 @@ def _items(passage: Passage, end: int, start: int, sizes: set[int]) -> list[list
 
 
 def slot_conflict(
-    sentence: Passage, number: Number, slot: int, slots: Slots, place: Place
+    sentence: Passage, number: Number, slot: int, slots: Slots, place: SourcePlace
 ) -> float:
     """Whether the sentence names another item of a list than the one of the number."""
     mapped = _own_labels(sentence, number, slots)
@@ -182,7 +182,7 @@ def _partners(sentence: Passage, number: Number) -> Iterator[Number]:
                 yield other
 
 
-def _slots_of_number(number: Number, place: Place) -> Iterator[int]:
+def _slots_of_number(number: Number, place: SourcePlace) -> Iterator[int]:
     own = slots_of(place.passage).numbers
     for each in place.passage.numbers:
         if each.start in own and bears_out(each, number) > 0.7:
