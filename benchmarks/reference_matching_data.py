@@ -21,7 +21,8 @@ from rag_assets.models.rerankers import Reranker, load_reranker
 
 UNIT = 700
 """Characters of a unit, about."""
-UNITS = 5
+UNITS, FEWEST = 5, 3
+"""Units to choose from."""
 SHORTEST = 40
 """Characters of a sentence that is quoted."""
 
@@ -62,8 +63,8 @@ def quoted_answers(corpus: Path, *, most: int, seed: int) -> list[SourcedAnswer]
     found: list[SourcedAnswer] = []
     for file in files:
         units = units_of(file.read_text("utf-8"))
-        if len(units) >= UNITS and len(found) < most:
-            start = generator.randrange(len(units) - UNITS + 1)
+        if len(units) >= FEWEST and len(found) < most:
+            start = generator.randrange(max(len(units) - UNITS, 0) + 1)
             if answer := _quoted(units[start : start + UNITS], generator):
                 found.append(answer)
     return found

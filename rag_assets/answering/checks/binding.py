@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from math import log
 
 from rag_assets.answering.checks import words
-from rag_assets.answering.checks.matching import ENOUGH, Found, Match, strength_in
+from rag_assets.answering.checks.matching import ENOUGH, FoundNumber, Match, strength_in
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import Passage, Term, are_alike
 from rag_assets.answering.checks.slots import clause_around, slot_conflict, slots_of
-from rag_assets.answering.checks.sources import Place
+from rag_assets.answering.checks.sources import SourcePlace
 
 NEAR_WEIGHT = 0.6
 """What it counts that words stand beside another number."""
@@ -26,7 +26,7 @@ NEAR_WEIGHT = 0.6
 def conflict_of(
     sentence: Passage,
     matches: Sequence[Match],
-    places: Sequence[Place],
+    places: Sequence[SourcePlace],
     *,
     is_other_language: bool,
 ) -> float:
@@ -45,7 +45,9 @@ def conflict_of(
     return worst if worst == 1.0 or not is_other_language else worst / 3
 
 
-def _conflict(sentence: Passage, number: Number, found: Found, places: Sequence[Place]) -> float:
+def _conflict(
+    sentence: Passage, number: Number, found: FoundNumber, places: Sequence[SourcePlace]
+) -> float:
     place = places[found.place]
     if place.heading is not None:
         return _of_cell(sentence, found, places)
@@ -59,7 +61,7 @@ def _conflict(sentence: Passage, number: Number, found: Found, places: Sequence[
 # Rows
 
 
-def _of_cell(sentence: Passage, found: Found, places: Sequence[Place]) -> float:
+def _of_cell(sentence: Passage, found: FoundNumber, places: Sequence[SourcePlace]) -> float:
     """Whether the heading of another cell, in like units, agrees better with the sentence."""
     place, number = places[found.place], found.number
     if place.passage.content:
@@ -75,8 +77,20 @@ def _of_cell(sentence: Passage, found: Found, places: Sequence[Place]) -> float:
         )
     ]
     own = agreement(sentence, place, places)
-    best = max((agreement(sentence, each, places) for each in rivals), default=0.0)
-    return (best - own) / best if best > own else 0.0
+    better = [each for each in rivals if agreement(sentence, each, places) > own]
+    if not better:
+        return 0.0
+    if not _is_said(sentence, place) and any(_is_said(sentence, each) for each in better):
+        return 1.0
+    best = max(agreement(sentence, each, places) for each in better)
+    return (best - own) / best
+
+
+def _is_said(sentence: Passage, place: SourcePlace) -> bool:
+    """Whether the sentence says all words of a cell's heading."""
+    heading = place.heading.content if place.heading else ()
+    said = [term.lemma for term in sentence.content]
+    return all(any(are_alike(term.lemma, lemma) for lemma in said) for term in heading)
 
 
 def _is_rival(own: Number, stated: Number) -> bool:
@@ -85,7 +99,7 @@ def _is_rival(own: Number, stated: Number) -> bool:
     return stated.measure is None and own.measure is None and not bears_out(own, stated)
 
 
-def agreement(sentence: Passage, place: Place, places: Sequence[Place]) -> float:
+def agreement(sentence: Passage, place: SourcePlace, places: Sequence[SourcePlace]) -> float:
     """How much of a cell's heading the sentence says; words of few headings count more."""
     headings = [each.heading for each in places if each.heading is not None]
     total = 0.0
@@ -100,7 +114,7 @@ def agreement(sentence: Passage, place: Place, places: Sequence[Place]) -> float
 
 
 def _of_neighbours(
-    sentence: Passage, number: Number, found: Found, places: Sequence[Place]
+    sentence: Passage, number: Number, found: FoundNumber, places: Sequence[SourcePlace]
 ) -> float:
     """Share of the words beside the number that stand beside other numbers of its kind only."""
     passage = places[found.place].passage
@@ -162,7 +176,7 @@ def _in_clause(passage: Passage, position: int) -> frozenset[str]:
 
 
 def identifier_conflict(
-    sentence: Passage, matches: Sequence[Match], places: Sequence[Place]
+    sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
 ) -> float:
     """Share of the words beside an identifier that the source has beside its sister only.
 
@@ -188,7 +202,7 @@ def identifier_conflict(
 
 
 def _contexts(
-    places: Sequence[Place], is_wanted: Callable[[str], bool]
+    places: Sequence[SourcePlace], is_wanted: Callable[[str], bool]
 ) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for place in places:
@@ -205,7 +219,9 @@ def _are_sisters(one: str, other: str) -> bool:
     return one != other and len(stems[0]) > 1 and stems[0] == stems[1] and "-" in one + other
 
 
-def apart_share(sentence: Passage, matches: Sequence[Match], places: Sequence[Place]) -> float:
+def apart_share(
+    sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
+) -> float:
     """Share of the pairs of names in one clause that no sentence of the sources has together."""
     kinds = ("identifier", "name", "element", "number")
     texts = [place for place in places if place.heading is None]

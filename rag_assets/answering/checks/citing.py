@@ -58,7 +58,7 @@ def _row(cells: Sequence[Cell], units: Mapping[str, str] | None) -> CitedRow:
     first = cells[0]
     text = (units or {}).get(first.unit_id or "", "")
     return CitedRow(
-        tuple(_pair(cell) for cell in cells),
+        (*map(_pair, cells), CitedPair("row", first.row_key)),
         subject=f"{first.table} {first.row_key} {text}".replace("_", " "),
         name=f"{first.table}, row {first.row_key}",
     )

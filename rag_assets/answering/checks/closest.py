@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 from rag_assets.answering.checks.atoms import Atom
 from rag_assets.answering.checks.numbers import Number
-from rag_assets.answering.checks.sources import Place, Source, places_of
+from rag_assets.answering.checks.sources import Source, SourcePlace, places_of
 
 LIKE = 0.6
 """Share of letters from which two names are close."""
@@ -35,7 +35,9 @@ def closest_to(atom: Atom, sources: Sequence[Source]) -> Closest | None:
     return Closest(text, f"{heading}{place.passage.text}", name)
 
 
-def _numbers(stated: Number, places: Sequence[Place]) -> Iterator[tuple[float, str, Place]]:
+def _numbers(
+    stated: Number, places: Sequence[SourcePlace]
+) -> Iterator[tuple[float, str, SourcePlace]]:
     """Numbers in like units, each with how far it is from the stated one."""
     for place in places:
         for number in place.numbers:
@@ -47,7 +49,7 @@ def _numbers(stated: Number, places: Sequence[Place]) -> Iterator[tuple[float, s
             yield abs(own - value) / max(abs(own), abs(value), 1e-300), number.text, place
 
 
-def _names(atom: Atom, places: Sequence[Place]) -> Iterator[tuple[float, str, Place]]:
+def _names(atom: Atom, places: Sequence[SourcePlace]) -> Iterator[tuple[float, str, SourcePlace]]:
     """Words that look like the atom, each with how unlike they are."""
     for place in places:
         for term in place.passage.terms:

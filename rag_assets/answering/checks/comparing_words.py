@@ -7,7 +7,7 @@ from rag_assets.answering.checks import words
 from rag_assets.answering.checks.matching import Match
 from rag_assets.answering.checks.numbers import bears_out
 from rag_assets.answering.checks.passages import Passage, are_alike
-from rag_assets.answering.checks.sources import Place
+from rag_assets.answering.checks.sources import SourcePlace
 
 _THAN = re.compile(
     r"\b(?:than|än|as those of|as that of|compared (?:to|with)|jämfört med|"
@@ -18,7 +18,7 @@ _CLAUSE_END = re.compile(r"[;:]\s|,\s|\.\s|\.$")
 _RANKED = re.compile(r"(?<!\w)(\d{1,2})[.)]\s*([^\d)]+?)(?=\s+\d{1,2}[.)]|\s*$)")
 
 
-def swapped_sides(sentence: Passage, best: Sequence[Place]) -> float:
+def swapped_sides(sentence: Passage, best: Sequence[SourcePlace]) -> float:
     """1 where the sentence says that B is more than A, and its source that A is more than B."""
     sides = _sides(sentence)
     if sides is None:
@@ -40,7 +40,9 @@ def _sides(passage: Passage) -> tuple[set[str], set[str]] | None:
         return None
     end = _CLAUSE_END.search(passage.text, found.end())
     stop = end.start() if end else len(passage.text)
-    content = [term for term in passage.content if term.key not in words.DIRECTIONS]
+    before = [term for term in passage.terms if term.start < found.start()]
+    compared = [term.start for term in before if term.key in words.DIRECTIONS][-1:]
+    content = [term for term in passage.content if term.start not in compared]
     left = {term.lemma for term in content if term.start < found.start()}
     right = {term.lemma for term in content if found.end() <= term.start < stop}
     return left - right, right - left
@@ -62,7 +64,9 @@ def _shared(one: set[str], other: set[str]) -> int:
     return sum(any(are_alike(lemma, each) for each in other) for lemma in one)
 
 
-def joined_over_than(sentence: Passage, matches: Sequence[Match], best: Sequence[Place]) -> float:
+def joined_over_than(
+    sentence: Passage, matches: Sequence[Match], best: Sequence[SourcePlace]
+) -> float:
     """1 where the sentence joins two values that its source compares with each other."""
     if _THAN.search(sentence.text):
         return 0.0
@@ -91,7 +95,7 @@ def joined_over_than(sentence: Passage, matches: Sequence[Match], best: Sequence
     return 0.0
 
 
-def wrong_rank(sentence: Passage, places: Sequence[Place]) -> float:
+def wrong_rank(sentence: Passage, places: Sequence[SourcePlace]) -> float:
     """1 where the sentence calls the first of a numbered list another one than the list does."""
     rank = _stated_rank(sentence)
     if rank is None:

@@ -20,7 +20,7 @@ from rag_assets.answering.checks.passages import (
     lemma_of,
     parts_of,
 )
-from rag_assets.answering.checks.sources import Place
+from rag_assets.answering.checks.sources import SourcePlace
 from rag_assets.answering.checks.units import Measure, denominator
 
 ENOUGH = 0.5
@@ -33,11 +33,11 @@ PART_OF_UNIT = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundNumber:
     """A number of the sources that bears out one of the sentence."""
 
     place: int
-    """Place among the places."""
+    """Position among the places."""
     number: Number
     strength: float
 
@@ -48,7 +48,7 @@ class Match:
 
     atom: Atom
     strength: float
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundNumber, ...] = ()
     """Of a number: where the sources bear it out, best first."""
 
     @property
@@ -57,22 +57,26 @@ class Match:
         return self.strength >= ENOUGH
 
 
-def matches_of(sentence: Passage, places: Sequence[Place]) -> tuple[Match, ...]:
+def matches_of(sentence: Passage, places: Sequence[SourcePlace]) -> tuple[Match, ...]:
     """Each atom of `sentence`, matched in `places`."""
     return tuple(_match(atom, sentence, places) for atom in atoms_of(sentence.text))
 
 
-def _match(atom: Atom, sentence: Passage, places: Sequence[Place]) -> Match:
+def _match(atom: Atom, sentence: Passage, places: Sequence[SourcePlace]) -> Match:
     if atom.number is not None:
         found = tuple(_numbers(atom.number, sentence, places))
         strength = found[0].strength if found else 0.0
         if not found and any(_is_verbatim(atom.number, place) for place in places):
             strength = VERBATIM
+        if strength < ENOUGH and any(_is_named(atom.number, sentence, each) for each in places):
+            strength = 1.0
         return Match(atom, strength, found)
     return Match(atom, max((strength_in(atom, sentence, place) for place in places), default=0.0))
 
 
-def _numbers(stated: Number, sentence: Passage, places: Sequence[Place]) -> Iterator[Found]:
+def _numbers(
+    stated: Number, sentence: Passage, places: Sequence[SourcePlace]
+) -> Iterator[FoundNumber]:
     found = []
     for place, each in enumerate(places):
         of_value = len(each.passage.numbers)
@@ -82,10 +86,19 @@ def _numbers(stated: Number, sentence: Passage, places: Sequence[Place]) -> Iter
                 strength = max(strength, _as_compared(number, stated, each.passage))
             if strength:
                 of_heading = each.heading is not None and position >= of_value
-                found.append(Found(place, number, strength * (0.95 if of_heading else 1)))
+                found.append(FoundNumber(place, number, strength * (0.95 if of_heading else 1)))
         if ended := _within(stated, each.numbers):
-            found.append(Found(place, ended, 0.4))
+            found.append(FoundNumber(place, ended, 0.4))
     yield from sorted(found, key=lambda match: -match.strength)
+
+
+def _is_named(stated: Number, sentence: Passage, place: SourcePlace) -> bool:
+    """Whether the number is a part of a name that the place has: `Type 4`."""
+    before = sentence.text[: stated.start].split()
+    if stated.measure or not before or not before[-1][:1].isupper():
+        return False
+    name = rf"(?<!\w){re.escape(before[-1])}\s+{re.escape(stated.text)}(?![\w.,]*\d)"
+    return re.search(name, place.passage.text, re.IGNORECASE) is not None
 
 
 def _as_compared(number: Number, stated: Number, passage: Passage) -> float:
@@ -95,7 +108,7 @@ def _as_compared(number: Number, stated: Number, passage: Passage) -> float:
     return 0.9 * bears_out(number, replace(stated, comparator="=")) if is_said else 0.0
 
 
-def _is_verbatim(stated: Number, place: Place) -> bool:
+def _is_verbatim(stated: Number, place: SourcePlace) -> bool:
     """Whether the source writes the number, unit and all, in the middle of a name."""
     pattern = rf"(?<![\d.,]){re.escape(stated.text)}(?![\d.,]*\d|[^\W_])"
     return stated.measure is not None and re.search(pattern, place.passage.text) is not None
@@ -140,7 +153,7 @@ def _base(number: Number, measure: Measure | None) -> float:
     return measure.in_base(number.values[0]) if measure else number.values[0]
 
 
-def strength_in(atom: Atom, sentence: Passage, place: Place) -> float:
+def strength_in(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
     """How well one place has an atom."""
     if (stated := atom.number) is not None:
         return max((bears_out(number, stated) for number in place.numbers), default=0.0)
@@ -219,10 +232,10 @@ def _has(passage: Passage, listed: frozenset[str]) -> float:
     return float(any(term.key in listed for term in passage.terms))
 
 
-def _cell(atom: Atom, sentence: Passage, place: Place) -> float:
+def _cell(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
     """Whether the cell under the stated heading says what the sentence says it does."""
     if place.heading is None:
-        return ENOUGH  # the words of a text decide
+        return float(not place.passage.is_cell)  # of a text the words decide
     stated = [term.lemma for term in sentence.content if term.end <= atom.start + len(atom.key)]
     if not stated or not covers(place.heading.content, stated):
         return 0.0
@@ -238,7 +251,7 @@ def covers(terms: Sequence[Term], lemmas: Sequence[str]) -> bool:
     return all(any(are_alike(lemma, term.lemma) for term in terms) for lemma in lemmas)
 
 
-def covered_share(sentence: Passage, places: Sequence[Place]) -> float:
+def covered_share(sentence: Passage, places: Sequence[SourcePlace]) -> float:
     """Share of the content words of `sentence` that the places have; names and numbers apart.
 
     The words of what is cited count once each; 1 where the sentence has none.

@@ -8,7 +8,7 @@ from rag_assets.answering.checks.matching import Match
 from rag_assets.answering.checks.numbers import bears_out
 from rag_assets.answering.checks.passages import Passage, Term, are_alike
 from rag_assets.answering.checks.slots import clause_around, slots_of
-from rag_assets.answering.checks.sources import Place
+from rag_assets.answering.checks.sources import SourcePlace
 
 CONDITION_WEIGHT = 2
 """How often a clause with `if` counts, beside a number after `at`."""
@@ -21,8 +21,8 @@ _BEFORE_A_CONDITION = re.compile(
 
 
 def best_places(
-    sentence: Passage, matches: Sequence[Match], places: Sequence[Place]
-) -> list[Place]:
+    sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
+) -> list[SourcePlace]:
     """The place that has most of the sentence, and those that bear out numbers it lacks."""
     if not places:
         return []
@@ -38,7 +38,7 @@ def best_places(
     return [places[place] for place in sorted(chosen)]
 
 
-def _overlap(sentence: Passage, place: Place) -> float:
+def _overlap(sentence: Passage, place: SourcePlace) -> float:
     own = [term.lemma for term in place.passage.terms]
     own += [term.lemma for term in place.heading.terms] if place.heading else []
     return sum(
@@ -50,7 +50,7 @@ def _overlap(sentence: Passage, place: Place) -> float:
 # Negation
 
 
-def polarity_conflict(sentence: Passage, best: Sequence[Place]) -> float:
+def polarity_conflict(sentence: Passage, best: Sequence[SourcePlace]) -> float:
     """How surely the sentence negates what its sources say, or says what they negate."""
     worst = 0.0
     for place in best:
@@ -61,7 +61,7 @@ def polarity_conflict(sentence: Passage, best: Sequence[Place]) -> float:
     if not texts:
         return worst
     own = [term for term in negated(sentence) if term.key not in words.DIRECTIONS]
-    theirs = [term for text in texts for term in negated(text)]
+    theirs = [term for text in texts for term in negated(text) if term.key not in words.DIRECTIONS]
     if any(are_alike(one.lemma, other.lemma) for one in own for other in theirs):
         return worst
     for term in own:
@@ -81,6 +81,8 @@ def negated(passage: Passage) -> Iterator[Term]:
     for place, term in enumerate(passage.terms):
         if term.key not in words.NEGATORS and not term.key.endswith("n't"):
             continue
+        if passage.terms[place + 1 : place + 2] and passage.terms[place + 1].key in words.LIMITERS:
+            continue  # not only
         following = [each for each in passage.terms[place + 1 :] if each.is_content]
         reached = [each for each in following[:_REACH] if each.clause == term.clause]
         turned = [each for each in reached if each.key in words.DIRECTIONS]
@@ -96,7 +98,7 @@ def _is_alike(passage: Passage | None, term: Term) -> bool:
 # Direction
 
 
-def direction_conflict(sentence: Passage, best: Sequence[Place]) -> float:
+def direction_conflict(sentence: Passage, best: Sequence[SourcePlace]) -> float:
     """How surely the sentence says more where its sources say less, or before for after."""
     stated = directions_of(sentence)
     theirs: dict[str, set[int]] = {}
@@ -126,7 +128,9 @@ def directions_of(passage: Passage) -> dict[str, set[int]]:
 # Conditions
 
 
-def dropped_share(sentence: Passage, matches: Sequence[Match], best: Sequence[Place]) -> float:
+def dropped_share(
+    sentence: Passage, matches: Sequence[Match], best: Sequence[SourcePlace]
+) -> float:
     """Share of the conditions of what is stated that the sentence leaves out."""
     kept = dropped = 0
     for place in best:
@@ -170,7 +174,7 @@ def _number_conditions(
         yield any(bears_out(number, stated) for stated in sentence.numbers)
 
 
-def universal_words(matches: Sequence[Match], best: Sequence[Place]) -> float:
+def universal_words(matches: Sequence[Match], best: Sequence[SourcePlace]) -> float:
     """Whether the sentence says of all, or always, what its sources do not."""
     said = any(match.atom.kind == "universal" for match in matches)
     theirs = any(term.key in words.UNIVERSALS for place in best for term in place.passage.terms)

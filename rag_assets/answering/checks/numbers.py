@@ -68,7 +68,7 @@ class Number:
     just: int = 0
     """1 for `just over`, -1 for `just under`."""
     of_range: int | None = None
-    """Place of its range among the ranges of the text."""
+    """Position of its range among the ranges of the text."""
     is_power: bool = False
     is_loose: bool = False
     """Whether its comparator may be none: `under 5 bar` is below that, or at that."""
@@ -265,14 +265,21 @@ def _is_equal(own: float, value: float, *, step: float, stated: Number) -> bool:
         over = (own - value) * stated.just
         return -1e-9 * abs(value) <= over <= 0.1 * abs(value)
     if stated.comparator == "~" or stated.is_ratio:
-        room = max(room, HEDGED * abs(value) if not _has_decimals(stated) else 2 * room)
-    if stated.comparator == "~" and stated.measure and stated.measure.offset and value > 0:
-        room = max(0.5 * step, HEDGED * abs(value - stated.measure.offset))
+        offset = stated.measure.offset if stated.measure else 0.0
+        most = HEDGED * abs(value - offset)
+        room = max(room, most if stated.is_ratio else min(_last_digit(stated) * step, most))
     return abs(own - value) <= room
 
 
-def _has_decimals(number: Number) -> bool:
-    return number.step < 1 and not number.is_word and not number.is_power
+def _last_digit(number: Number) -> float:
+    """What one in the last digit is worth that is not a rounded zero, in steps."""
+    worth = 1.0
+    if number.step < 1 and not number.is_power:
+        return worth
+    steps = abs(round(number.values[0] / number.step))
+    while steps and steps % 10 == 0:
+        steps, worth = steps // 10, worth * 10
+    return worth
 
 
 def _comparators_fit(source: Comparator, stated: Comparator, *, is_loose: bool) -> float:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import Passage, Term, are_alike
-from rag_assets.answering.checks.sources import Place
+from rag_assets.answering.checks.sources import SourcePlace
 
 _RESPECTIVELY = re.compile(r"\b(?:respectively|respektive|in that order)\b", re.I)
 _GAP = re.compile(r"\s*(?:,|,?\s*(?:and|or|och|eller|to|till)|\u2013|-)\s*(?:up to|about|some)?\s*")
@@ -117,13 +117,17 @@ def _items(passage: Passage, end: int, start: int, sizes: set[int]) -> list[list
         first = begin + (cuts[-1] if cuts else 0)
         items.append([term for term in passage.content if first <= term.start < stop])
         stop = begin - 2
-    return [*reversed(items), right]
+    nearest = max(len(items[0]), 1)  # what follows is said of all: `A and B films`
+    return [*reversed(items), right[:nearest]]
 
 
 def slot_conflict(
-    sentence: Passage, number: Number, slot: int, slots: Slots, place: Place
+    sentence: Passage, number: Number, slot: int, slots: Slots, place: SourcePlace
 ) -> float:
     """Whether the sentence names another item of a list than the one of the number."""
+    mapped = _own_labels(sentence, number, slots)
+    if mapped:
+        return float(slot not in mapped)
     partners = list(_partners(sentence, number))
     if partners:
         named = [
@@ -156,6 +160,18 @@ def slot_conflict(
     return 0.0 if nearest[1] == slot else 0.5
 
 
+def _own_labels(sentence: Passage, number: Number, slots: Slots) -> set[int]:
+    """Where the source lists what the sentence pairs with the number by a list of its own."""
+    own = slots_of(sentence)
+    place = own.numbers.get(number.start)
+    return {
+        slot
+        for said, own_slot in own.labels
+        for lemma, slot in slots.labels
+        if own_slot == place and not said.startswith("=") and are_alike(lemma, said)
+    }
+
+
 def _partners(sentence: Passage, number: Number) -> Iterator[Number]:
     """The numbers of the sentence's other lists that stand in step with `number`."""
     own = slots_of(sentence).numbers
@@ -166,7 +182,7 @@ def _partners(sentence: Passage, number: Number) -> Iterator[Number]:
                 yield other
 
 
-def _slots_of_number(number: Number, place: Place) -> Iterator[int]:
+def _slots_of_number(number: Number, place: SourcePlace) -> Iterator[int]:
     own = slots_of(place.passage).numbers
     for each in place.passage.numbers:
         if each.start in own and bears_out(each, number) > 0.7:

@@ -14,6 +14,8 @@ from rag_assets.answering.checks.units import Measure, measure_of
 _UNIT_IN_HEADING = re.compile(
     r"[(\[]([^()\[\]]*)[)\]]\s*$|[(\[]([^()\[\]]*(?:\([^()]*\))?[^()\[\]]*)[)\]]\s*$"
 )
+_EXAMPLES = re.compile(r"\s*\([^()]*,[^()]*(?:\.\.\.|\u2026|etc\.?)\s*\)")
+"""Examples of values in a heading: they are not what the row says."""
 _IS = re.compile(r"(?:is|has|are|can|har|är)\b", re.I)
 _TRUE, _FALSE = ("1", "1.0", "true", "yes", "ja"), ("0", "0.0", "false", "no", "nej")
 
@@ -50,11 +52,11 @@ Source: TypeAlias = CitedText | CitedRow
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """A sentence of a text, or a cell, in which atoms are looked for."""
 
     source: int
-    """Place of its source among the sources."""
+    """Position of its source among the sources."""
     passage: Passage
     heading: Passage | None = None
     """Of a cell."""
@@ -67,7 +69,7 @@ class Place:
         return self.passage.numbers + (self.heading.numbers if self.heading else ())
 
 
-def places_of(sources: Sequence[Source]) -> tuple[Place, ...]:
+def places_of(sources: Sequence[Source]) -> tuple[SourcePlace, ...]:
     """All sentences and cells of `sources`."""
     return tuple(
         replace(place, source=number)
@@ -77,18 +79,18 @@ def places_of(sources: Sequence[Source]) -> tuple[Place, ...]:
 
 
 @lru_cache(maxsize=512)
-def _places_of(source: Source) -> tuple[Place, ...]:
+def _places_of(source: Source) -> tuple[SourcePlace, ...]:
     if isinstance(source, CitedText):
-        return tuple(Place(0, passage) for passage in passages_of(source.text))
+        return tuple(SourcePlace(0, passage) for passage in passages_of(source.text))
     units = [unit for pair in source.pairs if (unit := measure_of(pair.value))]
     cells = [_cell(pair, beside=units) for pair in source.pairs if pair.value]
     if source.subject:
         named = passage_of(source.subject, is_cell=True)
-        cells.append(Place(0, replace(named, numbers=())))
+        cells.append(SourcePlace(0, replace(named, numbers=())))
     return tuple(cells)
 
 
-def _cell(pair: CitedPair, *, beside: Sequence[Measure]) -> Place:
+def _cell(pair: CitedPair, *, beside: Sequence[Measure]) -> SourcePlace:
     """A cell; where no unit is stated, those that stand as values beside it may be meant."""
     words_of_heading, unit = _heading(pair)
     value = passage_of(pair.value, is_cell=True)
@@ -101,7 +103,7 @@ def _cell(pair: CitedPair, *, beside: Sequence[Measure]) -> Place:
     truth = None
     if _IS.match(words_of_heading) and pair.value.casefold() in (*_TRUE, *_FALSE):
         truth = pair.value.casefold() in _TRUE
-    return Place(
+    return SourcePlace(
         source=0,
         passage=replace(value, numbers=tuple(numbers)),
         heading=passage_of(words_of_heading, is_cell=True),
@@ -111,7 +113,7 @@ def _cell(pair: CitedPair, *, beside: Sequence[Measure]) -> Place:
 
 def _heading(pair: CitedPair) -> tuple[str, Measure | None]:
     """The heading in words, and its unit."""
-    heading = " ".join(pair.heading.replace("_", " ").split())
+    heading = _EXAMPLES.sub("", " ".join(pair.heading.replace("_", " ").split()))
     unit = measure_of(pair.unit) if pair.unit else None
     found = _UNIT_IN_HEADING.search(heading)
     if found and (of_heading := measure_of(found[1] or found[2] or "")):
@@ -119,7 +121,7 @@ def _heading(pair: CitedPair) -> tuple[str, Measure | None]:
     return heading, unit
 
 
-def languages_differ(sentence: Passage, places: Sequence[Place]) -> bool:
+def languages_differ(sentence: Passage, places: Sequence[SourcePlace]) -> bool:
     """Whether the sentence is in another language than its sources."""
     if not sentence.language or not places:
         return False

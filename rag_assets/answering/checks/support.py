@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, fields
 from math import exp
 
 from rag_assets.answering.answer import Support
+from rag_assets.answering.checks.atoms import folded
 from rag_assets.answering.checks.binding import apart_share, conflict_of, identifier_conflict
 from rag_assets.answering.checks.comparing_words import (
     joined_over_than,
@@ -25,7 +26,12 @@ from rag_assets.answering.checks.meaning import (
     universal_words,
 )
 from rag_assets.answering.checks.passages import passage_of
-from rag_assets.answering.checks.sources import Source, languages_differ, places_of
+from rag_assets.answering.checks.sources import (
+    CitedText,
+    Source,
+    languages_differ,
+    places_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,8 @@ FULL_FROM = 0.605
 PART_FROM = 0.466
 """Score from which it is supported in part."""
 ATOM_WEIGHTS: Mapping[str, float] = {"name": 0.7, "element": 0.7, "limit": 0.3}
+SHORTEST_QUOTE = 20
+"""Letters and digits of a sentence that counts as quoted."""
 UNKNOWN_WORDS = 0.5
 """Share of words that counts as missing where the languages differ: the atoms decide there."""
 
@@ -95,6 +103,10 @@ class Checked:
 def check(sentence: str, sources: Sequence[Source]) -> Checked:
     """Check `sentence` against what it cites; nothing cited supports nothing."""
     passage, places = passage_of(sentence), places_of(sources)
+    if is_quoted(sentence, sources):
+        nothing = Signs(*[0.0] * len(NAMES))
+        score = score_of(nothing)
+        return Checked(support_of(score), score, nothing, (), is_other_language=False)
     matches = matches_of(passage, places)
     is_other = languages_differ(passage, places)
     best = best_places(passage, matches, places)
@@ -117,6 +129,14 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
     )
     score = score_of(signs) if places else 0.0
     return Checked(support_of(score), score, signs, matches, is_other)
+
+
+def is_quoted(sentence: str, sources: Sequence[Source]) -> bool:
+    """Whether a text of the sources has the sentence word for word."""
+    wanted = folded(sentence)
+    return len(wanted) >= SHORTEST_QUOTE and any(
+        wanted in folded(source.text) for source in sources if isinstance(source, CitedText)
+    )
 
 
 def support_score(sentence: str, sources: Sequence[Source]) -> float:

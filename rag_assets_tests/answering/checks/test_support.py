@@ -1,0 +1,84 @@
+"""The verdict on a sentence: each form of error that the checks are for, and its true neighbour."""
+
+import pytest
+
+from rag_assets.answering.checks.sources import CitedPair, CitedRow, CitedText
+from rag_assets.answering.checks.support import check, support_score
+
+PUMPS = CitedText(
+    "The pressures of pumps with steel and bronze casings were 16 bar and 10 bar, respectively. "
+    "Pump A-4 was run at 50 °C without any lubricant. If the flow is below 2 m3/h, the seal fails. "
+    "The larger pump (A-5) needs more power than the small one."
+)
+METAL = CitedRow(
+    (
+        CitedPair("Name in English", "Titanium"),
+        CitedPair("Density at 295K (g/cm^3)", "4.506"),
+        CitedPair("Evaporation heat (kJ/mol)", "422.6"),
+        CitedPair("Heat of fusion (kJ/mol)", "18.8"),
+        CitedPair("Is the element radioactive", "0"),
+        CitedPair("Discovery year", "1791"),
+    ),
+    subject="Chemical elements",
+)
+TRUE = [
+    (PUMPS, "The bronze casing stood a pressure of 1 MPa."),
+    (PUMPS, "Steel casings took 16 bar, bronze ones 10 bar."),
+    (PUMPS, "Pump A-4 ran at 323 K with no lubricant."),
+    (PUMPS, "The seal fails if the flow is less than 2 m3/h."),
+    (PUMPS, "Pump A-4 gick utan smörjmedel vid 50 °C."),
+    (METAL, "Titanium has a density of 4506 kg/m3."),
+    (METAL, "Melting a mole of titanium takes 18.8 kJ."),
+    (METAL, "Titan upptäcktes år 1791."),
+    (METAL, "Titanium is not radioactive."),
+]
+FALSE = [
+    ("number", PUMPS, "Steel casings took 18 bar."),
+    ("unit", PUMPS, "Steel casings took 16 mbar."),
+    ("identifier", PUMPS, "Pump A-7 was run at 50 °C without any lubricant."),
+    ("swapped subject", PUMPS, "The bronze casing stood a pressure of 16 bar."),
+    ("polarity", PUMPS, "Pump A-4 was run at 50 °C with a lubricant at all times."),
+    ("comparison", PUMPS, "The small pump needs more power than the larger one."),
+    ("comparator", PUMPS, "The seal fails if the flow is above 2 m3/h."),
+    ("column", METAL, "Titanium needs 18.8 kJ/mol for its evaporation."),
+    ("year", METAL, "Titanium was discovered in 1719."),
+    ("name", METAL, "The discovery of Titanium in 1791 is that of William Ramsay."),
+    ("polarity", METAL, "Titanium is a radioactive element."),
+    ("citation", METAL, "Pump A-4 ran at 323 K with no lubricant."),
+]
+
+
+@pytest.mark.parametrize(("source", "sentence"), TRUE, ids=[sentence for _, sentence in TRUE])
+def test_what_a_source_says_in_other_words_is_supported(source, sentence):
+    assert check(sentence, [source]).support == "full"
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [(source, sentence) for _, source, sentence in FALSE],
+    ids=[f"{form}: {sentence}" for form, _, sentence in FALSE],
+)
+def test_one_thing_changed_lowers_the_score_below_every_true_sentence(source, sentence):
+    true = min(support_score(own, [source]) for held, own in TRUE if held is source)
+
+    assert support_score(sentence, [source]) < true
+
+
+def test_without_a_source_nothing_is_supported():
+    assert check("Titanium has a density of 4506 kg/m3.", []).support == "none"
+
+
+def test_the_atom_that_no_source_has_is_named():
+    (missing,) = check("Pump A-7 was run at 50 °C without any lubricant.", [PUMPS]).missing
+
+    assert missing.atom.text == "A-7"
+
+
+def test_a_sentence_in_another_language_is_said_to_be():
+    assert check("Titan upptäcktes år 1791.", [METAL]).is_other_language
+    assert not check("Titanium was found in 1791.", [METAL]).is_other_language
+
+
+def test_a_cell_is_held_to_its_heading():
+    assert check("Heat of fusion: 18.8 kJ/mol", [METAL]).support == "full"
+    assert check("Evaporation heat: 18.8 kJ/mol", [METAL]).support == "none"
