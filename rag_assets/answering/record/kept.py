@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue, TypeAdapter
 
 from rag_assets.answering.answer import Answer, to_json
-from rag_assets.config import Config, Retrieval, Retriever, RetrieverName, Versions
+from rag_assets.config import Config, RetrieverName, Versions
 from rag_assets.config.answering import Answering
 from rag_assets.identity import canonical_json, fingerprint
 from rag_assets.retrieval.filters import Filters
@@ -23,8 +23,6 @@ from rag_assets.store.serving_pointer import QuerySide
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-CUSTOM = "custom"
-"""Name of a retriever that was given by its settings."""
 NOT_COMPARED = ("seconds",)
 """Parts of an answer that differ each time it is made."""
 
@@ -65,7 +63,7 @@ class AnswerContext:
     """How an answer came about."""
 
     conditions: Conditions
-    retriever: RetrieverName | Retriever | None = None
+    retriever: RetrieverName | None = None
     """As the caller named it; None: the one that answers unless another is named."""
     filters: Filters | None = None
     history: tuple[str, ...] = ()
@@ -96,7 +94,7 @@ def context_of(
     index: "VariantIndex",
     config: Config,
     *,
-    retriever: RetrieverName | Retriever | None = None,
+    retriever: RetrieverName | None = None,
     filters: Filters | None = None,
     user: str | None = None,
     history: tuple[str, ...] = (),
@@ -109,9 +107,10 @@ def context_of(
     `retriever` and `filters` are those that were passed to `ask`.
     """
     settings = index.settings
+    searched_by = {"retriever": retriever or settings.retriever}
     conditions = Conditions(
         complete_set=index.complete_set,
-        query_side=_query_side(settings, retriever),
+        query_side=QuerySide.of(settings.model_copy(update=searched_by)),
         versions=settings.versions,
         answering=config.answering.model_dump(mode="json"),
         program=program_version(),
@@ -186,15 +185,6 @@ def program_version() -> str:
         return version("rag-assets")
     except PackageNotFoundError:
         return "unknown"
-
-
-def _query_side(settings: Retrieval, retriever: RetrieverName | Retriever | None) -> QuerySide:
-    if isinstance(retriever, Retriever):
-        named = {**settings.retrievers, CUSTOM: retriever}
-        changes = {"retriever": CUSTOM, "retrievers": named}
-    else:
-        changes = {"retriever": retriever or settings.retriever}
-    return QuerySide.of(settings.model_copy(update=changes))
 
 
 @cache

@@ -6,8 +6,8 @@ from typing import Literal, Protocol, TypeAlias
 
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.record.differing import AnswerDifference, difference_of
-from rag_assets.answering.record.kept import CUSTOM, KeptAnswer, program_version
-from rag_assets.config import Config, Retriever, RetrieverName
+from rag_assets.answering.record.kept import KeptAnswer, program_version
+from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.failing import unanswerable
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import OutdatedIndexError, open_index
@@ -36,7 +36,7 @@ class Ask(Protocol):
         store: Store,
         config: Config,
         filters: Filters | None = None,
-        retriever: RetrieverName | Retriever | None = None,
+        retriever: RetrieverName | None = None,
     ) -> Answer:
         """The answer to `question` from `index`."""
         ...
@@ -86,19 +86,16 @@ def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answ
     complete_set = conditions.complete_set
     if gone := tables_gone(kept, store):
         raise _gone(kept, gone)
+    then = conditions.within(config)
+    variant = kept.answer.scope.variant
     try:
-        then = conditions.within(config)
-        index = open_index(
-            store, then, complete_set.variant, complete_set=complete_set, retrieval=then.retrieval
-        )
-        named = kept.context.retriever
         return ask(
-            index,
+            open_index(store, then, variant, complete_set=complete_set, retrieval=then.retrieval),
             kept.answer.question,
             store=store,
             config=then,
             filters=kept.context.filters,
-            retriever=CUSTOM if isinstance(named, Retriever) else named,
+            retriever=kept.context.retriever,
         )
     except OutdatedIndexError as error:
         raise _gone(kept, tables_gone(kept, store) or [complete_set.joint.table]) from error

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from rag_assets.answering.answer import Answer, from_json, to_json
 from rag_assets.answering.citations import Cell, Citation, Computed, Span
+from rag_assets.answering.record.database import AnswersFileError
 from rag_assets.answering.record.kept import (
     Conditions,
     KeptAnswer,
@@ -94,7 +95,11 @@ def units_cited_by(citation: Citation) -> Iterator[tuple[str, str | None]]:
 def select(
     connection: sqlite3.Connection, *, where: str, values: Sequence[object], limit: int | None
 ) -> list[KeptAnswer]:
-    """The answers that meet a condition, the newest first."""
+    """The answers that meet a condition, the newest first.
+
+    Raises:
+        AnswersFileError: One of them cannot be read.
+    """
     columns = ", ".join(COLUMNS)
     most = "" if limit is None else f" LIMIT {limit:d}"
     rows: list[Row] = connection.execute(
@@ -129,9 +134,15 @@ def _conditions(connection: sqlite3.Connection, keys: Iterable[str]) -> Mapping[
 
 def _kept(row: Row, known: Mapping[str, Conditions]) -> KeptAnswer:
     answer_id, kept_at, answer, context, conditions = row
-    return KeptAnswer(
-        answer_id=answer_id,
-        kept_at=datetime.fromisoformat(kept_at),
-        answer=from_json(json.loads(answer)),
-        context=context_from(context, known[conditions]),
-    )
+    try:
+        return KeptAnswer(
+            answer_id=answer_id,
+            kept_at=datetime.fromisoformat(kept_at),
+            answer=from_json(json.loads(answer)),
+            context=context_from(context, known[conditions]),
+        )
+    except ValueError as error:
+        raise AnswersFileError(
+            f"the kept answer {answer_id} cannot be read ({error}): it was written by another "
+            "release of the program"
+        ) from error

@@ -5,14 +5,16 @@ A sentence is touched where one of its citations is:
 - words of a document, if their unit is gone or says something else. Where documents are cut into
   other chunks by now, units cannot be compared: then the words have to stand in their document;
 - a cell, if its row is gone: a row's id names its content, so that a changed row has another one;
-- rows, a computed value and an absence, if any row of their table came, changed or went.
+- rows, a computed value and an absence, if a row of their table came, changed or went and their
+  plan gives something else now.
 
 What is compared with is what serves now.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Rows, Span
 from rag_assets.answering.record.kept import KeptAnswer
@@ -24,6 +26,8 @@ from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, set_of
 from rag_assets.store.pins import Pin, holds
 
+RunAgain: TypeAlias = Callable[[Computed | Rows | Absence], bool]
+"""Whether the plan of a citation gives the same on what serves now."""
 TABLES_KEPT = 64
 """Tables whose row ids are remembered while answers are compared."""
 
@@ -42,27 +46,38 @@ class TouchedSentence:
 class Served:
     """What serves now, to compare answers with."""
 
-    def __init__(self, store: Store, complete_set: CompleteSet) -> None:
-        """Compare with the tables of `complete_set`."""
+    def __init__(
+        self, store: Store, complete_set: CompleteSet, *, run_again: RunAgain | None = None
+    ) -> None:
+        """Compare with the tables of `complete_set`.
+
+        Without `run_again`, a plan counts as stale once any row of its table changed.
+        """
         self._store = store
         self._set = complete_set
+        self._run_again = run_again
         self._row_ids = lru_cache(maxsize=TABLES_KEPT)(self._read_row_ids)
         self._texts_of = lru_cache(maxsize=TABLES_KEPT)(self._read_texts)
 
     @classmethod
-    def now(cls, store: Store, config: Config) -> "Served | None":
+    def now(
+        cls, store: Store, config: Config, *, run_again: RunAgain | None = None
+    ) -> "Served | None":
         """What answers queries; None where nothing does yet.
 
         Raises:
             ServingPointerError: The serving pointer is damaged.
+            DamagedTablesError: The tables of what serves cannot be read.
         """
         pointer = serving_pointer.current(store)
-        if pointer is not None:
-            return cls(store, pointer.complete_set)
         try:
-            return cls(store, set_of(store, config, config.serving_variant))
+            found = (
+                pointer.complete_set if pointer else set_of(store, config, config.serving_variant)
+            )
+            store.check(found.joint.table, version=found.joint.version)
         except MissingTableError:
             return None
+        return cls(store, found, run_again=run_again)
 
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
@@ -87,11 +102,8 @@ class Served:
             return self._why_span(citation, then, hashes)
         if isinstance(citation, Cell):
             return _why_cell(citation, hashes)
-        if isinstance(citation, Computed):
-            changed = (_why_cell(each, hashes) for each in citation.inputs)
-            return next(filter(None, changed), None) or self._why_table(citation.rows, then)
-        if isinstance(citation, Rows):
-            return self._why_table(citation, then)
+        if isinstance(citation, Computed | Rows):
+            return self._why_plan(citation, then)
         return self._why_absence(citation, then)
 
     def _why_span(self, span: Span, then: CompleteSet, hashes: Mapping[str, str]) -> str | None:
@@ -104,8 +116,9 @@ class Served:
             return None
         return f"{span.uri}: the cited text is gone"
 
-    def _why_table(self, rows: Rows, then: CompleteSet) -> str | None:
-        if self._is_same_table(rows.source, rows.table, then):
+    def _why_plan(self, citation: Computed | Rows, then: CompleteSet) -> str | None:
+        rows = citation.rows if isinstance(citation, Computed) else citation
+        if self._is_same_table(rows.source, rows.table, then) or self._gives_the_same(citation):
             return None
         return f"{rows.source}/{rows.table}: its rows changed"
 
@@ -115,7 +128,11 @@ class Served:
             same = _version(then.joint) == _version(self._set.joint)
         else:
             same = self._is_same_table(str(plan["source"]), str(plan["table"]), then)
+            same = same or self._gives_the_same(absence)
         return None if same else f"{absence.scope}: what was searched has changed"
+
+    def _gives_the_same(self, citation: Computed | Rows | Absence) -> bool:
+        return self._run_again is not None and self._run_again(citation)
 
     def _is_same_table(self, source: str, table: str, then: CompleteSet) -> bool:
         """Whether a table has the rows of then.

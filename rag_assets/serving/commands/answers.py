@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 from rag_assets import config as configuration
@@ -126,11 +127,12 @@ def _one(store: Store, config: Config, answer_id: str) -> Reply:
 def _served(store: Store, config: Config, *, is_needed: bool) -> "Served | None":
     """What serves now; None where it cannot be told and is not needed."""
     from rag_assets.answering.record.staleness import Served
+    from rag_assets.store.damage import DamagedTablesError
     from rag_assets.store.serving_pointer import ServingPointerError
 
     try:
         found = Served.now(store, config)
-    except ServingPointerError:
+    except (ServingPointerError, DamagedTablesError):
         if is_needed:
             raise
         return None
@@ -146,7 +148,7 @@ def _exported(store: Store) -> Reply:
 
     done = export(store, answers_of(store), log=say)
     place = store.uri(ANSWERS_TABLE)
-    return Reply({"exported": done, "table": place}, f"{done:,} answers copied to {place}.")
+    return Reply({"exported": done, "table": place}, f"Copied {done:,} new answers to {place}.")
 
 
 def _forget(store: Store, user: str, *, is_sure: bool) -> Reply:
@@ -162,12 +164,16 @@ def _forget(store: Store, user: str, *, is_sure: bool) -> Reply:
             f"no answer to a question of {user!r} is kept: the name must be exactly as it was given"
         )
     if not is_sure:
-        say(f"Erase {len(found):,} answers to questions of {user}? It cannot be undone. [y/N]")
+        say(f"Erase {_counted(found)} to questions of {user}? It cannot be undone. [y/N]")
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             return Reply({"erased": 0}, "Nothing was erased.", code=FAILED)
     erase(store, found, log=say)
     left = answers_by(store, user)
-    text = f"{len(found):,} answers to questions of {user} are erased. Backups are not touched."
+    text = f"Erased {_counted(found)} to questions of {user}. Backups are not touched."
     if left:
-        text = f"{len(left):,} answers of {user} were kept meanwhile: run it again."
+        text = f"{_counted(left)} to questions of {user} came meanwhile: run it again."
     return Reply({"erased": len(found), "left": len(left)}, text, code=FAILED if left else 0)
+
+
+def _counted(answers: Sequence[str]) -> str:
+    return "1 answer" if len(answers) == 1 else f"{len(answers):,} answers"

@@ -35,6 +35,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Show what would be erased, ask, erase it, and search for traces that are left."""
+    from rag_assets.answering.record.database import AnswersFileError
     from rag_assets.operations import lost_runs, purge, purge_plan
     from rag_assets.operations.run_records import BusyRecordsError
     from rag_assets.serving import dagster_instance
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace) -> Reply:
                 purge.erase_pictures(state)
             purge.finish(state, plan)
             return _answer(plan, purge.verify(state, plan))
-        except (purge_plan.PurgeError, BusyRecordsError) as error:
+        except (purge_plan.PurgeError, BusyRecordsError, AnswersFileError) as error:
             raise CommandError(str(error)) from error
 
 

@@ -8,7 +8,6 @@ from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.kept import canonical
 from rag_assets.answering.record.listing import one
 from rag_assets.answering.record.replaying import ReplayError, replay
-from rag_assets.config import Retriever
 from rag_assets.retrieval.filters import Filters
 from rag_assets_tests.answering.record.answers import asked, build, built, quoting
 from rag_assets_tests.faults import project
@@ -38,9 +37,9 @@ def edit(made, uri, edition=2):
     [
         {},
         {"filters": Filters(domain="document", documents=frozenset({"series0/report0.md"}))},
-        {"retriever": Retriever(signals=["bm25"], depth=3)},
+        {"retriever": "bm25", "filters": Filters(domain="table")},
     ],
-    ids=["as configured", "filtered", "with a retriever of its own"],
+    ids=["as configured", "filtered", "with a retriever that was named"],
 )
 def test_the_same_versions_give_the_same_bytes(made, options):
     answer_id = asked(made, QUESTION, **options)
@@ -60,6 +59,15 @@ def test_settings_of_then_are_used_whatever_the_config_says_now(made):
 
     assert replayed(made, answer_id).difference.is_equal
     assert len(replayed(made, answer_id, on="current").answer.shown) == 1
+
+
+def test_a_retriever_is_that_of_then_whatever_its_name_means_now(made):
+    answer_id = asked(made, QUESTION, retriever="bm25")
+    edited = "retrieval: {retriever: bm25, retrievers: {bm25: {signals: [dense]}}}"
+    text = made.file.read_text()
+    made.file.write_text(text.replace("retrieval: {retriever: bm25}", edited))
+
+    assert replayed(made, answer_id).difference.is_equal
 
 
 def test_what_differs_on_todays_index_is_shown(made):

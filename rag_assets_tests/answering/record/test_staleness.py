@@ -112,6 +112,19 @@ def test_plans_are_touched_when_their_own_table_changed(made):
     assert touched_of(made, of_tests) == {}
 
 
+def test_plans_that_give_the_same_on_the_new_rows_are_not_stale(made):
+    kept = planned(made, "grades")
+    made.execute("INSERT INTO grades VALUES (3, 'soft')")
+    build(made)
+    served = Served.now(
+        made.store, made.config, run_again=lambda citation: citation.kind == "computed"
+    )
+
+    [found] = served.touched_of([kept])
+
+    assert [each.text for each in found] == ["rows", "absence"]
+
+
 def test_words_that_stand_in_other_chunks_are_not_stale(made):
     """A swap of the chunking is no change of a document."""
     answer_id = asked(made, "specimen 2 of series")

@@ -152,7 +152,7 @@ def test_it_asks_before_it_forgets(made, command, monkeypatch):
     monkeypatch.setattr(sys, "stdin", terminal)
     code, _, said = command("answers", "--forget-user", "anna")
     assert code == FAILED
-    assert "1 answers to questions of anna" in said
+    assert "1 answer to questions of anna" in said
     assert len(command("answers")[1]["answers"]) == 1
 
 
