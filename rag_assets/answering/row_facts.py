@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.citations import Cell, Value
-from rag_assets.answering.lookup.catalogue import UNIT_HEADINGS
 from rag_assets.answering.lookup.cells import number_of
 from rag_assets.answering.lookup.headings import words_and_unit
 from rag_assets.answering.lookup.phrases import ENGLISH
+from rag_assets.answering.lookup.table_contents import UNIT_HEADINGS
 from rag_assets.answering.lookup.writing import measured
 from rag_assets.answering.row_cells import FilledCell, RowCells
 from rag_assets.answering.wording import Vocabulary, folded, has_number, terms
