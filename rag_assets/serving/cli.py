@@ -46,8 +46,8 @@ from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
     *(init, plan, refresh, search, show, explain, documents, evaluate, experiment),
-    *(answers, replay),
     *(preview, backfill, promote, rollback, history),
+    *(answers, replay),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 
