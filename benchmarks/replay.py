@@ -25,6 +25,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -39,13 +40,13 @@ sys.path.insert(0, str(REPOSITORY))
 
 from rag_assets import config as configuration
 from rag_assets.answering.answer import Answer, Scope, Sentence, Shown
-from rag_assets.answering.citations import Cell, Span
+from rag_assets.answering.citations import Absence, Cell, Citation, Computed, Span
 from rag_assets.answering.record.database import answers_of
 from rag_assets.answering.record.exporting import export
 from rag_assets.answering.record.keeping import keep
 from rag_assets.answering.record.kept import canonical, context_of
 from rag_assets.answering.record.listing import AnswerFilter, find, one
-from rag_assets.answering.record.replaying import replay
+from rag_assets.answering.record.replaying import Ask, replay
 from rag_assets.answering.record.rows import select
 from rag_assets.answering.record.staleness import Served
 from rag_assets.config import Config
@@ -54,7 +55,7 @@ from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.store import Store
 from rag_assets_tests.answering.record.answers import context, quoting
 
-ASK = quoting
+ASK: Ask = quoting
 """What answers."""
 SPAWN = multiprocessing.get_context("spawn")
 UNITS, CITED = 10, 4
@@ -337,35 +338,45 @@ def replayed(file: Path, ids: Sequence[str], *, when: str) -> Iterator[Bound]:
     yield at_least(f"sentences in the replays, {when}", found["sentences"], len(ids))
 
 
-def texts_now(config: Config) -> dict[str, set[str]]:
-    """The texts of all units, by document or table."""
-    joint = Store.of(config).read(config.tables_of("default").joint, columns=["uri", "text"])
-    texts: dict[str, set[str]] = {}
-    for row in joint.to_pylist():
-        texts.setdefault(row["uri"], set()).add(row["text"])
-    return texts
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of all units, by their ids, and by document or table."""
+
+    by_id: Mapping[str, tuple[str, str]]
+    """Document or table, and text."""
+    by_uri: Mapping[str, set[str]]
+
+    @classmethod
+    def now(cls, config: Config) -> "Texts":
+        columns = ["unit_id", "uri", "text"]
+        joint = Store.of(config).read(config.tables_of("default").joint, columns=columns)
+        by_id, by_uri = {}, defaultdict(set)
+        for row in joint.to_pylist():
+            by_id[row["unit_id"]] = row["uri"], row["text"]
+            by_uri[row["uri"]].add(row["text"])
+        return cls(by_id, by_uri)
 
 
-def edit(home: Path, cited: Mapping[str, str]) -> None:
-    """Change a word of one cited passage of a document, and one cell of a cited row."""
+def edit(home: Path, before: Texts) -> None:
+    """Change a word of one indexed passage of a document, and one cell of a row."""
     path = home / "documents" / EDITED
     text = path.read_text("utf-8")
     passages = [line for line in text.splitlines() if len(line.split()) > 8]
-    wanted = next(line for line in passages if any(line in each for each in cited.values()))
+    wanted = next(line for line in passages if any(line in each for each in before.by_uri[EDITED]))
     path.write_text(text.replace(wanted, wanted.replace(wanted.split()[3], "otherwise", 1)))
     with closing(sqlite3.connect(home / "materials.sqlite")) as database, database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(suppliers)")]
         key, changed = columns[0], columns[1]
+        first = f'SELECT min("{key}") FROM suppliers'
         database.execute(
-            f'UPDATE suppliers SET "{changed}" = \'Otherwise\' WHERE "{key}" = '
-            f'(SELECT min("{key}") FROM suppliers)'
+            f'UPDATE suppliers SET "{changed}" = ? WHERE "{key}" = ({first})', ["Otherwise"]
         )
 
 
-def stale(config: Config, ids: Sequence[str], cited: Mapping[str, str]) -> Iterator[Bound]:
+def stale(config: Config, ids: Sequence[str], before: Texts) -> Iterator[Bound]:
     """What is told stale, against the texts themselves."""
     store = Store.of(config)
-    now = texts_now(config)
+    now = Texts.now(config)
     served = Served.now(store, config)
     assert served is not None, "something serves"
     kept = [one(answers_of(store), each) for each in ids]
@@ -378,7 +389,7 @@ def stale(config: Config, ids: Sequence[str], cited: Mapping[str, str]) -> Itera
         (each.answer_id, place)
         for each in kept
         for place, sentence in enumerate(each.answer.sentences, start=1)
-        if any(not _still_there(citation, cited, now) for citation in sentence.citations)
+        if any(not _stands(citation, before, now) for citation in sentence.citations)
     }
     sentences = sum(len(each.answer.sentences) for each in kept)
     print(f"{len(wanted)} of {sentences} sentences cite what was edited, {len(told)} are told")
@@ -388,11 +399,20 @@ def stale(config: Config, ids: Sequence[str], cited: Mapping[str, str]) -> Itera
     yield equal("sentences told stale whose source stands", len(told - wanted), 0)
 
 
-def _still_there(citation: object, cited: Mapping[str, str], now: Mapping[str, set[str]]) -> bool:
-    assert isinstance(citation, Span | Cell), "only words and cells are cited here"
-    assert citation.unit_id is not None, "they are of units"
-    uri = citation.uri if isinstance(citation, Span) else f"{citation.source}/{citation.table}"
-    return cited[citation.unit_id] in now.get(uri, set())
+def _stands(citation: Citation, before: Texts, now: Texts) -> bool:
+    """Whether what was cited is still written there: the text of a unit, or all rows of a table."""
+    if isinstance(citation, Span | Cell):
+        assert citation.unit_id is not None, "what is cited here are units"
+        uri, text = before.by_id[citation.unit_id]
+        return text in now.by_uri.get(uri, set())
+    if isinstance(citation, Absence):
+        if citation.plan is None:
+            return before.by_uri == now.by_uri
+        uri = f"{citation.plan['source']}/{citation.plan['table']}"
+    else:
+        rows = citation.rows if isinstance(citation, Computed) else citation
+        uri = f"{rows.source}/{rows.table}"
+    return before.by_uri.get(uri) == now.by_uri.get(uri)
 
 
 def replaying(home: Path, *, most: int) -> Iterator[Bound]:
@@ -400,12 +420,11 @@ def replaying(home: Path, *, most: int) -> Iterator[Bound]:
     config = project(home)
     file = home / "rag_assets.yaml"
     ids = ask_all(file, most=most)
-    joint = Store.of(config).read(config.tables_of("default").joint, columns=["unit_id", "text"])
-    cited = dict(zip(joint["unit_id"].to_pylist(), joint["text"].to_pylist(), strict=True))
+    before = Texts.now(config)
     yield from replayed(file, ids, when="on the same index")
-    edit(home, cited)
+    edit(home, before)
     refresh(file)
-    yield from stale(config, ids, cited)
+    yield from stale(config, ids, before)
     yield from replayed(file, ids, when="on the versions from before an edit")
 
 

@@ -20,6 +20,7 @@ from rag_assets.operations.kept_answers import (
     remove_old,
     tidy,
 )
+from rag_assets.operations.proof import trace_in_file
 from rag_assets.operations.traces import traces_of
 from rag_assets.process import clock
 from rag_assets.schemas import ANSWERS_TABLE
@@ -165,3 +166,14 @@ def test_a_damaged_file_stops_no_clean_up(store):
 
     assert (done.exported, done.removed) == (0, 0)
     assert "is damaged" in said[0]
+
+
+def test_a_search_for_traces_goes_on_past_a_damaged_file(tmp_path):
+    traces = traces_of([b"plasma for nine hundred fortnights"], names=[], other_names=[])
+    head = b"SQLite format 3\x00"
+    harmless, harmful = tmp_path / "one", tmp_path / "other"
+    harmless.write_bytes(head + b"\xff" * 5_000)
+    harmful.write_bytes(head + b"\xff" * 5_000 + b" plasma for nine hundred fortnights ")
+
+    assert trace_in_file(harmless, traces) is None
+    assert trace_in_file(harmful, traces) is not None

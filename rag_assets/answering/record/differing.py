@@ -35,6 +35,8 @@ class AnswerDifference:
     is_equal: bool
     """Whether both are equal byte for byte: see `kept.canonical`."""
     outcomes: tuple[str, str]
+    score: float
+    """Largest difference between the scores of a unit in both answers."""
     units: tuple[UnitDifference, ...]
     citations_gone: tuple[str, ...]
     """Each in words."""
@@ -48,6 +50,7 @@ class AnswerDifference:
         return {
             "equal": self.is_equal,
             "outcome": {"before": self.outcomes[0], "after": self.outcomes[1]},
+            "largest_score_difference": self.score,
             "units": [
                 {
                     "unit_id": each.unit_id,
@@ -69,6 +72,7 @@ def difference_of(before: Answer, after: Answer) -> AnswerDifference:
     return AnswerDifference(
         is_equal=canonical(before) == canonical(after),
         outcomes=(before.outcome, after.outcome),
+        score=_score(before, after),
         units=tuple(_units(before, after)),
         citations_gone=gone,
         citations_new=new,
@@ -137,6 +141,12 @@ def _units(before: Answer, after: Answer) -> Iterator[UnitDifference]:
                 after=other.rank if other else None,
                 is_changed=bool(one and other and one.text_hash != other.text_hash),
             )
+
+
+def _score(before: Answer, after: Answer) -> float:
+    first = {each.unit_id: each.score for each in before.shown}
+    both = [each for each in after.shown if each.unit_id in first]
+    return max((abs(each.score - first[each.unit_id]) for each in both), default=0.0)
 
 
 def _place(shown: Shown | None) -> tuple[int, str] | None:

@@ -4,7 +4,7 @@ import json
 import secrets
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -23,8 +23,11 @@ from rag_assets.store.serving_pointer import QuerySide
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-NOT_COMPARED = ("seconds",)
-"""Parts of an answer that differ each time it is made."""
+NOT_COMPARED = ("seconds", "confidence")
+SHOWN_NOT_COMPARED = ("score",)
+"""Parts of an answer, and of a unit it shows, that may differ each time it is made. The last digits
+of a reranker's score depend on the texts that were scored together with one, which a cache decides
+(1e-4 was seen); a confidence is computed from scores. What they decide is compared: the ranks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +133,15 @@ def context_of(
 def canonical(answer: Answer) -> str:
     """`answer` as JSON in which equal answers are equal byte for byte.
 
-    Keys are sorted, and the times that it took are left out (`NOT_COMPARED`).
+    Keys are sorted. Times and scores are left out: see `NOT_COMPARED`.
     """
     record = to_json(answer)
-    return canonical_json({name: record[name] for name in record if name not in NOT_COMPARED})
+    shown = [
+        {name: value for name, value in asdict(each).items() if name not in SHOWN_NOT_COMPARED}
+        for each in answer.shown
+    ]
+    compared = {name: record[name] for name in record if name not in NOT_COMPARED}
+    return canonical_json({**compared, "shown": shown})
 
 
 def new_id(at: datetime) -> str:

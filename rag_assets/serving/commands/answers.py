@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> Reply:
 def _listed(store: Store, config: Config, options: argparse.Namespace) -> Reply:
     from rag_assets.answering.record.database import answers_of
     from rag_assets.answering.record.listing import AnswerFilter, find
-    from rag_assets.serving.answers_text import list_record, list_text
+    from rag_assets.serving.kept_answers_text import list_record, list_text
 
     wanted = AnswerFilter(
         since=options.since,
@@ -115,7 +115,7 @@ def _one(store: Store, config: Config, answer_id: str) -> Reply:
     from rag_assets.answering.record.database import answers_of
     from rag_assets.answering.record.listing import ListedAnswer, one
     from rag_assets.answering.record.replaying import tables_gone
-    from rag_assets.serving.answers_text import one_record, one_text
+    from rag_assets.serving.kept_answers_text import one_record, one_text
 
     kept = one(answers_of(store), answer_id)
     served = _served(store, config, is_needed=False)

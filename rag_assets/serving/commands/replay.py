@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
-    from rag_assets.serving.answers_text import replay_record, replay_text
+    from rag_assets.serving.kept_answers_text import replay_record, replay_text
 
     config = configuration.load()
     store = Store.of(config)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rag_assets.answering.record.database import answers_of
+from rag_assets.answering.record.differing import difference_of
 from rag_assets.answering.record.kept import canonical
 from rag_assets.answering.record.listing import one
 from rag_assets.answering.record.replaying import ReplayError, replay
@@ -51,6 +52,20 @@ def test_the_same_versions_give_the_same_bytes(made, options):
     assert done.difference.is_equal
     assert done.difference.units == ()
     assert done.answer.sentences
+
+
+def test_scores_and_times_are_no_part_of_what_is_compared_and_ranks_are(made):
+    kept = one(answers_of(made.store), asked(made, QUESTION)).answer
+    first, second, *others = kept.shown
+    scored = replace(kept, shown=(replace(first, score=first.score + 1e-5), second, *others))
+    ranked = replace(
+        kept, shown=(replace(second, rank=1), replace(first, rank=2), *others), seconds={}
+    )
+
+    found = difference_of(kept, replace(scored, seconds={"search": 9.0}))
+    assert found.is_equal
+    assert found.score == pytest.approx(1e-5)
+    assert not difference_of(kept, ranked).is_equal
 
 
 def test_settings_of_then_are_used_whatever_the_config_says_now(made):
