@@ -28,7 +28,7 @@ ENOUGH = 0.5
 _LIMITING = words.LIMITERS | words.NEGATORS | words.CONDITIONS
 VERBATIM = 0.8
 """Where the number stands inside a name of the source: `X-20%`."""
-PART_OF_UNIT = 0.75
+PART_OF_UNIT = 0.9
 """Where the sentence says the rest of a unit in words: `a mole of it takes 18.8 kJ`."""
 
 
@@ -195,6 +195,9 @@ def _identifier(key: str, passage: Passage) -> float:
         return 0.9
     if key.isalpha() and key in initials(passage.terms):
         return 0.9 if len(key) > 2 else 0.75
+    stem, _, last = key.rpartition("-")
+    if stem and len(last) > 3 and last.isalpha():
+        return 0.9 * _identifier(stem, passage)  # the name and a word: `X-4-coating`
     parts = parts_of(key)
     if len(parts) > 1 and not any(character.isdigit() for character in key):
         keys = {part for term in passage.terms for part in (term.key, *parts_of(term.key))}

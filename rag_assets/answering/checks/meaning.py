@@ -85,6 +85,9 @@ def negated(passage: Passage) -> Iterator[Term]:
             continue  # not only
         following = [each for each in passage.terms[place + 1 :] if each.is_content]
         reached = [each for each in following[:_REACH] if each.clause == term.clause]
+        if len(reached) < 2:  # the subject: `the plate was not used`
+            preceding = [each for each in passage.terms[:place] if each.is_content]
+            reached += [each for each in preceding[-2:] if each.clause == term.clause]
         turned = [each for each in reached if each.key in words.DIRECTIONS]
         yield from turned or reached
 
