@@ -27,6 +27,8 @@ NEARER = 1.5
 CUT_COUNTS = 30
 """Characters that a comma, a bracket or a conjunction between a word and a number counts."""
 _CUTS = re.compile(r"[,;:()]|\b(?:and|or|but|while|whereas|och|men|medan|by)\b")
+OTHER_HEADING = 0.7
+"""What it counts that the sentence says a heading in other units, and not that of the value."""
 NEAR_WEIGHT = 1.0
 """What it counts that words stand beside another number."""
 
@@ -80,18 +82,36 @@ def _of_cell(sentence: Passage, found: FoundNumber, places: Sequence[SourcePlace
         if each.heading is not None
         and each.source == place.source
         and any(
-            _is_rival(own, number) and not any(bears_out(own, said) for said in sentence.numbers)
+            _is_rival(own, number)
+            and not any(bears_out(own, said) >= ENOUGH for said in sentence.numbers)
             for own in each.passage.numbers
         )
     ]
     own = agreement(sentence, place, places)
     better = [each for each in rivals if agreement(sentence, each, places) > own]
     if not better:
-        return 0.0
+        return 0.0 if own else OTHER_HEADING * _says_another(sentence, place, places)
     if not _is_said(sentence, place) and any(_is_said(sentence, each) for each in better):
         return 1.0
     best = max(agreement(sentence, each, places) for each in better)
     return (best - own) / best
+
+
+def _says_another(sentence: Passage, place: SourcePlace, places: Sequence[SourcePlace]) -> bool:
+    """Whether the sentence says the heading of another number, and not its value."""
+    return any(
+        each.heading is not None
+        and each.heading.content
+        and each.source == place.source
+        and each.passage.numbers
+        and not each.passage.content
+        and _is_said(sentence, each)
+        and not any(
+            bears_out(own, said) for own in each.passage.numbers for said in sentence.numbers
+        )
+        for each in places
+        if each is not place
+    )
 
 
 def _is_said(sentence: Passage, place: SourcePlace) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from rag_assets.answering.checks import words
 from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
+from rag_assets.answering.checks.chemical_elements import formula_of
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import (
     Passage,
@@ -160,6 +161,8 @@ def strength_in(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
     passages = [place.passage, *([place.heading] if place.heading else [])]
     match atom.kind:
         case "identifier":
+            if any(_has_formula(atom.text, passage) for passage in passages):
+                return 1.0
             return max(_identifier(atom.key, passage) for passage in passages)
         case "element":
             return max(_element(atom, passage) for passage in passages)
@@ -179,6 +182,13 @@ def strength_in(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
             return _cell(atom, sentence, place)
         case _:
             return 0.0
+
+
+def _has_formula(text: str, passage: Passage) -> bool:
+    """Whether a passage has the chemical formula `text` in any form."""
+    formula = formula_of(text)
+    texts = [passage.text, *(term.text for term in passage.terms)]
+    return formula is not None and any(formula_of(each) == formula for each in texts)
 
 
 def _identifier(key: str, passage: Passage) -> float:

@@ -41,6 +41,8 @@ _LIST_GAP = re.compile(
 _RANGE_GAP = re.compile(r"\s*(?:\u2013|-|\u2212|to|till|and|och|up to|upp till)\s*(?:about|ca)?\s*")
 _BETWEEN = re.compile(r"\b(?:between|from|mellan|från|range of|ranging from|intervallet)\s*$", re.I)
 _UNDER = re.compile(r"\bunder\s+(?:a |an |the |en |ett )?$", re.I)
+_COUNTED = re.compile(rf"\s+(?:an?|en|ett)\s+({PATTERN})(?!\w)")
+"""What half of is meant: `half an hour`."""
 _OVER = re.compile(r"\b(?:over|över)\s+(?:a |an |the |en |ett )?$", re.I)
 _BEFORE = 100
 """Characters before a number where its comparator stands."""
@@ -94,7 +96,9 @@ def _read(match: re.Match[str], text: str) -> Number | None:
         is_word, is_ratio = True, False
     else:
         values, step = (words.FRACTION_WORDS[match["fraction"].casefold()],), 0.01
-        measure, is_word, is_ratio = None, True, True
+        counted = _COUNTED.match(text, match.end())
+        measure = measure_of(counted[1]) if counted else None
+        is_word, is_ratio = True, measure is None
     if is_ratio and _is_ordinal(match, text):
         return None
     comparator, just = comparator_before(text, match.start())

@@ -64,7 +64,7 @@ class Signs:
 
 
 WEIGHTS = Signs(
-    numbers=6.1,
+    numbers=6.3,
     identifiers=5.4,
     names=4.5,
     others=5.0,
@@ -73,12 +73,12 @@ WEIGHTS = Signs(
     direction=3.7,
     universals=3.6,
     dropped=0.9,
-    words=1.2,
+    words=1.3,
 )
 INTERCEPT = 2.8
-FULL_FROM = 0.674
+FULL_FROM = 0.642
 """Score from which a sentence is supported in full."""
-PART_FROM = 0.359
+PART_FROM = 0.349
 """Score from which it is supported in part."""
 ATOM_WEIGHTS: Mapping[str, float] = {"name": 0.7, "element": 0.7, "limit": 0.3}
 SHORTEST_QUOTE = 20
