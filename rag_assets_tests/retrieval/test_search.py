@@ -202,6 +202,15 @@ def test_a_filter_returns_all_that_is_allowed_and_nothing_else(index, filters, a
         assert set(units_of(index.search(query, retriever=retriever, filters=filters))) == allowed
 
 
+@pytest.mark.parametrize(("filters", "allowed"), FILTERS)
+def test_units_are_selected_without_a_query(index, filters, allowed):
+    units = index.select(filters, ["unit_id", "text"], most=100).to_pylist()
+
+    assert {unit["unit_id"] for unit in units} == allowed
+    assert all(unit["text"] for unit in units)
+    assert index.select(filters, ["unit_id"], most=1).num_rows == min(len(allowed), 1)
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     query=st.text(min_size=1),

@@ -13,13 +13,23 @@ from collections.abc import Callable, Sequence
 from math import log
 
 from rag_assets.answering.checks import words
+from rag_assets.answering.checks.atoms import Atom
 from rag_assets.answering.checks.matching import ENOUGH, FoundNumber, Match, strength_in
 from rag_assets.answering.checks.numbers import Number, bears_out
-from rag_assets.answering.checks.passages import Passage, Term, are_alike
+from rag_assets.answering.checks.passages import Passage, Term, are_alike, parts_of
 from rag_assets.answering.checks.slots import clause_around, slot_conflict, slots_of
 from rag_assets.answering.checks.sources import SourcePlace
 
-NEAR_WEIGHT = 0.6
+FEWEST_WORDS = 2.0
+"""Weight of the words that have to stand beside another number; a single word may do by chance."""
+NEARER = 1.5
+"""How much nearer another number has to be."""
+CUT_COUNTS = 30
+"""Characters that a comma, a bracket or a conjunction between a word and a number counts."""
+_CUTS = re.compile(r"[,;:()]|\b(?:and|or|but|while|whereas|och|men|medan|by)\b")
+OTHER_HEADING = 0.7
+"""What it counts that the sentence says a heading in other units, and not that of the value."""
+NEAR_WEIGHT = 1.0
 """What it counts that words stand beside another number."""
 
 
@@ -72,18 +82,36 @@ def _of_cell(sentence: Passage, found: FoundNumber, places: Sequence[SourcePlace
         if each.heading is not None
         and each.source == place.source
         and any(
-            _is_rival(own, number) and not any(bears_out(own, said) for said in sentence.numbers)
+            _is_rival(own, number)
+            and not any(bears_out(own, said) >= ENOUGH for said in sentence.numbers)
             for own in each.passage.numbers
         )
     ]
     own = agreement(sentence, place, places)
     better = [each for each in rivals if agreement(sentence, each, places) > own]
     if not better:
-        return 0.0
+        return 0.0 if own else OTHER_HEADING * _says_another(sentence, place, places)
     if not _is_said(sentence, place) and any(_is_said(sentence, each) for each in better):
         return 1.0
     best = max(agreement(sentence, each, places) for each in better)
     return (best - own) / best
+
+
+def _says_another(sentence: Passage, place: SourcePlace, places: Sequence[SourcePlace]) -> bool:
+    """Whether the sentence says the heading of another number, and not its value."""
+    return any(
+        each.heading is not None
+        and each.heading.content
+        and each.source == place.source
+        and each.passage.numbers
+        and not each.passage.content
+        and _is_said(sentence, each)
+        and not any(
+            bears_out(own, said) for own in each.passage.numbers for said in sentence.numbers
+        )
+        for each in places
+        if each is not place
+    )
 
 
 def _is_said(sentence: Passage, place: SourcePlace) -> bool:
@@ -116,21 +144,16 @@ def agreement(sentence: Passage, place: SourcePlace, places: Sequence[SourcePlac
 def _of_neighbours(
     sentence: Passage, number: Number, found: FoundNumber, places: Sequence[SourcePlace]
 ) -> float:
-    """Share of the words beside the number that stand beside other numbers of its kind only."""
+    """Share of the words beside the number that stand nearer to another number of its kind."""
     passage = places[found.place].passage
-    listed = slots_of(passage).numbers
-    own = _beside(passage, found.number)
     rivals = [
-        _beside(each.passage, other)
-        for each in places
-        if each.heading is None
-        for other in each.passage.numbers
-        if not bears_out(other, number)
-        and not (each.passage is passage and found.number.start in listed)
-        and _is_same_kind(other, number)
+        other
+        for other in passage.numbers
+        if _is_same_kind(other, number)
+        and not bears_out(other, number)
         and not any(bears_out(other, stated) for stated in sentence.numbers)
     ]
-    if not rivals:
+    if not rivals or number.of_range is not None or slots_of(passage).numbers:
         return 0.0
     begin, end = clause_around(sentence, number.start)
     beside = [
@@ -138,7 +161,33 @@ def _of_neighbours(
         for term in sentence.content
         if begin <= term.start < end and term.key not in words.DIRECTIONS
     ]
-    return _against(beside, [own], rivals)
+    own = against = 0.0
+    for term in beside:
+        there = [each for each in passage.content if _is_same(term, each)]
+        if there:
+            near = min(distance(passage, each, found.number) for each in there)
+            far = min(distance(passage, each, other) for each in there for other in rivals)
+            own += _weight(term) * (near <= far)
+            against += _weight(term) * (far < near / NEARER)
+    return against / (own + against) if against else 0.0
+
+
+def _is_same(term: Term, other: Term) -> bool:
+    """Whether two words say one thing; an identifier may be a part of another."""
+    if term.is_identifier:
+        return term.key == other.key or term.key in parts_of(other.key)
+    return are_alike(term.lemma, other.lemma)
+
+
+def distance(passage: Passage, term: Term, number: Number) -> float:
+    """Characters between a word and a number; a comma or a conjunction between them counts more."""
+    first, last = sorted(((term.start, term.end), (number.start, number.end)))
+    between = passage.text[first[1] : last[0]]
+    return max(len(between), 0) + CUT_COUNTS * len(_CUTS.findall(between))
+
+
+def _weight(term: Term) -> float:
+    return 2.0 if term.is_identifier or term.text[:1].isupper() else 1.0
 
 
 def _against(
@@ -147,24 +196,18 @@ def _against(
     """Share of the terms that only the rivals hold; identifiers and names count twice."""
     against = total = 0.0
     for term in beside:
-        weight = 2.0 if term.is_identifier or term.text[:1].isupper() else 1.0
+        weight = _weight(term)
         is_own = any(_holds(each, term.lemma) for each in own)
         is_rival = any(_holds(each, term.lemma) for each in rivals)
         total += weight * (is_own or is_rival)
         against += weight * (is_rival and not is_own)
-    return against / total if total else 0.0
+    return against / total if against >= FEWEST_WORDS else 0.0
 
 
 def _is_same_kind(one: Number, other: Number) -> bool:
     return (
         one.measure is not None and other.measure is not None and one.measure.is_like(other.measure)
     )
-
-
-def _beside(passage: Passage, number: Number) -> frozenset[str]:
-    if slots_of(passage).numbers:  # all of the sentence is about its lists
-        return frozenset(term.lemma for term in passage.content)
-    return _in_clause(passage, number.start)
 
 
 def _in_clause(passage: Passage, position: int) -> frozenset[str]:
@@ -219,6 +262,11 @@ def _are_sisters(one: str, other: str) -> bool:
     return one != other and len(stems[0]) > 1 and stems[0] == stems[1] and "-" in one + other
 
 
+def _ends_change(atom: Atom) -> bool:
+    """Whether a number is one end of `from 5 to 9`: the ends may come from different sentences."""
+    return atom.number is not None and atom.number.of_range is not None
+
+
 def apart_share(
     sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
 ) -> float:
@@ -235,7 +283,7 @@ def apart_share(
             },
         )
         for match in matches
-        if match.atom.kind in kinds and match.is_covered
+        if match.atom.kind in kinds and match.is_covered and not _ends_change(match.atom)
     ]
     held = [each for each in held if 0 < len(each[1]) < max(2, len(texts) / 2)]
     pairs = apart = 0

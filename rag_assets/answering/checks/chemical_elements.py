@@ -1,6 +1,8 @@
-"""Chemical elements: symbol, English and Swedish names, so that `Ni`, `nickel` agree."""
+"""Chemical elements and formulas: `Ni` is nickel, and `CoNi0.5` is `Co2 Ni1`."""
 
+import re
 from collections.abc import Mapping
+from functools import cache
 
 _LISTED = """H:hydrogen:väte He:helium:helium Li:lithium:litium Be:beryllium:beryllium
 B:boron:bor C:carbon:kol N:nitrogen:kväve O:oxygen:syre F:fluorine:fluor Ne:neon:neon
@@ -35,3 +37,25 @@ SYMBOL_OF: Mapping[str, str] = {
 SYMBOLS = frozenset(symbol for symbol, _, _ in _SPLIT)
 READ_AS_WORDS = frozenset(("He", "Be", "In", "As", "I", "At", "No", "Am", "Pa", "C", "K", "V"))
 """Symbols that running text has as words or units."""
+
+_PART = re.compile(r"([A-Z][a-z]?)(\d+(?:\.\d+)?|\.\d+)?")
+
+
+@cache
+def formula_of(text: str) -> frozenset[tuple[str, float]] | None:
+    """The elements of a formula, each with its share of the atoms; None where it is no formula.
+
+    Blanks do not count, and a factor does not: `V2Zr`, `V1 Zr0.5` are one.
+    """
+    plain = "".join(text.split())
+    amounts: dict[str, float] = {}
+    end = 0
+    for part in _PART.finditer(plain):
+        if part.start() != end or part[1] not in SYMBOLS:
+            return None
+        amounts[part[1]] = amounts.get(part[1], 0.0) + float(part[2] or 1)
+        end = part.end()
+    total = sum(amounts.values())
+    if end != len(plain) or len(amounts) < 2 or not total:
+        return None
+    return frozenset((symbol, round(amount / total, 3)) for symbol, amount in amounts.items())

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rag_assets.answering.checks import words
 from rag_assets.answering.checks.matching import Match
@@ -15,6 +16,10 @@ _THAN = re.compile(
     re.I,
 )
 _CLAUSE_END = re.compile(r"[;:]\s|,\s|\.\s|\.$")
+_CONTRAST = re.compile(r"\b(?:whereas|in contrast|on the other hand|medan|däremot)\b", re.I)
+_CLAUSES = re.compile(
+    r"[,;:]\s|\b(?:and|but|while|whereas|och|men|medan|than|än|compared|unlike|jämfört)\b", re.I
+)
 _RANKED = re.compile(r"(?<!\w)(\d{1,2})[.)]\s*([^\d)]+?)(?=\s+\d{1,2}[.)]|\s*$)")
 
 
@@ -62,6 +67,31 @@ def _signs(passage: Passage) -> set[int]:
 
 def _shared(one: set[str], other: set[str]) -> int:
     return sum(any(are_alike(lemma, each) for each in other) for lemma in one)
+
+
+def crossed_contrast(sentence: Passage, best: Sequence[SourcePlace]) -> float:
+    """1 where one clause of the sentence joins what its source sets against each other.
+
+    The source says `A is red, whereas B is blue`, and the sentence `B is red`.
+    """
+    for place in best:
+        found = _CONTRAST.search(place.passage.text)
+        if found is None or place.heading is not None:
+            continue
+        content = [term for term in place.passage.content if term.key not in words.DIRECTIONS]
+        left = {term.lemma for term in content if term.start < found.start()}
+        right = {term.lemma for term in content if term.start >= found.end()}
+        for clause in _clauses(sentence):
+            if _shared(clause, left - right) and _shared(clause, right - left):
+                return 1.0
+    return 0.0
+
+
+def _clauses(sentence: Passage) -> Iterator[set[str]]:
+    """The content words of each clause of a sentence."""
+    cuts = [0, *(match.start() for match in _CLAUSES.finditer(sentence.text)), len(sentence.text)]
+    for begin, end in pairwise(cuts):
+        yield {term.lemma for term in sentence.content if begin <= term.start < end}
 
 
 def joined_over_than(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from rag_assets.answering.checks import words
 from rag_assets.answering.checks.atoms import Atom, atoms_of, dates_of, folded
+from rag_assets.answering.checks.chemical_elements import formula_of
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import (
     Passage,
@@ -28,7 +29,7 @@ ENOUGH = 0.5
 _LIMITING = words.LIMITERS | words.NEGATORS | words.CONDITIONS
 VERBATIM = 0.8
 """Where the number stands inside a name of the source: `X-20%`."""
-PART_OF_UNIT = 0.75
+PART_OF_UNIT = 0.9
 """Where the sentence says the rest of a unit in words: `a mole of it takes 18.8 kJ`."""
 
 
@@ -160,6 +161,8 @@ def strength_in(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
     passages = [place.passage, *([place.heading] if place.heading else [])]
     match atom.kind:
         case "identifier":
+            if any(_has_formula(atom.text, passage) for passage in passages):
+                return 1.0
             return max(_identifier(atom.key, passage) for passage in passages)
         case "element":
             return max(_element(atom, passage) for passage in passages)
@@ -181,6 +184,13 @@ def strength_in(atom: Atom, sentence: Passage, place: SourcePlace) -> float:
             return 0.0
 
 
+def _has_formula(text: str, passage: Passage) -> bool:
+    """Whether a passage has the chemical formula `text` in any form."""
+    formula = formula_of(text)
+    texts = [passage.text, *(term.text for term in passage.terms)]
+    return formula is not None and any(formula_of(each) == formula for each in texts)
+
+
 def _identifier(key: str, passage: Passage) -> float:
     best = 0.0
     for term in passage.terms:
@@ -195,6 +205,9 @@ def _identifier(key: str, passage: Passage) -> float:
         return 0.9
     if key.isalpha() and key in initials(passage.terms):
         return 0.9 if len(key) > 2 else 0.75
+    stem, _, last = key.rpartition("-")
+    if stem and len(last) > 3 and last.isalpha():
+        return 0.9 * _identifier(stem, passage)  # the name and a word: `X-4-coating`
     parts = parts_of(key)
     if len(parts) > 1 and not any(character.isdigit() for character in key):
         keys = {part for term in passage.terms for part in (term.key, *parts_of(term.key))}

@@ -12,6 +12,8 @@ from rag_assets.answering.checks.sources import SourcePlace
 
 CONDITION_WEIGHT = 2
 """How often a clause with `if` counts, beside a number after `at`."""
+NEGATED_CELL = 0.8
+"""Where the sentence negates what a cell says."""
 _REACH = 4
 """Words after a negation that it may negate."""
 _BEFORE_A_CONDITION = re.compile(
@@ -57,6 +59,10 @@ def polarity_conflict(sentence: Passage, best: Sequence[SourcePlace]) -> float:
         if place.truth is not None:
             is_said = any(_is_alike(place.heading, term) for term in sentence.content)
             worst = max(worst, float(is_said and place.truth == bool(list(negated(sentence)))))
+        if place.heading is not None and any(
+            _is_alike(place.passage, term) for term in negated(sentence, with_subject=False)
+        ):
+            worst = max(worst, NEGATED_CELL)
     texts = [place.passage for place in best if place.heading is None]
     if not texts:
         return worst
@@ -76,8 +82,11 @@ def polarity_conflict(sentence: Passage, best: Sequence[SourcePlace]) -> float:
     return worst
 
 
-def negated(passage: Passage) -> Iterator[Term]:
-    """The content words that a negation of `passage` reaches."""
+def negated(passage: Passage, *, with_subject: bool = True) -> Iterator[Term]:
+    """The content words that a negation of `passage` reaches.
+
+    Where hardly any follow it, these are the words before it, unless `with_subject` is off.
+    """
     for place, term in enumerate(passage.terms):
         if term.key not in words.NEGATORS and not term.key.endswith("n't"):
             continue
@@ -85,6 +94,9 @@ def negated(passage: Passage) -> Iterator[Term]:
             continue  # not only
         following = [each for each in passage.terms[place + 1 :] if each.is_content]
         reached = [each for each in following[:_REACH] if each.clause == term.clause]
+        if with_subject and len(reached) < 2:  # the subject: `the plate was not used`
+            preceding = [each for each in passage.terms[:place] if each.is_content]
+            reached += [each for each in preceding[-2:] if each.clause == term.clause]
         turned = [each for each in reached if each.key in words.DIRECTIONS]
         yield from turned or reached
 

@@ -41,6 +41,9 @@ _LIST_GAP = re.compile(
 _RANGE_GAP = re.compile(r"\s*(?:\u2013|-|\u2212|to|till|and|och|up to|upp till)\s*(?:about|ca)?\s*")
 _BETWEEN = re.compile(r"\b(?:between|from|mellan|från|range of|ranging from|intervallet)\s*$", re.I)
 _UNDER = re.compile(r"\bunder\s+(?:a |an |the |en |ett )?$", re.I)
+_COUNTED = re.compile(rf"\s+(?:an?|en|ett)\s+({PATTERN})(?!\w)")
+"""What half of is meant: `half an hour`."""
+_OVER = re.compile(r"\b(?:over|över)\s+(?:a |an |the |en |ett )?$", re.I)
 _BEFORE = 100
 """Characters before a number where its comparator stands."""
 _CLAUSE = re.compile(r"[.;:()]\s|,\s")
@@ -93,7 +96,9 @@ def _read(match: re.Match[str], text: str) -> Number | None:
         is_word, is_ratio = True, False
     else:
         values, step = (words.FRACTION_WORDS[match["fraction"].casefold()],), 0.01
-        measure, is_word, is_ratio = None, True, True
+        counted = _COUNTED.match(text, match.end())
+        measure = measure_of(counted[1]) if counted else None
+        is_word, is_ratio = True, measure is None
     if is_ratio and _is_ordinal(match, text):
         return None
     comparator, just = comparator_before(text, match.start())
@@ -109,8 +114,14 @@ def _read(match: re.Match[str], text: str) -> Number | None:
         is_ratio=is_ratio,
         just=just,
         is_power=match["ten"] is not None,
-        is_loose=_UNDER.search(text[: match.start()]) is not None,
+        is_loose=_is_loose(text[: match.start()], measure),
     )
+
+
+def _is_loose(before: str, measure: Measure | None) -> bool:
+    """Whether `under` or `over` before a number may mean at it, or during it."""
+    is_time = measure is not None and measure.dimension == "second"
+    return _UNDER.search(before) is not None or (is_time and _OVER.search(before) is not None)
 
 
 def _is_ordinal(match: re.Match[str], text: str) -> bool:

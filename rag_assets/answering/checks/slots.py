@@ -79,10 +79,15 @@ def _scattered(passage: Passage, lists: Sequence[Sequence[Number]]) -> list[list
     for number in passage.numbers:
         if number.start not in listed and number.measure and not number.is_word:
             by_dimension.setdefault(_dimension(number), []).append(number)
-    sizes = {len(each) for each in lists} | {
-        len(each) for each in by_dimension.values() if len(each) > 1
-    }
-    return [each for each in by_dimension.values() if len(each) > 1 and len(each) in sizes]
+    groups = [each for each in by_dimension.values() if len(each) > 1]
+    found = []
+    for place, group in enumerate(groups):
+        others = {len(each) for each in [*lists, *groups[:place], *groups[place + 1 :]]}
+        if len(group) in others:
+            found.append(group)
+        elif len(group) - 1 in others:
+            found.append(group[:-1])  # the last one holds for all: `at 800 K, respectively`
+    return found
 
 
 def _word_labels(passage: Passage, sizes: set[int]) -> Iterator[tuple[str, int]]:

@@ -11,8 +11,13 @@ from math import exp
 
 from rag_assets.answering.answer import Support
 from rag_assets.answering.checks.atoms import folded
-from rag_assets.answering.checks.binding import apart_share, conflict_of, identifier_conflict
+from rag_assets.answering.checks.binding import (
+    apart_share,
+    conflict_of,
+    identifier_conflict,
+)
 from rag_assets.answering.checks.comparing_words import (
+    crossed_contrast,
     joined_over_than,
     swapped_sides,
     wrong_rank,
@@ -59,25 +64,27 @@ class Signs:
 
 
 WEIGHTS = Signs(
-    numbers=6.0,
+    numbers=6.3,
     identifiers=5.4,
     names=4.5,
-    others=4.5,
-    apart=1.3,
-    polarity=3.5,
-    direction=3.8,
+    others=5.0,
+    apart=2.6,
+    polarity=3.0,
+    direction=3.7,
     universals=3.6,
-    dropped=0.6,
+    dropped=0.9,
     words=1.3,
 )
 INTERCEPT = 2.8
-FULL_FROM = 0.605
+FULL_FROM = 0.642
 """Score from which a sentence is supported in full."""
-PART_FROM = 0.466
+PART_FROM = 0.349
 """Score from which it is supported in part."""
 ATOM_WEIGHTS: Mapping[str, float] = {"name": 0.7, "element": 0.7, "limit": 0.3}
 SHORTEST_QUOTE = 20
 """Letters and digits of a sentence that counts as quoted."""
+COUNT_WEIGHT = 0.15
+"""Of a number word without a unit: `three samples` may be counted from a list."""
 UNKNOWN_WORDS = 0.5
 """Share of words that counts as missing where the languages differ: the atoms decide there."""
 
@@ -118,6 +125,7 @@ def check(sentence: str, sources: Sequence[Source]) -> Checked:
             conflict_of(passage, matches, places, is_other_language=is_other),
             identifier_conflict(passage, matches, places),
             joined_over_than(passage, matches, best),
+            crossed_contrast(passage, best),
             wrong_rank(passage, places),
         ),
         apart=apart_share(passage, matches, places),
@@ -170,6 +178,6 @@ def _missing(matches: Sequence[Match], *kinds: str) -> float:
             weight = ATOM_WEIGHTS.get(match.atom.kind, 1.0)
             number = match.atom.number
             if number is not None and number.is_word and number.measure is None:
-                weight = 0.3
+                weight = COUNT_WEIGHT
             total += weight * (1 - match.strength)
     return min(total, 2.0)

@@ -23,6 +23,8 @@ _PLAIN = (
     "angstrom|bohr|min|hrs?|h|rpm|sccm|dB|HV|HRC|HB|Da|USD|EUR|SEK|years?|yr|bar|ksi|psi|ft|lbs?"
 )
 _WORD_PREFIX = "(?:kilo|mega|giga|tera|milli|micro|mikro|nano|pico|femto|centi|deci|deka|hekto)?"
+_SCALES = ("HV", "HRC", "HB", "dB")
+"""Scales that nothing converts to."""
 _WORD_UNITS = {
     **dict.fromkeys(("metres", "metre", "meters", "meter"), "m"),
     **dict.fromkeys(("grams", "grammes", "gram", "gramme"), "g"),
@@ -150,6 +152,8 @@ def _share(text: str) -> Measure | None:
 def _measured(text: str) -> Measure | None:
     from pint.errors import PintError
 
+    if text in _SCALES:
+        return Measure(text, f"[{text}]", 1.0)
     if text in ("°C", "℃", "C") or text.casefold() in (
         "degrees celsius",
         "grader",

@@ -139,6 +139,8 @@ def _finder(index: "VariantIndex") -> "Callable[[str], str | None]":
 
     def find(source: str) -> str | None:
         name, _, page = source.partition("#page=")
+        if not name.strip():
+            return None
         found = _texts(index, [name])
         if found:
             return found[name]

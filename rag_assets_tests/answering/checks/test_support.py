@@ -21,7 +21,19 @@ METAL = CitedRow(
     ),
     subject="Chemical elements",
 )
+ALLOY = CitedRow(
+    (
+        CitedPair("Composition", "Nb0.5 Ti0.5 V1 Zr0.5"),
+        CitedPair("Phases observed", "BCC"),
+        CitedPair("Vickers hardness (HV)", "304.0"),
+        CitedPair("Yield strength (MPa)", "918"),
+        CitedPair("Tensile strength (MPa)", "1020"),
+        CitedPair("Tempering time (min)", "30"),
+    ),
+)
 TRUE = [
+    (ALLOY, "The yield strength of NbTiV2Zr is 0.918 GPa."),
+    (ALLOY, "Nb0.5Ti0.5VZr0.5 was tempered for half an hour."),
     (PUMPS, "The bronze casing stood a pressure of 1 MPa."),
     (PUMPS, "Steel casings took 16 bar, bronze ones 10 bar."),
     (PUMPS, "Pump A-4 ran at 323 K with no lubricant."),
@@ -33,6 +45,10 @@ TRUE = [
     (METAL, "Titanium is not radioactive."),
 ]
 FALSE = [
+    ("column in other units", ALLOY, "The Vickers hardness of NbTiV2Zr is 918 MPa."),
+    ("formula", ALLOY, "The yield strength of NbTiVZr is 918 MPa."),
+    ("negated cell", ALLOY, "The phases of NbTiV2Zr are not BCC."),
+    ("implied by another column", ALLOY, "NbTiV2Zr has a yield strength of more than 918 MPa."),
     ("number", PUMPS, "Steel casings took 18 bar."),
     ("unit", PUMPS, "Steel casings took 16 mbar."),
     ("identifier", PUMPS, "Pump A-7 was run at 50 °C without any lubricant."),
