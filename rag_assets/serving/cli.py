@@ -51,7 +51,6 @@ COMMANDS = (
     *(init, plan, refresh, search, ask, lookup, answers, replay, verify, show, explain),
     *(documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
-    *(answers, replay),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 

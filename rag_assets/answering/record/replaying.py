@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from rag_assets.answering.answer import Answer
+from rag_assets.answering.lookup.arm import arms_of
 from rag_assets.answering.record.differing import AnswerDifference, difference_of
 from rag_assets.answering.record.kept import KeptAnswer, program_version
 from rag_assets.config import Config, RetrieverName
@@ -90,7 +91,14 @@ def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answ
     variant = kept.answer.scope.variant
     try:
         return ask(
-            open_index(store, then, variant, complete_set=complete_set, retrieval=then.retrieval),
+            open_index(
+                store,
+                then,
+                variant,
+                complete_set=complete_set,
+                retrieval=then.retrieval,
+                arms=arms_of(store),
+            ),
             kept.answer.question,
             store=store,
             config=then,
@@ -107,7 +115,7 @@ def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answ
 
 def _as_it_is(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answer:
     return ask(
-        open_serving(store, config),
+        open_serving(store, config, arms=arms_of(store)),
         kept.answer.question,
         store=store,
         config=config,

@@ -1,6 +1,7 @@
 """`rag-assets ask`: answer questions in the words of the sources, with their proof."""
 
 import argparse
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
@@ -30,10 +31,20 @@ EXAMPLES = """\
   rag-assets ask - < questions.txt         one question a line"""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An answer that was given."""
+
+    answer: "Answer"
+    kept: str | None
+    """Its id in the record; None if answers are not kept."""
+
+
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("question", help="the question; - reads questions from stdin, one a line")
     add_search_options(command)
+    command.add_argument("--user", help="who asks: `answers --forget-user` erases by it")
 
 
 def run(options: argparse.Namespace) -> Reply:
@@ -56,40 +67,48 @@ def _answers(
     *,
     options: argparse.Namespace,
     filters: "Filters",
-) -> "list[Answer]":
-    """The answers; the index, its models and its tables are opened once."""
+) -> "list[Asked]":
+    """The answers, which are kept; the index, its models and its tables are opened once."""
     from rag_assets.answering.asking import ask
     from rag_assets.answering.lookup.arm import LookupArm
+    from rag_assets.answering.record.keeping import keep
+    from rag_assets.answering.record.kept import context_of
 
     store = Store.of(config)
     tables = LookupArm(store)
     index = opened(config, store, options.variant, arms={"lookup": tables})
     catalogue = tables.catalogue(index.complete_set)
+    retriever = options.retriever
+    context = context_of(index, config, retriever=retriever, filters=filters, user=options.user)
+    answers = []
     with search_errors():
-        return [
-            ask(
+        for question in questions:
+            answer = ask(
                 index,
                 question,
                 store=store,
                 config=config,
                 filters=filters,
-                retriever=options.retriever,
+                retriever=retriever,
                 catalogue=catalogue,
             )
-            for question in questions
-        ]
+            answers.append(Asked(answer, keep(store, config, answer, context)))
+    return answers
 
 
-def _one(answer: "Answer") -> Reply:
+def _one(asked: Asked) -> Reply:
     from rag_assets.answering.answer import to_json
 
-    return Reply(to_json(answer), answer_text(answer))
+    record, text = to_json(asked.answer), answer_text(asked.answer)
+    if asked.kept is None:
+        return Reply(record, text)
+    return Reply({"id": asked.kept, **record}, f"{text}\n\nKept as {asked.kept}")
 
 
-def _several(answers: "Sequence[Answer]") -> Reply:
-    replies = [_one(answer) for answer in answers]
+def _several(answers: "Sequence[Asked]") -> Reply:
+    replies = [_one(asked) for asked in answers]
     sections = (
-        f"> {answer.question}\n\n{reply.text}"
-        for answer, reply in zip(answers, replies, strict=True)
+        f"> {asked.answer.question}\n\n{reply.text}"
+        for asked, reply in zip(answers, replies, strict=True)
     )
     return Reply({"answers": [reply.record for reply in replies]}, "\n\n\n".join(sections))

@@ -28,7 +28,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Ask the question again; exit code 1 if the versions of then give another answer."""
-    from rag_assets.answering.asking import ask  # ty: ignore[import-not-found]
+    from rag_assets.answering.asking import ask
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
