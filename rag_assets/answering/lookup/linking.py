@@ -169,7 +169,9 @@ def _built(catalogue: Catalogue) -> CatalogueLinks:
     return CatalogueLinks(
         tables=tables,
         known=frozenset(form for form in known if len(form) >= 3 and form.isalpha()),
-        whole=frozenset(key for table in tables for key in table.by_word if len(key) > SHORTEST_PART),
+        whole=frozenset(
+            key for table in tables for key in table.by_word if len(key) > SHORTEST_PART
+        ),
         scales=frozenset(column.unit for column in columns if column.unit and len(column.unit) > 1),
         identifiers=tuple(
             {

@@ -189,9 +189,7 @@ def _spelled(text: str, scales: frozenset[str]) -> Iterator[Quantity]:
         if found is not None:
             value = _COUNTS[match.group().casefold()]
             unit, end = found
-            yield Quantity(
-                match.start(), end, match.start(), "=", (value,), unit, is_marked=False
-            )
+            yield Quantity(match.start(), end, match.start(), "=", (value,), unit, is_marked=False)
 
 
 def _is_range(text: str, end: int) -> bool:

@@ -132,7 +132,9 @@ class _Compounds:
             return ()
         if not self.is_heading and forms(word) & self.known:
             return ()
-        return _compound_parts(text, self.known) or (self._by_its_end(text) if self.is_heading else ())
+        return _compound_parts(text, self.known) or (
+            self._by_its_end(text) if self.is_heading else ()
+        )
 
     def _by_its_end(self, text: str) -> tuple[str, ...]:
         for size in range(_LEAST_STEM, len(text) - _LEAST_STEM + 1):
