@@ -189,7 +189,9 @@ def _general_forms() -> frozenset[str]:
     single = [
         phrase for each in vocabulary.OPERATIONS.values() for phrase in each if " " not in phrase
     ]
-    return frozenset(form for word in (*ENGLISH, *single) for form in forms(word))
+    return frozenset(
+        form for word in (*ENGLISH, *single, *symbols_by_name()) for form in forms(word)
+    )
 
 
 def _table_links(table: TableInfo, known: frozenset[str]) -> TableLinks:
