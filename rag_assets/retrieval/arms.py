@@ -69,7 +69,10 @@ class IndexArms:
 
         `allowed` gives those of some units that the search may return.
         """
-        found = [self._asked(name, query, filters=filters, depth=depth) for query in queries]
+        arm = self._ready(name)
+        if arm is None:
+            return [ranking_of([]) for _ in queries]
+        found = [self._asked(name, arm, query, filters=filters, depth=depth) for query in queries]
         units = {unit for entries in found for unit, _ in entries}
         kept = allowed(units) if units else units
         return [
@@ -77,20 +80,34 @@ class IndexArms:
             for entries in found
         ]
 
-    def _asked(
-        self, name: ArmName, query: str, *, filters: Filters | None, depth: int
-    ) -> Sequence[tuple[str, float]]:
+    def _ready(self, name: ArmName) -> Arm | None:
+        """The arm, prepared; None if there is none, or it is not to be asked."""
         arm = self.arms.get(name)
-        if arm is None or name in self._left_out:
-            if arm is None:
-                self._tell(name, "whoever opened this index did not hand it in")
+        if arm is None:
+            self._tell(name, "whoever opened this index did not hand it in", level=logging.INFO)
+        elif name not in self._left_out and self._within(
+            name, PREPARING_SECONDS, lambda: [arm.prepare(self.pins)]
+        ):
+            return arm
+        return None
+
+    def _asked(
+        self, name: ArmName, arm: Arm, query: str, *, filters: Filters | None, depth: int
+    ) -> Sequence[tuple[str, float]]:
+        if name in self._left_out:
             return ()
+        return self._within(
+            name,
+            self.seconds,
+            lambda: arm.find(query, filters=filters, pins=self.pins, depth=depth),
+        )
+
+    def _within(
+        self, name: ArmName, seconds: float, work: Callable[[], Sequence[Result]]
+    ) -> Sequence[Result]:
+        """What `work` gives; nothing where it fails, and from then on where it took too long."""
         try:
-            _within(PREPARING_SECONDS, lambda: arm.prepare(self.pins))
-            return _within(
-                self.seconds,
-                lambda: arm.find(query, filters=filters, pins=self.pins, depth=depth),
-            )
+            return _within(seconds, work)
         except TimeoutError as error:
             self._left_out.add(name)
             self._tell(name, f"{error}, and is not asked again before the index is opened anew")
@@ -98,13 +115,13 @@ class IndexArms:
             self._tell(name, f"{type(error).__name__}: {error}")
         return ()
 
-    def _tell(self, name: ArmName, problem: str) -> None:
+    def _tell(self, name: ArmName, problem: str, *, level: int = logging.WARNING) -> None:
         """Log the first problem of each arm."""
         with self._lock:
             is_first = name not in self._told
             self._told.add(name)
         if is_first:
-            logger.warning("searches go on without the arm %s: %s", name, problem)
+            logger.log(level, "searches go on without the arm %s: %s", name, problem)
 
 
 def _within(seconds: float, work: Callable[[], Result]) -> Result:

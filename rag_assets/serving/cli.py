@@ -25,6 +25,7 @@ from rag_assets.serving.commands import (
     export,
     history,
     init,
+    lookup,
     plan,
     preview,
     promote,
@@ -43,7 +44,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, show, explain, documents, evaluate, experiment),
+    *(init, plan, refresh, search, lookup, show, explain, documents, evaluate, experiment),
     *(preview, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )

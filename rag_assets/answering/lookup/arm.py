@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from rag_assets.config import ArmName, Retriever
 from rag_assets.identity import Canonical
@@ -23,6 +24,7 @@ MOST_FOUND = 10
 SURE_FROM = 0.5
 """Confidence of a reading, from which its rows join."""
 CATALOGUES_KEPT = 2
+WARM_UP = "how many rows are there?"
 
 
 class LookupArm:
@@ -31,11 +33,17 @@ class LookupArm:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._catalogues: dict[tuple[Pin, ...], Catalogue] = {}
+        self._prepared: WeakSet[Catalogue] = WeakSet()
         self._lock = Lock()
 
     def prepare(self, pins: CompleteSet) -> None:
-        """Build the catalogue of the tables."""
-        _ = self.catalogue(pins).tables
+        """Build the catalogue of the tables, and what the first question builds over it."""
+        from rag_assets.answering.lookup.looking_up import look_up
+
+        catalogue = self.catalogue(pins)
+        if catalogue not in self._prepared:
+            look_up(WARM_UP, catalogue)
+            self._prepared.add(catalogue)
 
     def find(
         self, query: str, *, filters: Filters | None, pins: CompleteSet, depth: int

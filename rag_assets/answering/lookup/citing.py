@@ -74,7 +74,7 @@ def computed(found: Found, catalogue: Catalogue) -> Computed:
         sql=found.sql,
         result=found.value,
         unit=common_unit(found, catalogue, column) if column and not counts else None,
-        pin=catalogue.data_version,
+        pin=catalogue.version_of(found.table),
         rows=rows(found),
     )
 

@@ -70,7 +70,8 @@ def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = 
         found = run_plan(plan, catalogue)
         if found.row_keys or found.plan.operation == "count":
             sentences = sentences_of(found, catalogue, language=language)
-            return LookedUp("answered", sentences, _best_first(found, catalogue), found.plan)
+            rows = _best_first(found, catalogue)
+            return LookedUp("answered", sentences, rows, found.plan, confidence=1.0)
         return _closest(found, catalogue, language=language)
     except (PlanError, SandboxError, UnitsDifferError) as error:
         return LookedUp("refused", plan=plan, reason=str(error))

@@ -1,0 +1,176 @@
+"""Tables as lookups see them: columns with units and values, and typed rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from rag_assets.answering.lookup.cells import (
+    Cells,
+    distinct_texts,
+    extremes,
+    typed,
+    without_blanks,
+)
+from rag_assets.answering.lookup.headings import words_and_unit
+from rag_assets.answering.lookup.units import is_unit, pint_unit
+
+ROW_ID = "@row_id"
+"""Column of `Catalogue.rows`: the unit of a row. A source may have a column called `row_id`."""
+ROW_KEY = "@row_key"
+"""Column of `Catalogue.rows`: the key at the source; rows are in its order."""
+
+UNIT_HEADINGS = frozenset({"unit", "units", "uom", "unit of measurement", "enhet", "enheter"})
+TEXT_HASH = "@text_hash"
+"""Column of `Catalogue.rows`: hash of the unit's text."""
+MOST_VALUES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnInfo:
+    """A column of a table."""
+
+    name: str
+    """At the source."""
+    heading: str
+    """In plain words, the unit taken off."""
+    unit: str | None
+    """As the heading states it; None for texts, and for numbers without one."""
+    pint_unit: str | None
+    """The same as `pint` names it; None where pint does not know it."""
+    is_numeric: bool
+    """Its cells are numbers. A few may be none (`280 max`): see `unread`."""
+    is_hidden: bool
+    """Its values may select rows, and are never shown."""
+    filled: int
+    """Cells that are not empty."""
+    unread: int
+    """Filled cells of a column of numbers that are no numbers: NULL in `Catalogue.rows`."""
+    distinct: int
+    minimum: float | None
+    maximum: float | None
+    values: tuple[str, ...]
+    """Distinct texts, the most frequent first, at most `MOST_VALUES`; none for numbers."""
+    unit_column: str | None = None
+    """The column that gives each row's unit, where the heading states none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """A table: of a source, or inside a document."""
+
+    source: str
+    table: str
+    """At the source; of a table inside a document, `URI#INDEX` of its unit."""
+    title: str
+    rows: int
+    """How many."""
+    columns: tuple[ColumnInfo, ...]
+    pages: tuple[int, ...] = ()
+    """Of the document that it is in."""
+    unit_id: str | None = None
+    """The unit of a table inside a document; None for a table of a source."""
+
+    def find(self, name: str) -> ColumnInfo | None:
+        """The column of that name, upper and lower case told apart."""
+        return next((each for each in self.columns if each.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class TableContents:
+    """A table with its rows."""
+
+    info: TableInfo
+    rows: pa.Table
+    """`ROW_ID`, `ROW_KEY`, `TEXT_HASH`, then the columns: float64 where numeric, else string.
+    NULL is an empty cell; there is no NaN."""
+    texts: pa.Table
+    """The same with all cells as canonical texts."""
+
+
+def contents_of(
+    info: tuple[str, str, str],
+    *,
+    row_ids: pa.Array,
+    row_keys: pa.Array,
+    text_hashes: pa.Array,
+    cells: Sequence[Cells],
+    pages: tuple[int, ...] = (),
+    unit_id: str | None = None,
+) -> TableContents:
+    """A table of its parts, its rows in the order of their keys.
+
+    Args:
+        info: Source, table and title.
+        row_ids: The unit of each row.
+        row_keys: The key of each row.
+        text_hashes: Of the text of each unit.
+        cells: The columns.
+        pages: See `TableInfo`.
+        unit_id: See `TableInfo`.
+    """
+    source, table, title = info
+    order = _order_of_keys(row_keys)
+    named = {ROW_ID: row_ids, ROW_KEY: row_keys, TEXT_HASH: text_hashes}
+    keys = {name: values.take(order) for name, values in named.items()}
+    texts = {each.name: without_blanks(each.texts.take(order)) for each in cells}
+    rows = {each.name: typed(texts[each.name], numeric=each.numeric.take(order)) for each in cells}
+    columns = tuple(
+        _column_info(each, texts=texts[each.name], values=rows[each.name]) for each in cells
+    )
+    columns = tuple(map(_with_unit_column, columns, (*columns[1:], None)))
+    return TableContents(
+        TableInfo(source, table, title, len(row_keys), columns, pages, unit_id),
+        pa.table(keys | rows),
+        pa.table(keys | texts),
+    )
+
+
+def _with_unit_column(column: ColumnInfo, following: ColumnInfo | None) -> ColumnInfo:
+    """A column of numbers before one that is called `unit` and holds units has its units there."""
+    if column.unit or not column.is_numeric or column.is_hidden or following is None:
+        return column
+    is_of_units = (
+        not following.is_hidden
+        and following.heading.casefold() in UNIT_HEADINGS
+        and sum(map(is_unit, following.values)) * 2 > len(following.values)
+    )
+    return replace(column, unit_column=following.name) if is_of_units else column
+
+
+def _order_of_keys(keys: pa.Array) -> pa.Array:
+    """Keys that are whole numbers in the order of numbers, all others after them as texts."""
+    texts = keys.to_pylist()
+    order = sorted(
+        range(len(texts)),
+        key=lambda place: (
+            (0, int(texts[place]), "") if _is_whole(texts[place]) else (1, 0, texts[place])
+        ),
+    )
+    return pa.array(order, pa.int64())
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+def _column_info(cells: Cells, *, texts: pa.Array, values: pa.Array) -> ColumnInfo:
+    is_numeric = pa.types.is_floating(values.type)
+    words, unit = words_and_unit(cells.heading, is_numeric=is_numeric)
+    filled = len(texts) - texts.null_count
+    least, greatest = extremes(values) if is_numeric else (None, None)
+    distinct, most_frequent = distinct_texts(texts, most=MOST_VALUES)
+    return ColumnInfo(
+        name=cells.name,
+        heading=words,
+        unit=unit,
+        pint_unit=pint_unit(unit) if unit else None,
+        is_numeric=is_numeric,
+        is_hidden=cells.is_hidden,
+        filled=filled,
+        unread=filled - (len(values) - values.null_count) if is_numeric else 0,
+        distinct=distinct,
+        minimum=least,
+        maximum=greatest,
+        values=() if is_numeric else most_frequent,
+    )

@@ -1,0 +1,208 @@
+"""What `rag-assets lookup` replies: sentences and tables of rows."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rag_assets.serving.replies import Json, Reply, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_assets.answering.lookup.catalogue import Catalogue, TableInfo
+    from rag_assets.answering.lookup.comparing import Alternative, SideBySide
+    from rag_assets.answering.lookup.looking_up import LookedUp
+    from rag_assets.answering.lookup.plan import LookupPlan
+    from rag_assets.answering.lookup.requirements import Requirement
+    from rag_assets.answering.lookup.running import Found
+
+ROWS_SHOWN = 20
+COLUMNS_SHOWN = 6
+CELL_CHARACTERS = 28
+HEADING_CHARACTERS = 48
+NOTHING = {
+    "refused": "This cannot be answered from the tables",
+    "none": "This is no question to the tables",
+}
+
+
+def looked_up(found: "LookedUp", catalogue: "Catalogue", *, question: str | None) -> Reply:
+    """What a question or a plan gave: its sentences, the rows, and how it was read."""
+    from rag_assets.answering.lookup.plan import plan_to_json
+
+    record: dict[str, Json] = {
+        "question": question,
+        "outcome": found.outcome,
+        "sentences": [asdict(each) for each in found.sentences],
+        "plan": plan_to_json(found.plan) if found.plan else None,
+        "unit_ids": list(found.row_ids),
+        "reason": found.reason,
+        "readings": list(found.readings),
+        "confidence": found.confidence,
+    }
+    parts = [each.text for each in found.sentences]
+    if not parts:
+        parts = [
+            f"{NOTHING[found.outcome]}: {found.reason}",
+            *(f"- {one}" for one in found.readings),
+        ]
+    text = "\n".join(parts)
+    if found.outcome == "answered" and found.plan:
+        text = f"{text}\n\n{_rows(found.plan, catalogue)}"
+        if found.reason:
+            text = f"{text}\n\nRead as: {found.reason}"
+    return Reply(record, text)
+
+
+def tables(catalogue: "Catalogue") -> Reply:
+    """The tables that can be asked."""
+    shown = [*catalogue.tables, *catalogue.document_tables]
+    rows = [
+        {
+            "table": f"{each.source}/{each.table}",
+            "rows": each.rows,
+            "columns": sum(not column.is_hidden for column in each.columns),
+            "title": _cut(each.title, 48),
+        }
+        for each in shown
+    ]
+    left = [
+        *(f"{name} is left out: it has too many rows." for name in catalogue.too_large),
+        *(
+            [f"{catalogue.unsound_tables:,} tables inside documents are left out as not sound."]
+            if catalogue.unsound_tables
+            else []
+        ),
+    ]
+    text = "\n".join([table(rows, columns=["table", "rows", "columns", "title"]), *left])
+    return Reply({"tables": [_described(each) for each in shown], "left_out": left}, text)
+
+
+def side_by_side(found: "SideBySide") -> Reply:
+    """Rows compared: a line for each heading, differences marked."""
+    names = [f"{name} [{place}]" for place, name in enumerate(found.names, start=1)]
+    rows = [
+        {
+            "": "*" if line.differs else "",
+            "heading": _heading(line.heading, line.unit),
+            **{name: _cell(value) for name, value in zip(names, line.values, strict=True)},
+        }
+        for line in found.lines
+    ]
+    legend = "* differs"
+    text = f"{table(rows, columns=['', 'heading', *names])}\n{legend}"
+    return Reply(asdict(found), text)
+
+
+def alternatives(found: "Sequence[Alternative]") -> Reply:
+    """The rows that are most like one."""
+    rows = [
+        {
+            "row": each.row.row_key,
+            "name": _cut(each.name, 48),
+            "distance": f"{each.distance:.3f}",
+            "cells compared": each.compared,
+            "cells missing": each.missing,
+        }
+        for each in found
+    ]
+    record = {"alternatives": [asdict(each) for each in found]}
+    if not rows:
+        return Reply(record, "No other row fulfils this.")
+    return Reply(record, table(rows, columns=list(rows[0])))
+
+
+def required(
+    requirements: "Sequence[Requirement]", met: "Sequence[Found]", catalogue: "Catalogue"
+) -> Reply:
+    """What a document requires, and the rows that meet it."""
+    from rag_assets.answering.lookup.phrases import ENGLISH
+    from rag_assets.answering.lookup.plan import plan_to_json
+    from rag_assets.answering.lookup.writing import condition_in_words
+
+    lines: list[str] = []
+    for each in requirements:
+        info = catalogue.find(each.source, each.table)
+        column = info.find(each.condition.column) if info else None
+        if column:
+            words = condition_in_words(each.condition, column, phrases=ENGLISH)
+            lines.append(f"{each.table}: {words}  <-  {_cut(each.text, 100)}")
+    counts = [f"{each.table.table}: {len(each.row_keys):,} rows meet all of it." for each in met]
+    record: dict[str, Json] = {
+        "requirements": [asdict(each) for each in requirements],
+        "met": [{"plan": plan_to_json(each.plan), "row_keys": list(each.row_keys)} for each in met],
+    }
+    if not lines:
+        return Reply(record, "No requirement was found that a table has a column for.")
+    shown = [_rows(each.plan, catalogue) for each in met]
+    return Reply(record, "\n".join([*lines, "", *counts, "", *shown]))
+
+
+def _rows(plan: "LookupPlan", catalogue: "Catalogue") -> str:
+    """The first rows that a plan selects, with the columns that it names."""
+    from rag_assets.answering.lookup.naming import naming_column
+    from rag_assets.answering.lookup.running import cells_of, run_plan
+
+    found = run_plan(plan, catalogue)
+    info = found.table
+    naming = naming_column(info)
+    named = [
+        naming.name if naming else None,
+        *plan.columns,
+        plan.column,
+        plan.order_by,
+        *(each.column for each in plan.where),
+    ]
+    columns = [
+        column
+        for name in dict.fromkeys(each for each in named if each)
+        if (column := info.find(name)) is not None and not column.is_hidden
+    ][:COLUMNS_SHOWN]
+    headings = [_heading(each.heading, each.unit) for each in columns]
+    cells = [cells_of(found, catalogue, column.name)[:ROWS_SHOWN] for column in columns]
+    rows = [
+        {"row": key, **dict(zip(headings, map(_cell, values), strict=True))}
+        for key, *values in zip(found.row_keys[:ROWS_SHOWN], *cells, strict=True)
+    ]
+    left = len(found.row_keys) - len(rows)
+    shown = table(rows, columns=["row", *headings])
+    return f"{shown}\n{left:,} more rows; --json has their keys" if left else shown
+
+
+def _described(info: "TableInfo") -> dict[str, Json]:
+    return {
+        "source": info.source,
+        "table": info.table,
+        "title": info.title,
+        "rows": info.rows,
+        "unit_id": info.unit_id,
+        "pages": list(info.pages),
+        "columns": [
+            {
+                "name": each.name,
+                "heading": each.heading,
+                "unit": each.unit,
+                "numeric": each.is_numeric,
+                "filled": each.filled,
+                "not_numbers": each.unread,
+                "minimum": each.minimum,
+                "maximum": each.maximum,
+            }
+            for each in info.columns
+            if not each.is_hidden
+        ],
+    }
+
+
+def _heading(words: str, unit: str | None) -> str:
+    short = _cut(words, HEADING_CHARACTERS)
+    return f"{short} ({unit})" if unit else short
+
+
+def _cell(value: str | float | None) -> str:
+    if value is None:
+        return "-"
+    return _cut(value, CELL_CHARACTERS) if isinstance(value, str) else f"{value:.12g}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
