@@ -139,6 +139,7 @@ SAME: Final = _pairs(
     big: size
     ductility duktilitet: elongation ductility
     publication paper article: article publication source
+    kilogram kilo: kg
     who: name
     vendor: supplier
     purchase bought: order purchase
@@ -152,3 +153,14 @@ SAME: Final = _pairs(
     begin began start started: start"""
 )
 """Words that mean nearly the same; either one finds a heading with the other."""
+
+PEOPLE: Final = (
+    *("operator", "buyer", "author", "owner", "inspector", "analyst", "manager", "responsible"),
+    *("contact", "person", "employee", "discoverer", "user", "operatör", "köpare", "ansvarig"),
+    *("handläggare", "kontakt", "utförare", "provare", "tester"),
+)
+"""Headings that `who` asks for."""
+AMOUNTS: Final = ("amount", "quantity", "stock", "mängd", "kvantitet", "lagersaldo", "volume")
+"""Headings that `how much` asks for."""
+DATES: Final = ("date", "day", "datum", "dag", "time", "tid")
+"""Words of a heading of a date that say no more than that."""

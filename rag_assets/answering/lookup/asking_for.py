@@ -18,20 +18,24 @@ _AGGREGATES = ("max", "min", "mean", "sum", "range", "difference")
 
 
 def operation_of(
-    question: AskedQuestion, columns: Sequence[ColumnMention]
+    question: AskedQuestion, columns: Sequence[ColumnMention], valued: set[int]
 ) -> tuple[Operation, tuple[Mark, ...]]:
     """The operation that is asked for, and the words that ask for it.
 
-    Words that belong to a heading (`total weight`) ask for nothing.
+    Words that belong to a heading (`total weight`) or to a value (`valued`) ask for nothing.
     """
-    inside = {
+    inside = valued | {
         place
         for mention in columns
         if len(mention.words) > 1 and mention.candidates[0][1] > HALF
         for place in mention.words
         if question.words[place].forms & mention.candidates[0][0].forms
     }
-    marks = tuple(mark for mark in question.marks if mark.adjective or not set(mark.words) & inside)
+    marks = tuple(
+        mark
+        for mark in question.marks
+        if not set(mark.words) & (valued if mark.adjective else inside)
+    )
     asked = {mark.operation for mark in marks}
     if "range" in asked or ({"max", "min"} <= asked and "count" not in asked):
         return "range", marks
@@ -39,8 +43,15 @@ def operation_of(
         if operation in asked:
             if operation == "sum" and "count" in asked:
                 return "count", marks
+            if operation == "count" and _asks_how_often(question) and not question.quantities:
+                return "rows", ()
             return operation, marks
     return "rows", marks
+
+
+def _asks_how_often(question: AskedQuestion) -> bool:
+    """`how often` counts rows where a number says which; else it may ask for an interval."""
+    return [word.folded for word in question.words[:2]] in (["how", "often"], ["hur", "ofta"])
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ class ComputedColumns:
             mention: [
                 column
                 for column, _ in mention.candidates
-                if column.info.is_numeric and not column.info.is_hidden and not column.is_flag
+                if _can_be_target(question, table, mention, column, operation)
             ]
             for mention in free
         }
@@ -81,6 +92,8 @@ class ComputedColumns:
         if not usable:
             return cls()
         groups = _merged(usable, numeric)
+        if len(groups) > 1:
+            groups = _named_ones(groups, marks) or groups
         if len(groups) > 1:
             groups = _nearest(question, groups, marks)
         if len(groups) > 1:
@@ -98,6 +111,25 @@ def _is_title(question: AskedQuestion, table: TableLinks, mention: ColumnMention
     column, share = mention.candidates[0]
     is_key = column.info.distinct == column.info.filled == table.info.rows
     return bool(is_of_title) and (is_key or share < WHOLE)
+
+
+def _can_be_target(
+    question: AskedQuestion,
+    table: TableLinks,
+    mention: ColumnMention,
+    column: LinkedColumn,
+    operation: Operation,
+) -> bool:
+    """Numbers, and for the first and last also dates; numbers that are names only by that word."""
+    if column.info.is_hidden or column.is_flag:
+        return False
+    if column.is_date and not column.info.is_numeric:
+        return operation in ("max", "min")
+    if column.is_number:
+        said = [place for place in mention.words if not question.is_harmless[place]]
+        only_title = all(question.words[place].forms & table.title_forms for place in said)
+        return column.info.is_numeric and len(mention.words) > 1 and not only_title
+    return column.info.is_numeric
 
 
 def _merged(
@@ -119,9 +151,23 @@ def _merged(
 
 
 def _best(mentions: list[ColumnMention], columns: list[LinkedColumn]) -> list[LinkedColumn]:
+    if all(mention.is_adjective for mention in mentions):
+        return columns
     said = {id(column): sum(mention.share(column) for mention in mentions) for column in columns}
     best = max(said.values())
     return [column for column in columns if said[id(column)] > best - CLOSE]
+
+
+def _named_ones(
+    groups: list[tuple[list[ColumnMention], list[LinkedColumn]]], marks: Sequence[Mark]
+) -> list[tuple[list[ColumnMention], list[LinkedColumn]]]:
+    """The groups that a heading names, rather than an adjective alone (`longest`)."""
+    places = {place for mark in marks for place in mark.words}
+    return [
+        (mentions, columns)
+        for mentions, columns in groups
+        if any(not set(mention.words) <= places for mention in mentions)
+    ]
 
 
 def _nearest(
@@ -152,7 +198,9 @@ def _nearest(
     return following if len(following) == 1 else groups
 
 
-def asks_for_rows(question: AskedQuestion, target: ComputedColumns, marks: Sequence[Mark]) -> bool:
+def asks_for_rows(
+    question: AskedQuestion, table: TableLinks, target: ComputedColumns, marks: Sequence[Mark]
+) -> bool:
     """Whether the rows with the extreme are asked for (`the hardest one`), not its value."""
     own = {place for mention in target.mentions for place in mention.words}
     asked = {place for mark in marks for place in mark.words}
@@ -160,6 +208,8 @@ def asks_for_rows(question: AskedQuestion, target: ComputedColumns, marks: Seque
     wh = question.wh
     if wh is not None and question.words[wh].folded in ("how", "hur"):
         return False
+    if wh is not None and _names_rows(question, wh + 1, own | asked):
+        return True
     if wh is not None:
         following = _next(question, wh + 1)
         if following is None or (following in own and following not in asked):
@@ -179,9 +229,24 @@ def asks_for_rows(question: AskedQuestion, target: ComputedColumns, marks: Seque
         return True
     superlatives = [mark for mark in marks if mark.adjective]
     if superlatives:
+        after = superlatives[0].words[-1] + 1
+        is_row = after < len(question.words) and (
+            question.words[after].folded in vocabulary.ROW_WORDS
+            or bool(question.words[after].forms & table.title_forms)
+        )
+        if is_row and after not in own and superlatives[0].words[0] in own:
+            return True
         following = _next(question, superlatives[0].words[-1] + 1)
         return following is not None and following not in own and superlatives[0].words[0] in own
     return False
+
+
+def _names_rows(question: AskedQuestion, place: int, taken: set[int]) -> bool:
+    """Whether a general word for rows follows `which`: `which test had`."""
+    if place >= len(question.words) or place in taken:
+        return False
+    word = question.words[place].folded
+    return question.is_harmless[place] and word in vocabulary.ROW_WORDS
 
 
 def _next(question: AskedQuestion, start: int) -> int | None:

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.asking_for import HALF, operation_of
+from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.conditions import (
     take_absences,
+    take_asked_units,
+    take_kinds,
     take_placed,
     take_spelled_out,
     take_values,
@@ -18,11 +21,14 @@ from rag_assets.answering.lookup.mentions import (
     part_mentions,
     value_mentions,
 )
-from rag_assets.answering.lookup.placing import ordinals, place_quantities
+from rag_assets.answering.lookup.placing import Placed, ordinals, place_quantities
 from rag_assets.answering.lookup.plan import LookupPlan
 from rag_assets.answering.lookup.planning import plans_of
 from rag_assets.answering.lookup.quantities import base_adjective
 from rag_assets.answering.lookup.question import AskedQuestion
+
+OF_TITLE = 1.0
+"""What a word of a table's title counts for that table."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,15 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     draft.explain(_compared_words(question), 0.0)
     values = _apart_from_headings(question, table, value_mentions(question, table))
     whole = {place for mention in values for place in mention.words}
-    columns = column_mentions(question, table, whole | _number_words(question))
-    operation, marks = operation_of(question, columns)
-    for mark in marks:
-        draft.explain(mark.words, 0.0)
-    placed = place_quantities(question, table, columns, whole)
+    numbers = _number_words(question) - _heading_numbers(question, table)
+    columns = column_mentions(question, table, whole | numbers)
+    named = {place for mention in columns for place in mention.words}
+    operation, marks = operation_of(question, columns, whole)
+    placed = place_quantities(question, table, columns, whole | (named - numbers))
     take_placed(draft, placed, columns, operation)
+    verbs = {place for each in placed if isinstance(each, Placed) for place in each.verb}
+    draft.explain(verbs, 1.0)
+    values = tuple(each for each in values if not set(each.words) <= verbs)
     for condition, mention, place in ordinals(question, columns):
         draft.conditions.append(((condition,),))
         draft.explain((*mention.words, place), 1.0)
@@ -64,8 +73,12 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     for mention in columns:
         draft.explain(mention.words, 1.0 + 0.5 * mention.candidates[0][1])
         draft.score += 0.5 * sum(question.is_harmless[place] for place in mention.words)
+    for mark in marks:
+        draft.explain(mark.words, 0.0)
     for mention in values:
         draft.explain(mention.words, 2.0)
+        if any(_is_key(table.column(link.column).info, table) for link in mention.links):
+            draft.score += OF_TITLE
     _take_title(draft)
     take_absences(draft, columns)
     parts = part_mentions(question, table, draft.explained)
@@ -73,7 +86,10 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         draft.explain(mention.words, 0.7)
     take_values(draft, (*values, *parts), columns, operation)
     take_spelled_out(draft, values)
+    _require_no_ranks(draft)
     plans = plans_of(draft, columns, operation, marks)
+    take_asked_units(draft, plans)
+    take_kinds(draft, columns)
     unexplained = _unexplained(draft)
     return TableReading(
         table=table,
@@ -86,6 +102,10 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     )
 
 
+def _is_key(column: ColumnInfo, table: TableLinks) -> bool:
+    return column.filled == column.distinct == table.info.rows
+
+
 def _number_words(question: AskedQuestion) -> set[int]:
     return {
         place
@@ -94,6 +114,17 @@ def _number_words(question: AskedQuestion) -> set[int]:
         for place in question.inside(number.start, number.end)
     } | {
         place for number in question.quantities for place in question.inside(number.at, number.end)
+    }
+
+
+def _heading_numbers(question: AskedQuestion, table: TableLinks) -> set[int]:
+    """Bare numbers that stand in headings: `ISO 9001`."""
+    return {
+        place
+        for number in question.quantities
+        if not (number.unit or number.is_marked)
+        for place in question.inside(number.at, number.end)
+        if question.words[place].folded in table.touched
     }
 
 
@@ -114,7 +145,24 @@ def _apart_from_headings(
         mention
         for mention in values
         if not any(set(mention.words) < heading for heading in headings)
+        and not _is_of_title(question, table, mention)
     )
+
+
+def _is_of_title(question: AskedQuestion, table: TableLinks, mention: ValueMention) -> bool:
+    """Whether a word that is a value says what the table is of (`the alloy`)."""
+    words = [question.words[place] for place in mention.words]
+    return len(words) == 1 and words[0].text.islower() and bool(words[0].forms & table.title_forms)
+
+
+def _require_no_ranks(draft: Draft) -> None:
+    """`the 20 strongest`: a plan has one row of an extreme, or all."""
+    asked = {place for mark in draft.question.marks for place in mark.words}
+    for number in draft.question.quantities:
+        places = draft.question.inside(number.at, number.end)
+        beside = {place + step for place in places for step in (-1, 1)}
+        if places and not (number.unit or number.is_marked) and asked & beside:
+            draft.fail("vague", "it asks for several rows by rank, and one can be given")
 
 
 def _compared_words(question: AskedQuestion) -> set[int]:
@@ -130,10 +178,9 @@ def _compared_words(question: AskedQuestion) -> set[int]:
 
 def _take_title(draft: Draft) -> None:
     for place, word in enumerate(draft.question.words):
-        if place not in draft.explained and word.forms & draft.table.title_forms:
-            draft.explain((place,), 0.9)
-        elif word.forms & draft.table.title_forms:
-            draft.score += 0.3
+        if word.forms & draft.table.title_forms and word.folded not in vocabulary.GLUE:
+            draft.explain((place,), 0.0)
+            draft.score += OF_TITLE
 
 
 def _unexplained(draft: Draft) -> tuple[int, ...]:

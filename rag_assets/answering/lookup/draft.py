@@ -42,6 +42,8 @@ class Draft:
 def is_key(draft: Draft, column: LinkedColumn) -> bool:
     """Whether each row has its own value: to count them is to count rows."""
     info = column.info
+    if info.is_numeric and not column.is_number:
+        return False
     return info.filled == info.distinct == draft.table.info.rows
 
 

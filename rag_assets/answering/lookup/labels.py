@@ -1,9 +1,13 @@
 """Which column names the rows of a table for people."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
+from rag_assets.answering.lookup import adjectives
+from rag_assets.answering.lookup.draft import Draft
 from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.wording import forms
 
 _NAMING = re.compile(
     r"\b(?:name|names|formula|designation|title|symbol|namn|beteckning|benämning|titel|number|no|nr"
@@ -28,6 +32,42 @@ def labels_of(table: TableLinks) -> tuple[str, ...]:
     ]
     ranked.sort(key=lambda each: each[:2], reverse=True)
     return tuple(column.info.name for worth, _, column in ranked[:MOST_LABELS] if worth > LEAST)
+
+
+def wanted_by_word(draft: Draft, outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """What `who`, `when` and `how much` ask for where no heading is named: one column."""
+    asked = {word.folded for word in draft.question.words[:3]}
+    columns = [each for each in draft.table.columns if not each.info.is_hidden]
+    if outputs or not draft.conditions:
+        return outputs
+    if asked & {"when", "nar"}:
+        found = main_dates(draft.table)
+    elif asked & {"who", "whom", "vem"}:
+        found = [each for each in columns if each.forms & _forms_of(adjectives.PEOPLE)]
+    elif len(asked & {"how", "hur", "much", "mycket"}) > 1:
+        found = [each for each in columns if each.forms & _forms_of(adjectives.AMOUNTS)]
+    else:
+        return outputs
+    if len(found) != 1:
+        draft.fail("no_column", "no column, or more than one, holds what is asked for")
+    return tuple(column.info.name for column in found[:1])
+
+
+def main_dates(table: TableLinks) -> list[LinkedColumn]:
+    """The columns of dates; of several, those whose heading says no more than the table's title."""
+    dated = [each for each in table.columns if each.is_date and not each.info.is_hidden]
+    if len(dated) < 2:
+        return dated
+    plain = _forms_of(adjectives.DATES)
+    return [
+        column
+        for column in dated
+        if all(word.is_implied or word.forms & plain for word in column.words)
+    ]
+
+
+def _forms_of(words: Collection[str]) -> frozenset[str]:
+    return frozenset(form for word in words for form in forms(word))
 
 
 @lru_cache(maxsize=4_096)

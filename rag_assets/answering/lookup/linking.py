@@ -189,7 +189,9 @@ def _general_forms() -> frozenset[str]:
     single = [
         phrase for each in vocabulary.OPERATIONS.values() for phrase in each if " " not in phrase
     ]
-    return frozenset(form for word in (*ENGLISH, *single) for form in forms(word))
+    return frozenset(
+        form for word in (*ENGLISH, *single, *symbols_by_name()) for form in forms(word)
+    )
 
 
 def _table_links(table: TableInfo, known: frozenset[str]) -> TableLinks:
@@ -218,7 +220,7 @@ def _title_forms(table: TableInfo) -> frozenset[str]:
     return frozenset(
         form
         for word in words_of(f"{table.title} {table.table.replace('_', ' ')}")
-        if word.folded not in vocabulary.HARMLESS and word.folded not in IMPLIED_WORDS
+        if word.folded not in IMPLIED_WORDS
         for form in word.forms
     )
 

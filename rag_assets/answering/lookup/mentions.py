@@ -56,11 +56,15 @@ class ColumnMention:
     words: tuple[int, ...]
     candidates: tuple[tuple[LinkedColumn, float], ...]
     """Columns with the share of the heading that is said, best first."""
+    is_adjective: bool = False
+    """Whether an adjective alone names them: `stronger` means every strength alike."""
 
     def close(self, allowed: Iterable[str] | None = None) -> tuple[LinkedColumn, ...]:
         """The best columns, of those in `allowed`; several where their headings say no more."""
         names = None if allowed is None else set(allowed)
         found = [each for each in self.candidates if names is None or each[0].info.name in names]
+        if self.is_adjective:
+            return tuple(column for column, _ in found)
         return tuple(column for column, share in found if share > found[0][1] - CLOSE)
 
     def share(self, column: LinkedColumn) -> float:
@@ -154,7 +158,11 @@ def _links(
 
 def _is_judged(word: QuestionWord) -> bool:
     """Whether a word compares or judges: it stands within values for something else."""
-    return word.folded in vocabulary.VAGUE or base_adjective(word.text) is not None
+    return (
+        word.folded in vocabulary.VAGUE
+        or word.folded in vocabulary.NOT_IN_A_PLAN
+        or base_adjective(word.text) is not None
+    )
 
 
 def _is_operation(question: AskedQuestion, place: int) -> bool:
@@ -217,7 +225,8 @@ def _bounds(question: AskedQuestion, span: tuple[int, ...]) -> bool:
 
 
 def _may_end(question: AskedQuestion, span: tuple[int, ...]) -> bool:
-    return question.words[span[0]].folded not in vocabulary.GLUE
+    word = question.words[span[0]].folded
+    return word not in vocabulary.GLUE and word not in vocabulary.ROW_WORDS
 
 
 def _same_phrase(question: AskedQuestion, span: tuple[int, ...]) -> bool:
@@ -241,7 +250,11 @@ def _column_mention(
         if share >= LEAST_COVERAGE:
             candidates.append((column, share))
     candidates.sort(key=lambda each: (-each[1], each[0].info.is_hidden))
-    return ColumnMention(span, tuple(candidates)) if candidates else None
+    if not candidates:
+        return None
+    forms = frozenset(form for column, _ in candidates for form in column.forms)
+    is_adjective = not any(question.words[place].forms & forms for place in said)
+    return ColumnMention(span, tuple(candidates), is_adjective)
 
 
 def _touched(question: AskedQuestion, table: TableLinks, said: list[int]) -> list[LinkedColumn]:

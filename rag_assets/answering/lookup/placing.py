@@ -1,15 +1,18 @@
 """Numbers and dates of a question, placed on columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rag_assets.answering.lookup import adjectives
 from rag_assets.answering.lookup.dates import Day, day_after, packed
+from rag_assets.answering.lookup.labels import main_dates
 from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import Condition
 from rag_assets.answering.lookup.quantities import Quantity, plain_unit
 from rag_assets.answering.lookup.question import ORDINALS, AskedQuestion
 from rag_assets.answering.lookup.units import converted, pint_unit
+from rag_assets.answering.lookup.wording import forms
 
 FARTHEST = 9
 """Words between a number and the heading that it belongs to, at most."""
@@ -28,6 +31,8 @@ class Placed:
     """The words that name the column; None where the unit alone tells it."""
     others: tuple[LinkedColumn, ...] = ()
     """Columns that are meant as well as this one."""
+    verb: tuple[int, ...] = ()
+    """Words beside a date that name its column: `delivered in May`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,16 @@ def _place(
         for column in table.columns
         if (conditions := conditions_of(quantity, column))
     }
+    if quantity.days and (dated := [each for each in table.columns if _is_dated(each, taking)]):
+        taking = {each.info.name: taking[each.info.name] for each in dated}
+        verbs = {each.info.name: _verb(question, each, table, quantity) for each in dated}
+        by_verb = [each for each in dated if verbs[each.info.name]]
+        meant = by_verb if len(by_verb) == 1 else main_dates(table) if not by_verb else []
+        if len(meant) == 1 and meant[0].info.name in taking:
+            [column] = meant
+            mention = _mention_of(mentions, column, question, quantity) if by_verb else None
+            name = column.info.name
+            return Placed(quantity, taking[name], column, mention, verb=verbs[name])
     ordered = sorted(
         (each for each in mentions if _distance(question, each, quantity) <= FARTHEST),
         key=lambda each: (each in busy, _distance(question, each, quantity)),
@@ -102,6 +117,33 @@ def _place(
         return Placed(quantity, taking[visible[0].info.name], visible[0], None)
     shown = question.text[quantity.at : quantity.end]
     return Unplaced(quantity, "no_column", f"no column is named that {shown} belongs to")
+
+
+def _is_dated(column: LinkedColumn, taking: Mapping[str, object]) -> bool:
+    return (column.is_date or column.is_year) and column.info.name in taking
+
+
+def _verb(
+    question: AskedQuestion, column: LinkedColumn, table: TableLinks, quantity: Quantity
+) -> tuple[int, ...]:
+    """Words shortly before or after a date that are of the column's heading."""
+    places = [place for place, word in enumerate(question.words) if word.end <= quantity.start]
+    later = [place for place, word in enumerate(question.words) if word.start >= quantity.end]
+    plain = frozenset(form for word in adjectives.DATES for form in forms(word))
+    own = column.forms - table.title_forms - plain
+    near = (*places[-4:], *later[:2])
+    return tuple(place for place in near if question.words[place].forms & own)
+
+
+def _mention_of(
+    mentions: Sequence[ColumnMention],
+    column: LinkedColumn,
+    question: AskedQuestion,
+    quantity: Quantity,
+) -> ColumnMention | None:
+    """The mention that names the column of a date, nearest first."""
+    naming = [each for each in mentions if any(own is column for own, _ in each.candidates)]
+    return min(naming, key=lambda each: _distance(question, each, quantity), default=None)
 
 
 def _of_same_unit(close: tuple[LinkedColumn, ...], quantity: Quantity) -> tuple[LinkedColumn, ...]:

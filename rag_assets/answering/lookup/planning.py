@@ -7,7 +7,7 @@ from itertools import islice, product
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.asking_for import HALF, ComputedColumns, asks_for_rows
 from rag_assets.answering.lookup.draft import Draft, flag_values, is_key, select_by_filling
-from rag_assets.answering.lookup.labels import labels_of
+from rag_assets.answering.lookup.labels import labels_of, wanted_by_word
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
 from rag_assets.answering.lookup.question import Mark
@@ -36,7 +36,12 @@ def plans_of(
         draft.roles.add(mention)
     if target.columns:
         draft.shares.append(target.share)
-    outputs = _outputs(draft, free, operation, target)
+    wants_rows = operation == "rows" or (
+        operation in ("max", "min") and asks_for_rows(draft.question, draft.table, target, marks)
+    )
+    outputs = _outputs(draft, free, target, is_row_wanted=wants_rows)
+    if operation == "rows":
+        outputs = wanted_by_word(draft, outputs)
     bases = _with_operation(draft, base, operation, target, outputs, marks)
     if not bases:
         return ()
@@ -54,7 +59,7 @@ def plans_of(
 
 
 def _outputs(
-    draft: Draft, free: list[ColumnMention], operation: Operation, target: ComputedColumns
+    draft: Draft, free: list[ColumnMention], target: ComputedColumns, *, is_row_wanted: bool
 ) -> tuple[str, ...]:
     """Columns that are asked for beside the target; other mentions select by being filled."""
     outputs: list[str] = []
@@ -68,8 +73,14 @@ def _outputs(
             or draft.question.is_harmless[place]
             for place in mention.words
         )
-        if operation == "rows" and not (flag_values(column) and target.columns):
-            visible = [each for each in mention.close() if not each.info.is_hidden]
+        is_filter = flag_values(column) is not None and not draft.conditions
+        if is_row_wanted and not is_filter:
+            shown = labels_of(draft.table)
+            visible = [
+                each
+                for each in mention.close()
+                if not each.info.is_hidden and (not in_title or each.info.name in shown)
+            ]
             outputs.extend(each.info.name for each in visible[:1])
             draft.roles.add(mention)
         elif (
@@ -79,7 +90,7 @@ def _outputs(
             or _is_kind(draft, mention, target)
         ):
             draft.roles.add(mention)
-        elif not _is_held(draft, mention):
+        elif not is_filter and not flag_values(column) and not _is_held(draft, mention):
             said = " ".join(draft.question.words[place].text for place in mention.words)
             draft.fail("vague", f"it is open what is asked of {said}")
         else:
@@ -123,7 +134,10 @@ def _with_operation(
         if not names:
             draft.fail("no_column", "no column of numbers is named that could be compared")
             return []
-        if asks_for_rows(draft.question, target, marks):
+        if (
+            asks_for_rows(draft.question, draft.table, target, marks)
+            or not target.columns[0].info.is_numeric
+        ):
             shown = _with_labels(draft, outputs)
             return [
                 replace(
