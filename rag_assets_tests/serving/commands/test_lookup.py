@@ -119,6 +119,15 @@ def test_the_tables_are_listed_with_those_inside_documents(said):
     assert [column["heading"] for column in inside["columns"]] == ["Specimen", "Load"]
 
 
+def test_a_table_inside_a_document_answers_where_no_table_of_a_source_does(said):
+    record = said("What is the load of specimen A2?")
+    assert record["outcome"] == "answered"
+    assert "13.1 kN" in record["sentences"][0]["text"]
+    [cell] = [each for each in record["sentences"][0]["citations"] if each["column"] == "Load (kN)"]
+    assert cell["unit_id"] == record["unit_ids"][0]
+    assert cell["table"].startswith("specification.md#")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
