@@ -84,10 +84,11 @@ def _letters(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMentio
             if links:
                 yield ValueMention((place,), links, is_whole=True)
                 continue
-        if not question.is_harmless[place]:
-            named = tuple(
-                column for column in table.columns if word.forms & (column.forms | column.names)
-            )
+        touching = tuple(
+            column for column in table.columns if word.forms & (column.forms | column.names)
+        )
+        if touching or not question.is_harmless[place]:
+            named = touching
 
 
 def _number_words(question: AskedQuestion) -> set[int]:
