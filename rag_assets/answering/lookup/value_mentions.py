@@ -11,7 +11,7 @@ from rag_assets.answering.lookup.linking import FEW_VALUES, LONGEST_VALUE_WORDS,
 from rag_assets.answering.lookup.mentions import is_operation
 from rag_assets.answering.lookup.quantities import base_adjective
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.wording import QuestionWord, folded, squashed, stem
+from rag_assets.answering.lookup.wording import QuestionWord, folded, lemmas_of, squashed, stem
 
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.linked_columns import LinkedColumn
@@ -62,11 +62,11 @@ def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueM
     for size in range(min(LONGEST_VALUE_WORDS, len(words)), 0, -1):
         for place in range(len(words) - size + 1):
             span = tuple(range(place, place + size))
-            if all(question.is_harmless[each] or each in numbers for each in span):
+            if all(each in numbers for each in span):
                 continue
-            if size > 1 and (question.is_harmless[span[0]] or question.is_harmless[span[-1]]):
-                continue
-            links = _links(question, table, span)
+            is_plain = question.is_harmless[span[0]] or question.is_harmless[span[-1]]
+            find = _harmless_links if is_plain else _links
+            links = find(question, table, span)
             if links:
                 yield ValueMention(span, links, is_whole=True)
 
@@ -123,6 +123,22 @@ def _links(
             return ()
         return links or _coded(question, table, span[0]) or _abbreviated(question, table, span[0])
     return links
+
+
+def _harmless_links(
+    question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
+) -> tuple[ValueLink, ...]:
+    """A category that begins or ends with a general word (`on hold`), or is a verb (`placed`)."""
+    words = [question.words[place] for place in span]
+    if len(span) == 1 and not vocabulary.HARMLESS_LEMMAS & set(lemmas_of(words[0].folded)):
+        return ()
+    text = question.text[words[0].start : words[-1].end]
+    return tuple(
+        link
+        for link in table.exact.get(squashed(text), ())
+        if folded(link.value) == folded(text)
+        and table.column(link.column).info.distinct <= FEW_VALUES
+    )
 
 
 def _is_judged(word: QuestionWord) -> bool:
