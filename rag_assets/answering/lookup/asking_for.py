@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import CLOSE, ColumnMention
 from rag_assets.answering.lookup.plan import Operation
 from rag_assets.answering.lookup.question import AskedQuestion, Mark

@@ -15,17 +15,17 @@ from rag_assets.answering.lookup.conditions import (
 )
 from rag_assets.answering.lookup.draft import Draft
 from rag_assets.answering.lookup.linking import TableLinks
-from rag_assets.answering.lookup.mentions import (
-    ValueMention,
-    column_mentions,
-    part_mentions,
-    value_mentions,
-)
+from rag_assets.answering.lookup.mentions import column_mentions
 from rag_assets.answering.lookup.placing import Placed, ordinals, place_quantities
 from rag_assets.answering.lookup.plan import LookupPlan
 from rag_assets.answering.lookup.planning import plans_of
 from rag_assets.answering.lookup.quantities import base_adjective
 from rag_assets.answering.lookup.question import AskedQuestion
+from rag_assets.answering.lookup.value_mentions import (
+    ValueMention,
+    part_mentions,
+    value_mentions,
+)
 
 OF_TITLE = 1.0
 """What a word of a table's title counts for that table."""

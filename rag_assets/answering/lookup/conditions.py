@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.draft import Draft, flag_values, select_by_filling
-from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
-from rag_assets.answering.lookup.mentions import ColumnMention, ValueMention
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
+from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
 from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
 from rag_assets.answering.lookup.quantities import unit_at
 from rag_assets.answering.lookup.question import AskedQuestion
 from rag_assets.answering.lookup.units import converted
+from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.wording import folded
 
 _ASKED_UNIT = re.compile(r"(?:\b(?:in|i)\s|\()(?=\D)", re.IGNORECASE)
