@@ -1,4 +1,4 @@
-"""ColumnCells as typed values: a column of texts that are numbers is a column of numbers."""
+"""Cells as typed values: a column of texts that are numbers is a column of numbers."""
 
 import math
 import re

@@ -43,7 +43,7 @@ class ColumnInfo:
     is_hidden: bool
     """Its values may select rows, and are never shown."""
     filled: int
-    """ColumnCells that are not empty."""
+    """Cells that are not empty."""
     unread: int
     """Filled cells of a column of numbers that are no numbers: NULL in `Catalogue.rows`."""
     distinct: int
