@@ -266,6 +266,7 @@ DEFAULT_RETRIEVERS = {
         candidates=20,
         reranker="late_interaction",
         rerank_fusion=Fusion(mode="max_norm", weights={"candidates": 0.3, "reranked": 0.7}),
+        arms=("lookup",),
     ),
     "fast": Retriever(
         signals=["dense", "bm25"],

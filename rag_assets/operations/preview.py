@@ -191,7 +191,7 @@ def _serving(store: Store, config: Config) -> Side:
 def _basis(config: Config, serving: CompleteSet, *, variant: str) -> Basis:
     """What can be bounded of the retriever that is to search the candidate."""
     retriever = config.retrieval.retrievers[config.retrieval.retriever]
-    stages = (retriever.query_fusion, retriever.reranker, retriever.collapse)
+    stages = (retriever.query_fusion, retriever.reranker, retriever.collapse, retriever.arms)
     is_of_hits = config.gate.metric.startswith("hit_rate@")
     if any(stages) or retriever.domain_fusion or not is_of_hits:
         return "dense alone"

@@ -84,7 +84,7 @@ class IndexArms:
         """The arm, prepared; None if there is none, or it is not to be asked."""
         arm = self.arms.get(name)
         if arm is None:
-            self._tell(name, "whoever opened this index did not hand it in")
+            self._tell(name, "whoever opened this index did not hand it in", level=logging.INFO)
         elif name not in self._left_out and self._within(
             name, PREPARING_SECONDS, lambda: [arm.prepare(self.pins)]
         ):
@@ -115,13 +115,13 @@ class IndexArms:
             self._tell(name, f"{type(error).__name__}: {error}")
         return ()
 
-    def _tell(self, name: ArmName, problem: str) -> None:
+    def _tell(self, name: ArmName, problem: str, *, level: int = logging.WARNING) -> None:
         """Log the first problem of each arm."""
         with self._lock:
             is_first = name not in self._told
             self._told.add(name)
         if is_first:
-            logger.warning("searches go on without the arm %s: %s", name, problem)
+            logger.log(level, "searches go on without the arm %s: %s", name, problem)
 
 
 def _within(seconds: float, work: Callable[[], Result]) -> Result:

@@ -116,7 +116,7 @@ def test_an_arm_that_takes_too_long_is_not_asked_again(built, caplog):
 
 
 def test_an_arm_that_nobody_handed_in_finds_nothing(built, caplog):
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.INFO):
         assert ids(ranked(built, None)) == ids(ranked(built, Fixed(), arms=()))
     assert "did not hand it in" in caplog.text
 

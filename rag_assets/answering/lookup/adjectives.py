@@ -139,6 +139,7 @@ SAME: Final = _pairs(
     big: size
     ductility duktilitet: elongation ductility
     publication paper article: article publication source
+    kilogram kilo: kg
     who: name
     vendor: supplier
     purchase bought: order purchase

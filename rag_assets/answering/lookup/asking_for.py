@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import CLOSE, ColumnMention
 from rag_assets.answering.lookup.plan import Operation
 from rag_assets.answering.lookup.question import AskedQuestion, Mark
@@ -18,20 +19,24 @@ _AGGREGATES = ("max", "min", "mean", "sum", "range", "difference")
 
 
 def operation_of(
-    question: AskedQuestion, columns: Sequence[ColumnMention]
+    question: AskedQuestion, columns: Sequence[ColumnMention], valued: set[int]
 ) -> tuple[Operation, tuple[Mark, ...]]:
     """The operation that is asked for, and the words that ask for it.
 
-    Words that belong to a heading (`total weight`) ask for nothing.
+    Words that belong to a heading (`total weight`) or to a value (`valued`) ask for nothing.
     """
-    inside = {
+    inside = valued | {
         place
         for mention in columns
         if len(mention.words) > 1 and mention.candidates[0][1] > HALF
         for place in mention.words
         if question.words[place].forms & mention.candidates[0][0].forms
     }
-    marks = tuple(mark for mark in question.marks if mark.adjective or not set(mark.words) & inside)
+    marks = tuple(
+        mark
+        for mark in question.marks
+        if not set(mark.words) & (valued if mark.adjective else inside)
+    )
     asked = {mark.operation for mark in marks}
     if "range" in asked or ({"max", "min"} <= asked and "count" not in asked):
         return "range", marks
@@ -89,6 +94,8 @@ class ComputedColumns:
             return cls()
         groups = _merged(usable, numeric)
         if len(groups) > 1:
+            groups = _named_ones(groups, marks) or groups
+        if len(groups) > 1:
             groups = _nearest(question, groups, marks)
         if len(groups) > 1:
             shown = " and ".join(group[1][0].info.heading for group in groups[:2])
@@ -145,9 +152,23 @@ def _merged(
 
 
 def _best(mentions: list[ColumnMention], columns: list[LinkedColumn]) -> list[LinkedColumn]:
+    if all(mention.is_adjective for mention in mentions):
+        return columns
     said = {id(column): sum(mention.share(column) for mention in mentions) for column in columns}
     best = max(said.values())
     return [column for column in columns if said[id(column)] > best - CLOSE]
+
+
+def _named_ones(
+    groups: list[tuple[list[ColumnMention], list[LinkedColumn]]], marks: Sequence[Mark]
+) -> list[tuple[list[ColumnMention], list[LinkedColumn]]]:
+    """The groups that a heading names, rather than an adjective alone (`longest`)."""
+    places = {place for mark in marks for place in mark.words}
+    return [
+        (mentions, columns)
+        for mentions, columns in groups
+        if any(not set(mention.words) <= places for mention in mentions)
+    ]
 
 
 def _nearest(

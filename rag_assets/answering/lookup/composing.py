@@ -7,23 +7,25 @@ from rag_assets.answering.lookup.asking_for import HALF, operation_of
 from rag_assets.answering.lookup.catalogue import ColumnInfo
 from rag_assets.answering.lookup.conditions import (
     take_absences,
+    take_asked_units,
+    take_kinds,
     take_placed,
     take_spelled_out,
     take_values,
 )
 from rag_assets.answering.lookup.draft import Draft
 from rag_assets.answering.lookup.linking import TableLinks
-from rag_assets.answering.lookup.mentions import (
-    ValueMention,
-    column_mentions,
-    part_mentions,
-    value_mentions,
-)
+from rag_assets.answering.lookup.mentions import column_mentions
 from rag_assets.answering.lookup.placing import Placed, ordinals, place_quantities
 from rag_assets.answering.lookup.plan import LookupPlan
 from rag_assets.answering.lookup.planning import plans_of
 from rag_assets.answering.lookup.quantities import base_adjective
 from rag_assets.answering.lookup.question import AskedQuestion
+from rag_assets.answering.lookup.value_mentions import (
+    ValueMention,
+    part_mentions,
+    value_mentions,
+)
 
 OF_TITLE = 1.0
 """What a word of a table's title counts for that table."""
@@ -58,7 +60,7 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
     numbers = _number_words(question) - _heading_numbers(question, table)
     columns = column_mentions(question, table, whole | numbers)
     named = {place for mention in columns for place in mention.words}
-    operation, marks = operation_of(question, columns)
+    operation, marks = operation_of(question, columns, whole)
     placed = place_quantities(question, table, columns, whole | (named - numbers))
     take_placed(draft, placed, columns, operation)
     verbs = {place for each in placed if isinstance(each, Placed) for place in each.verb}
@@ -84,7 +86,10 @@ def read_table(question: AskedQuestion, table: TableLinks) -> TableReading:
         draft.explain(mention.words, 0.7)
     take_values(draft, (*values, *parts), columns, operation)
     take_spelled_out(draft, values)
+    _require_no_ranks(draft)
     plans = plans_of(draft, columns, operation, marks)
+    take_asked_units(draft, plans)
+    take_kinds(draft, columns)
     unexplained = _unexplained(draft)
     return TableReading(
         table=table,
@@ -140,7 +145,24 @@ def _apart_from_headings(
         mention
         for mention in values
         if not any(set(mention.words) < heading for heading in headings)
+        and not _is_of_title(question, table, mention)
     )
+
+
+def _is_of_title(question: AskedQuestion, table: TableLinks, mention: ValueMention) -> bool:
+    """Whether a word that is a value says what the table is of (`the alloy`)."""
+    words = [question.words[place] for place in mention.words]
+    return len(words) == 1 and words[0].text.islower() and bool(words[0].forms & table.title_forms)
+
+
+def _require_no_ranks(draft: Draft) -> None:
+    """`the 20 strongest`: a plan has one row of an extreme, or all."""
+    asked = {place for mark in draft.question.marks for place in mark.words}
+    for number in draft.question.quantities:
+        places = draft.question.inside(number.at, number.end)
+        beside = {place + step for place in places for step in (-1, 1)}
+        if places and not (number.unit or number.is_marked) and asked & beside:
+            draft.fail("vague", "it asks for several rows by rank, and one can be given")
 
 
 def _compared_words(question: AskedQuestion) -> set[int]:

@@ -1,17 +1,23 @@
 """Values, numbers and absences of a question as the conditions of a plan."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.draft import Draft, flag_values, select_by_filling
-from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
-from rag_assets.answering.lookup.mentions import ColumnMention, ValueMention
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
+from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.placing import Placed, Unplaced
-from rag_assets.answering.lookup.plan import Condition, Operation
+from rag_assets.answering.lookup.plan import Condition, LookupPlan, Operation
+from rag_assets.answering.lookup.quantities import unit_at
 from rag_assets.answering.lookup.question import AskedQuestion
+from rag_assets.answering.lookup.units import converted
+from rag_assets.answering.lookup.value_mentions import ValueMention
 from rag_assets.answering.lookup.wording import folded
 
+_ASKED_UNIT = re.compile(r"(?:\b(?:in|i)\s|\()(?=\D)", re.IGNORECASE)
 NEAR = 3
 """Words between a value and the heading that names its column, at most."""
 
@@ -238,3 +244,38 @@ def take_spelled_out(draft: Draft, values: tuple[ValueMention, ...]) -> None:
         while place >= 0 and not draft.question.is_harmless[place] and not words[place].is_name:
             draft.explain((place,), 0.0)
             place -= 1
+
+
+def take_kinds(draft: Draft, columns: tuple[ColumnMention, ...]) -> None:
+    """`chromium content`: a word beside a heading that says what kind of quantity it is of."""
+    for place, word in enumerate(draft.question.words):
+        unit = vocabulary.KINDS.get(word.folded)
+        if unit is None or place in draft.explained:
+            continue
+        beside = [
+            column.info.unit
+            for mention in columns
+            if {place - 1, place + 1} & set(mention.words)
+            for column, _ in mention.candidates[:1]
+        ]
+        if any(own and converted(1.0, own, unit) is not None for own in beside):
+            draft.explain((place,), 0.5)
+
+
+def take_asked_units(draft: Draft, plans: tuple[LookupPlan, ...]) -> None:
+    """`in ksi`, `(kg/m3)`: the unit that the result is asked in must suit the column."""
+    for match in _ASKED_UNIT.finditer(draft.question.text):
+        found = unit_at(draft.question.text, match.end(), frozenset())
+        if found is None:
+            continue
+        unit, end = found
+        names = {plan.column or name for plan in plans for name in (*plan.columns, plan.order_by)}
+        own = [draft.table.column(name).info.unit for name in names if name]
+        if any(each and converted(1.0, each, unit) is not None for each in own):
+            draft.explain(draft.question.inside(match.end(), end), 0.0)
+        elif plans and not _is_said(draft, match.end(), end):
+            draft.fail("unit", f"nothing that is asked for is measured in {unit}")
+
+
+def _is_said(draft: Draft, start: int, end: int) -> bool:
+    return set(draft.question.inside(start, end)) <= draft.explained

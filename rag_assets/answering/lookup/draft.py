@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import Condition
 from rag_assets.answering.lookup.question import AskedQuestion

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from rag_assets.answering.lookup import adjectives
 from rag_assets.answering.lookup.draft import Draft
-from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.wording import forms
 
 _NAMING = re.compile(

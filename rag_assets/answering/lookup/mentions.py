@@ -1,52 +1,22 @@
-"""What of one table a question mentions: values, columns, and words within values."""
+"""Columns that a question mentions: words of it that stand in headings."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rag_assets.answering.lookup import vocabulary
-from rag_assets.answering.lookup.formulas import formula
-from rag_assets.answering.lookup.linking import (
-    FEW_VALUES,
-    LONGEST_VALUE_WORDS,
-    LinkedColumn,
-    TableLinks,
-    ValueLink,
-    word_keys,
-)
-from rag_assets.answering.lookup.quantities import base_adjective
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.question import AskedQuestion
-from rag_assets.answering.lookup.wording import QuestionWord, folded, squashed, stem
+from rag_assets.answering.lookup.wording import squashed
 
 LONGEST_HEADING = 9
 """Words of a question that are read as one heading, at most."""
 LEAST_COVERAGE = 0.2
 """Share of a heading that words must say to mention it."""
-SHORTEST = 3
-"""Letters of a word in small letters that is looked for within values."""
 ASIDE = 0.25
 """What words of a remark in brackets count as, where nothing else of the heading is said."""
 CLOSE = 0.12
 """Two columns whose coverage differs by less are both meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueMention:
-    """Words that are one value, or several of one column."""
-
-    words: tuple[int, ...]
-    links: tuple[ValueLink, ...]
-    """The values; of more than one column where it is open which one is meant."""
-    is_whole: bool
-    """Whether the words are all of the value."""
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """Columns that hold one of the values."""
-        return frozenset(link.column for link in self.links)
-
-    def values(self, column: str) -> tuple[str, ...]:
-        """The values of one column."""
-        return tuple(link.value for link in self.links if link.column == column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +26,15 @@ class ColumnMention:
     words: tuple[int, ...]
     candidates: tuple[tuple[LinkedColumn, float], ...]
     """Columns with the share of the heading that is said, best first."""
+    is_adjective: bool = False
+    """Whether an adjective alone names them: `stronger` means every strength alike."""
 
     def close(self, allowed: Iterable[str] | None = None) -> tuple[LinkedColumn, ...]:
         """The best columns, of those in `allowed`; several where their headings say no more."""
         names = None if allowed is None else set(allowed)
         found = [each for each in self.candidates if names is None or each[0].info.name in names]
+        if self.is_adjective:
+            return tuple(column for column, _ in found)
         return tuple(column for column, share in found if share > found[0][1] - CLOSE)
 
     def share(self, column: LinkedColumn) -> float:
@@ -68,122 +42,9 @@ class ColumnMention:
         return next((share for each, share in self.candidates if each is column), 0.0)
 
 
-def value_mentions(question: AskedQuestion, table: TableLinks) -> tuple[ValueMention, ...]:
-    """Values of `table` in the question, the longest first; none shares a word with another."""
-    found: list[ValueMention] = []
-    used: set[int] = set()
-    for mention in _whole_values(question, table):
-        if not used & set(mention.words):
-            found.append(mention)
-            used |= set(mention.words)
-    return tuple(found)
-
-
-def _whole_values(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
-    words = question.words
-    numbers = _number_words(question)
-    yield from _letters(question, table)
-    for place, word in enumerate(words):
-        known = formula(word.text) if word.is_name else None
-        if known is not None and known in table.formulas:
-            yield ValueMention((place,), table.formulas[known], is_whole=True)
-    for size in range(min(LONGEST_VALUE_WORDS, len(words)), 0, -1):
-        for place in range(len(words) - size + 1):
-            span = tuple(range(place, place + size))
-            if all(question.is_harmless[each] or each in numbers for each in span):
-                continue
-            if size > 1 and (question.is_harmless[span[0]] or question.is_harmless[span[-1]]):
-                continue
-            links = _links(question, table, span)
-            if links:
-                yield ValueMention(span, links, is_whole=True)
-
-
-def _letters(question: AskedQuestion, table: TableLinks) -> Iterator[ValueMention]:
-    """`rating A`, `class B or C`: a capital that is a value of the column named before it."""
-    named: tuple[LinkedColumn, ...] = ()
-    for place, word in enumerate(question.words):
-        if len(word.text) == 1 and word.text.isupper() and place > 0:
-            links = tuple(
-                ValueLink(column.info.name, word.text)
-                for column in named
-                if word.text in column.info.values
-            )
-            if links:
-                yield ValueMention((place,), links, is_whole=True)
-                continue
-        if not question.is_harmless[place]:
-            named = tuple(
-                column for column in table.columns if word.forms & (column.forms | column.names)
-            )
-
-
-def _number_words(question: AskedQuestion) -> set[int]:
-    return {
-        place for each in question.quantities for place in question.inside(each.start, each.end)
-    }
-
-
-def _links(
-    question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
-) -> tuple[ValueLink, ...]:
-    first, last = question.words[span[0]], question.words[span[-1]]
-    text = question.text[first.start : last.end]
-    key = squashed(text)
-    if len(key) < 2 or (len(span) == 1 and _is_operation(question, span[0])):
-        return ()
-    exact = table.exact.get(key, ())
-    if exact and not (len(key) <= 3 and text.islower()):
-        return exact
-    stems = "".join(stem(question.words[each].text) for each in span)
-    links = table.exact.get(stems, ())
-    if len(span) == 1:
-        if _is_judged(question.words[span[0]]):
-            return ()
-        elements = [form for form in question.words[span[0]].forms if form.startswith("symbol ")]
-        if elements and elements[0] in table.exact:
-            return table.exact[elements[0]]
-        links = tuple(
-            link for link in links if 0 < table.column(link.column).info.distinct <= FEW_VALUES
-        )
-        if len(stems) < 4:
-            return ()
-        return links or _coded(question, table, span[0]) or _abbreviated(question, table, span[0])
-    return links
-
-
-def _is_judged(word: QuestionWord) -> bool:
-    """Whether a word compares or judges: it stands within values for something else."""
-    return word.folded in vocabulary.VAGUE or base_adjective(word.text) is not None
-
-
-def _is_operation(question: AskedQuestion, place: int) -> bool:
+def is_operation(question: AskedQuestion, place: int) -> bool:
+    """Whether a word asks for an operation."""
     return any(place in mark.words for mark in question.marks)
-
-
-def _coded(question: AskedQuestion, table: TableLinks, place: int) -> tuple[ValueLink, ...]:
-    """A value that the heading explains: `C = compression`."""
-    return tuple(
-        dict.fromkeys(
-            ValueLink(column.info.name, code)
-            for column in table.columns
-            for form, code in column.codes.items()
-            if form in question.words[place].forms
-        )
-    )
-
-
-def _abbreviated(question: AskedQuestion, table: TableLinks, place: int) -> tuple[ValueLink, ...]:
-    """A value in capitals that the word begins with: `HEX` of `hexagonal`."""
-    word = question.words[place].folded
-    return tuple(
-        ValueLink(column.info.name, value)
-        for column in table.columns
-        if 0 < column.info.distinct <= FEW_VALUES
-        for value in column.info.values
-        if value.isupper() and value.isalpha() and len(value) >= 3
-        if len(word) >= 2 * len(value) and word.startswith(folded(value))
-    )
 
 
 def column_mentions(
@@ -207,7 +68,7 @@ def column_mentions(
 
 def _bounds(question: AskedQuestion, span: tuple[int, ...]) -> bool:
     """A heading begins and ends with a word that says something."""
-    if len(span) == 1 and _is_operation(question, span[0] - 1) and _may_end(question, span):
+    if len(span) == 1 and is_operation(question, span[0] - 1) and _may_end(question, span):
         return True
     return not (question.is_harmless[span[0]] or question.is_harmless[span[-1]]) or (
         len(span) > 1
@@ -234,7 +95,7 @@ def _column_mention(
     question: AskedQuestion, table: TableLinks, span: tuple[int, ...]
 ) -> ColumnMention | None:
     said = [place for place in span if not question.is_harmless[place]] or list(span)
-    if all(_is_operation(question, place) and not question.extra_forms[place] for place in said):
+    if all(is_operation(question, place) and not question.extra_forms[place] for place in said):
         return None
     candidates = []
     for column in _touched(question, table, said):
@@ -242,7 +103,11 @@ def _column_mention(
         if share >= LEAST_COVERAGE:
             candidates.append((column, share))
     candidates.sort(key=lambda each: (-each[1], each[0].info.is_hidden))
-    return ColumnMention(span, tuple(candidates)) if candidates else None
+    if not candidates:
+        return None
+    forms = frozenset(form for column, _ in candidates for form in column.forms)
+    is_adjective = not any(question.words[place].forms & forms for place in said)
+    return ColumnMention(span, tuple(candidates), is_adjective)
 
 
 def _touched(question: AskedQuestion, table: TableLinks, said: list[int]) -> list[LinkedColumn]:
@@ -279,64 +144,3 @@ def _share(
     for place in span:
         own |= question.words[place].forms & column.forms
     return column.coverage(frozenset(own))
-
-
-def part_mentions(
-    question: AskedQuestion, table: TableLinks, used: set[int]
-) -> tuple[ValueMention, ...]:
-    """Runs of the words that are left which stand within values."""
-    return tuple(
-        mention for run in _runs(question, used) for mention in _parts(question, table, run)
-    )
-
-
-def _runs(question: AskedQuestion, used: set[int]) -> Iterator[tuple[int, ...]]:
-    run: list[int] = []
-    for place in range(len(question.words)):
-        if place in used:
-            if run:
-                yield tuple(run)
-            run = []
-        elif not question.is_harmless[place] or (run and question.words[place].text[0].isupper()):
-            run.append(place)
-    if run:
-        yield tuple(run)
-
-
-def _parts(
-    question: AskedQuestion, table: TableLinks, run: tuple[int, ...]
-) -> Iterator[ValueMention]:
-    """The longest stretches of `run` whose words all stand in one value."""
-    begin = 0
-    while begin < len(run):
-        for end in range(len(run), begin, -1):
-            words = run[begin:end]
-            links = _holding(question, table, words)
-            if links:
-                yield ValueMention(words, links, is_whole=False)
-                begin = end
-                break
-        else:
-            begin += 1
-
-
-def _holding(
-    question: AskedQuestion, table: TableLinks, words: tuple[int, ...]
-) -> tuple[ValueLink, ...]:
-    held: set[ValueLink] | None = None
-    for place in words:
-        word = question.words[place]
-        is_short = len(word.folded) < SHORTEST and not word.is_name
-        if is_short or len(word.folded) < 2 or _is_judged(word):
-            return ()
-        links = {
-            link
-            for key in (
-                {*word_keys(word.text), *word.forms} if not word.has_digit else {word.folded}
-            )
-            for link in table.by_word.get(key, ())
-        }
-        held = links if held is None else held & links
-        if not held:
-            return ()
-    return tuple(sorted(held or (), key=lambda link: (link.column, link.value)))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from rag_assets.answering.lookup import adjectives
 from rag_assets.answering.lookup.dates import Day, day_after, packed
 from rag_assets.answering.lookup.labels import main_dates
-from rag_assets.answering.lookup.linking import LinkedColumn, TableLinks
+from rag_assets.answering.lookup.linked_columns import LinkedColumn
+from rag_assets.answering.lookup.linking import TableLinks
 from rag_assets.answering.lookup.mentions import ColumnMention
 from rag_assets.answering.lookup.plan import Condition
 from rag_assets.answering.lookup.quantities import Quantity, plain_unit

@@ -75,7 +75,12 @@ def _outputs(
         )
         is_filter = flag_values(column) is not None and not draft.conditions
         if is_row_wanted and not is_filter:
-            visible = [each for each in mention.close() if not each.info.is_hidden]
+            shown = labels_of(draft.table)
+            visible = [
+                each
+                for each in mention.close()
+                if not each.info.is_hidden and (not in_title or each.info.name in shown)
+            ]
             outputs.extend(each.info.name for each in visible[:1])
             draft.roles.add(mention)
         elif (

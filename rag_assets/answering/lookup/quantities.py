@@ -22,6 +22,8 @@ _NUMBER = re.compile(
     r"(?P<times>\s*(?:k|M)(?=\s?(?:€|\$|kr|EUR|SEK|USD|GBP)\b)|\s+(?:thousand|million|tusen|miljoner)\b)?"
 )
 _TIMES = {"k": 1e3, "thousand": 1e3, "tusen": 1e3, "M": 1e6, "million": 1e6, "miljoner": 1e6}
+_WITHIN = ("under", "from", "fran")
+"""Before a date they say that something lies in it: `under 2022` is Swedish for during it."""
 _COUNTS: Final = {
     word: float(value)
     for value, words in enumerate(
@@ -246,8 +248,8 @@ def _with_comparison(text: str, quantity: Quantity) -> Quantity:
     for phrase, op in _phrases(after=False):
         begin = len(left) - len(phrase)
         if begin >= 0 and folded(left[begin:]) == phrase and not left[begin - 1 : begin].isalpha():
-            if quantity.days and phrase == "under":
-                return replace(quantity, start=begin)  # Swedish for "during"
+            if quantity.days and phrase in _WITHIN:
+                return replace(quantity, start=begin)
             return replace(quantity, start=begin, op=op, is_marked=op != "=")
     compared = _compared(left)
     return replace(quantity, **compared) if compared else quantity

@@ -112,7 +112,8 @@ def parsed(
 
 def _harmless(word: QuestionWord) -> bool:
     is_capital = len(word.text) > 1 and word.text.isupper()
-    if word.has_digit or is_capital:
+    is_letter = len(word.text) == 1 and word.text.isupper() and word.start > 0
+    if word.has_digit or is_capital or is_letter:
         return False
     return word.folded in _folded_harmless() or (
         word.text.islower() and bool(_folded_lemmas() & set(lemmas_of(word.text)))

@@ -7,6 +7,7 @@ answer costs more than none.
 """
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -25,6 +26,11 @@ from rag_assets.answering.lookup.wording import folded, squashed
 UnclearKind: TypeAlias = Literal[
     "not_a_lookup", "no_table", "no_column", "no_value", "two_readings", "unit", "vague"
 ]
+_RATIO = re.compile(
+    r"\b(?:how many (?:times|percent|per cent|%)|hur många (?:gånger|procent|%))"
+    r" (?:more|less|mer|mindre|\w+(?:er|re))\b"
+)
+"""Asks how many times, or percent, one value is of another."""
 LEAST_SHARE = 0.3
 """Share of a heading that must be said of each column that is used; fitted on dev."""
 CLOSE_SCORE = 0.9
@@ -92,8 +98,10 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
 
 def _asks_for_reasons(asked: AskedQuestion) -> bool:
     text = folded(asked.text)
-    return any(word.folded in vocabulary.NOT_A_LOOKUP for word in asked.words) or any(
-        folded(phrase) in text for phrase in vocabulary.NOT_A_LOOKUP_PHRASES
+    return (
+        bool(_RATIO.search(asked.text.casefold()))
+        or any(word.folded in vocabulary.NOT_A_LOOKUP for word in asked.words)
+        or any(folded(phrase) in text for phrase in vocabulary.NOT_A_LOOKUP_PHRASES)
     )
 
 

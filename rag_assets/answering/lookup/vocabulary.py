@@ -60,6 +60,7 @@ ROW_WORDS: Final = words_in(
 HARMLESS_LEMMAS: Final = words_in(
     """place put do make perform execute carry run conduct base locate situate
     need require take come
+    express define state quote specify declare document publish belong mention
     stand hold use find report record list measure test show give exist occur get issue register
     finnas göra utföra genomföra ligga stå sitta registrera rapportera ange lista mäta uppmäta prova
     testa visa innehålla placera förekomma behöva ta få komma använda notera
@@ -205,7 +206,21 @@ BETWEEN: Final = words_in("between mellan from från range")
 """Words before the first of two numbers."""
 
 EMPTY: Final = (
-    *("without a", "without any", "without", "with no", "no", "lacking", "lack", "lacks"),
+    *("lack a", "lack an", "lacks a", "lacks an", "lack any", "not have a", "not have an"),
+    *(
+        "not have any",
+        "have no",
+        "has no",
+        "without an",
+        "without a",
+        "without any",
+        "without",
+        "with no",
+        "no",
+        "lacking",
+        "lack",
+        "lacks",
+    ),
     *("missing", "not have", "utan någon", "utan något", "utan", "saknar", "saknas", "ingen"),
     *("inget", "inga", "empty", "unknown", "okänd", "okänt"),
 )
@@ -226,6 +241,7 @@ KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("temperature", "temperatur", "temperaturen"), "K"),
     **dict.fromkeys(("weight", "mass", "vikt", "vikten", "massa", "massan"), "kg"),
     **dict.fromkeys(("length", "längd", "längden"), "m"),
+    **dict.fromkeys(("content", "halt", "halten", "concentration", "fraction"), "%"),
     **dict.fromkeys(("pressure", "tryck", "trycket"), "Pa"),
     **dict.fromkeys(("energy", "energi", "energin"), "J"),
     **dict.fromkeys(("voltage", "spänning", "spänningen"), "V"),
