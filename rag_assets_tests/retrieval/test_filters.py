@@ -75,6 +75,7 @@ def allowed_by(filters, unit) -> bool:
             or unit["section"].startswith(section + " > ")
         )
         and set(filters.fields) <= set(unit.get("fields") or ())
+        and unit["unit_id"] not in (filters.without or ())
     )
 
 
@@ -92,8 +93,10 @@ def allowed_by(filters, unit) -> bool:
         fields=st.lists(VALUE.map("number: {}".format) | st.just("title: all"), max_size=2).map(
             tuple
         ),
+        without=st.none() | st.frozensets(st.sampled_from([unit["unit_id"] for unit in UNITS])),
     )
 )
+@example(filters=Filters(without=frozenset({"c0", "no such unit", "'; --"})))
 @example(filters=Filters(section="2 Methods"))
 @example(filters=Filters(source="' OR '1' = '1", domain="table"))
 @example(filters=Filters(fields=("title: all", "number: ' OR '1' = '1")))

@@ -2,8 +2,8 @@
 
 Thresholds on the confidence are tested one after the other, each by the exact binomial tail of the
 wrong answers among those given: Learn then Test (Angelopoulos, Bates, Candes, Jordan and Lei 2021),
-with two fixed sequences that begin at different places. The loosest threshold before a failure is
-taken, so that the promise holds for it although it was chosen on the same questions.
+with one fixed sequence from strict to loose. The last threshold before a test fails is taken, so
+that the promise holds for it although it was chosen on the same questions.
 
 Questions about one document are not independent, and kinds of questions count differently. So
 wrong answers are counted in effective numbers: those of a simple random sample whose share would be
@@ -11,18 +11,20 @@ as exact (Korn and Graubard 1998, Confidence intervals for proportions with smal
 positive counts estimated from survey data).
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-STARTS = (1, 4)
-"""Wrong answers that the first test of each sequence would let pass: it begins with as many answers
-as that takes, whatever becomes of them."""
+ALLOWED = 1
+"""Wrong answers that the first test would let pass: the sequence begins with as many answers as
+that takes, whatever becomes of them."""
 STEPS = 50
 """Thresholds that are tested, at equal shares."""
 MOST_NEEDED = 100_000
+GROWTH = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,13 @@ def promise_of(answers: Answers, *, risk: float, confidence: float, questions: i
     if passed is not None:
         threshold = float(answers.scores[passed - 1])
         return Promise(risk, confidence, threshold, questions, None)
-    needed = _needed(tests, questions, risk=risk, level=(1 - confidence) / len(STARTS))
+    needed = _needed(tests, questions, risk=risk, level=1 - confidence)
     return Promise(risk, confidence, None, questions, needed)
 
 
 def fewest_answers(risk: float, *, confidence: float) -> int:
-    """Answers, all of them right, from which anything can be promised."""
-    return math.ceil(math.log((1 - confidence) / len(STARTS)) / math.log(1 - risk))
+    """Answers from which anything can be promised: as many as the first test takes."""
+    return next(count for count in itertools.count(1) if _begins(count, risk, 1 - confidence))
 
 
 def tail(wrong: float, count: float, risk: float) -> float:
@@ -144,16 +146,19 @@ def _passed(
     risk: float,
     level: float,
 ) -> int | None:
-    """The largest number of answers that a sequence reaches without a test that fails."""
+    """The largest number of answers that the sequence reaches before a test fails."""
     best = None
-    for allowed in STARTS:
-        for place, (wrong, count) in zip(places, tests, strict=True):
-            if tail(allowed, _plain_count(answers, place), risk) > level / len(STARTS):
-                continue
-            if tail(wrong, count, risk) > level / len(STARTS):
+    for place, (wrong, count) in zip(places, tests, strict=True):
+        if _begins(_plain_count(answers, place), risk, level):
+            if tail(wrong, count, risk) > level:
                 break
-            best = max(best or 0, place)
+            best = place
     return best
+
+
+def _begins(count: float, risk: float, level: float) -> bool:
+    """Whether so many answers are enough for the first test."""
+    return tail(ALLOWED, count, risk) <= level
 
 
 def _plain_count(answers: Answers, place: int) -> float:
@@ -169,9 +174,9 @@ def _needed(
     found = []
     for wrong, count in tests:
         if wrong / count < risk:
-            factor = 1.0
+            factor = GROWTH  # there are too few as it is: the sequence failed before this threshold
             while tail(wrong * factor, count * factor, risk) > level:
-                factor *= 1.1
+                factor *= GROWTH
                 if questions * factor > MOST_NEEDED:
                     break
             else:
