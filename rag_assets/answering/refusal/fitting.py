@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_assets import identity, schemas
+from rag_assets.answering.lookup.arm import arms_of
 from rag_assets.answering.refusal.cases import (
     Cites,
     GoldQuestion,
@@ -98,7 +99,7 @@ def fit(
         known = RefusalRule.read(store, complete_set, settings, within=config.retrieval)
         if known is not None and known.made_from == made_from:
             return known
-        index = open_index(store, config, variant, complete_set=complete_set)
+        index = open_index(store, config, variant, complete_set=complete_set, arms=arms_of(store))
         asked = chosen(questions_with_gold(store, config, index, split=SPLIT))
         samples = samples_of(index, asked, retriever=name, cites=cites, log=log)
         rule = fit_rule(samples, asked=config.answering, made_from=made_from)
