@@ -94,7 +94,7 @@ class Computed:
     operation: str
     """One of `lookup.plan.OPERATIONS`."""
     inputs: tuple[Cell, ...]
-    """Cells that it was computed from, in the plan's order; at most `MOST_INPUTS` of them."""
+    """ColumnCells that it was computed from, in the plan's order; at most `MOST_INPUTS` of them."""
     count: int
     """How many cells it was computed from."""
     plan: Mapping[str, JsonValue]

@@ -42,7 +42,7 @@ class LookupArm:
 
         catalogue = self.catalogue(pins)
         if catalogue not in self._prepared:
-            look_up(WARM_UP, catalogue)
+            look_up(WARM_UP, catalogue, in_documents=False)
             self._prepared.add(catalogue)
 
     def find(
@@ -53,7 +53,7 @@ class LookupArm:
 
         if filters is not None and filters.domain == "document":
             return ()
-        found = look_up(query, self.catalogue(pins))
+        found = look_up(query, self.catalogue(pins), in_documents=False)
         is_sure = found.outcome == "answered" and found.confidence >= SURE_FROM
         if not is_sure or not 1 <= len(found.row_ids) <= MOST_FOUND:
             return ()

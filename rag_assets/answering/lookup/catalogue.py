@@ -119,6 +119,15 @@ class Catalogue:
         return self._required(table).texts
 
     @cached_property
+    def of_documents(self) -> "Catalogue":
+        """The tables inside documents as a catalogue of their own."""
+        return Catalogue(
+            data_version=self.data_version,
+            load=lambda: (self._documents[0], ()),
+            document_version=self.document_version,
+        )
+
+    @cached_property
     def _loaded(self) -> tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]:
         return self._load()
 

@@ -1,4 +1,4 @@
-"""Cells as typed values: a column of texts that are numbers is a column of numbers."""
+"""ColumnCells as typed values: a column of texts that are numbers is a column of numbers."""
 
 import math
 import re
@@ -82,7 +82,7 @@ def extremes(numbers: pa.Array) -> tuple[float | None, float | None]:
     return found["min"].as_py(), found["max"].as_py()
 
 
-class Cells(NamedTuple):
+class ColumnCells(NamedTuple):
     """A column before it is typed."""
 
     name: str
@@ -95,7 +95,7 @@ class Cells(NamedTuple):
     """Whether the source itself has each value as a number."""
 
 
-def cells_by_column(pairs: pa.Array | pa.ChunkedArray) -> list[Cells]:
+def cells_by_column(pairs: pa.Array | pa.ChunkedArray) -> list[ColumnCells]:
     """The columns of a table, in the order in which they first occur.
 
     `pairs` is the column of `schemas.TABLE_ROWS`. A row that lacks a column has an empty cell.
@@ -113,7 +113,7 @@ def cells_by_column(pairs: pa.Array | pa.ChunkedArray) -> list[Cells]:
         indices = pa.array(taken, mask=taken < 0)
         newest = int(places[-1])
         found.append(
-            Cells(
+            ColumnCells(
                 name,
                 flat.field("heading")[newest].as_py(),
                 bool(flat.field("hidden")[newest].as_py()),

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from rag_assets.answering.lookup.cells import Cells
+from rag_assets.answering.lookup.cells import ColumnCells
 from rag_assets.answering.lookup.table_contents import TableContents, contents_of
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
 LEAST_COLUMNS, LEAST_ROWS = 2, 2
 MOST_DOCUMENT_TABLES = 2_000
-LONGEST_HEADER = 120
+LONGEST_HEADER = 60
 """Characters; a longer cell is text, no heading."""
 _RULE = re.compile(r"\|?\s*:?-{3,}:?\s*(\|\s*:?-{3,}:?\s*)*\|?")
 _BETWEEN = re.compile(r"(?<!\\)\|")
@@ -91,7 +91,7 @@ def _contents(unit: Mapping, grid: Grid, *, name: str) -> TableContents:
     on_page = f", page {', '.join(map(str, pages))}" if pages else ""
     about = grid.caption or unit["section"].rpartition(" > ")[2] or unit["title"]
     cells = [
-        Cells(
+        ColumnCells(
             heading,
             heading,
             False,

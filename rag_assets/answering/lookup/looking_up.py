@@ -12,10 +12,16 @@ from rag_assets.answering.lookup.phrasing import nothing, sentences_of
 from rag_assets.answering.lookup.plan import LookupPlan, PlanError
 from rag_assets.answering.lookup.running import Found, cells_of, run_plan
 from rag_assets.answering.lookup.sandbox import SandboxError
-from rag_assets.answering.lookup.understanding import Unclear, understand
+from rag_assets.answering.lookup.understanding import Unclear, Understood, understand
 
 LONGEST_QUESTION = 2_000
 """Characters; a longer text is no question to a table."""
+NOT_IN_SOURCES = ("not_a_lookup", "no_table", "no_column", "no_value")
+"""Kinds of `Unclear` that a table inside a document may answer."""
+MOST_IN_DOCUMENTS = 200
+"""To read a question on a table takes about a millisecond."""
+SURE_IN_DOCUMENTS = 0.9
+"""Their headings are less sure than those of a source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +43,28 @@ class LookedUp:
     """How sure the reading is, 0 to 1; of a plan that was given, 1."""
 
 
-def look_up(question: str, catalogue: Catalogue, *, language: Language | None = None) -> LookedUp:
+def look_up(
+    question: str,
+    catalogue: Catalogue,
+    *,
+    language: Language | None = None,
+    in_documents: bool = True,
+) -> LookedUp:
     """Answer `question` from the tables of `catalogue`, if it is a question to them.
 
     Args:
         question: As it was asked.
         catalogue: The tables.
         language: Of the sentences; that of the question unless given.
+        in_documents: Whether tables inside documents are asked too, where no table of a source
+            answers: as long as there are at most `MOST_IN_DOCUMENTS` of them.
     """
     if not question.strip() or len(question) > LONGEST_QUESTION:
         return LookedUp("none", reason="the text is no question to a table")
     spoken = language or language_of(question)
     read = understand(question, catalogue)
+    if isinstance(read, Unclear) and in_documents and read.kind in NOT_IN_SOURCES:
+        read = _in_documents(question, catalogue) or read
     if isinstance(read, Unclear):
         return _unclear(read)
     found = answer_plan(read.plan, catalogue, language=spoken)
@@ -62,6 +78,15 @@ def look_up(question: str, catalogue: Catalogue, *, language: Language | None = 
         readings=found.readings,
         confidence=read.confidence,
     )
+
+
+def _in_documents(question: str, catalogue: Catalogue) -> Understood | None:
+    """How the question reads on the tables inside documents, if that is sure."""
+    if not 0 < len(catalogue.document_tables) <= MOST_IN_DOCUMENTS:
+        return None
+    read = understand(question, catalogue.of_documents)
+    is_sure = isinstance(read, Understood) and read.confidence >= SURE_IN_DOCUMENTS
+    return read if is_sure else None
 
 
 def answer_plan(plan: LookupPlan, catalogue: Catalogue, *, language: Language = "en") -> LookedUp:

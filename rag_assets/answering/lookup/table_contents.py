@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from rag_assets.answering.lookup.cells import (
-    Cells,
+    ColumnCells,
     distinct_texts,
     extremes,
     typed,
@@ -43,7 +43,7 @@ class ColumnInfo:
     is_hidden: bool
     """Its values may select rows, and are never shown."""
     filled: int
-    """Cells that are not empty."""
+    """ColumnCells that are not empty."""
     unread: int
     """Filled cells of a column of numbers that are no numbers: NULL in `Catalogue.rows`."""
     distinct: int
@@ -94,7 +94,7 @@ def contents_of(
     row_ids: pa.Array,
     row_keys: pa.Array,
     text_hashes: pa.Array,
-    cells: Sequence[Cells],
+    cells: Sequence[ColumnCells],
     pages: tuple[int, ...] = (),
     unit_id: str | None = None,
 ) -> TableContents:
@@ -154,7 +154,7 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 18
 
 
-def _column_info(cells: Cells, *, texts: pa.Array, values: pa.Array) -> ColumnInfo:
+def _column_info(cells: ColumnCells, *, texts: pa.Array, values: pa.Array) -> ColumnInfo:
     is_numeric = pa.types.is_floating(values.type)
     words, unit = words_and_unit(cells.heading, is_numeric=is_numeric)
     filled = len(texts) - texts.null_count

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from rag_assets.answering.lookup.catalogue import Catalogue, TableContents, contents_of
-from rag_assets.answering.lookup.cells import Cells
+from rag_assets.answering.lookup.cells import ColumnCells
 
 SOURCE = "shop"
 BEAMS: Mapping[str, Sequence[str | None]] = {
@@ -37,7 +37,7 @@ def contents(
     first = next(iter(columns))
     named = [str(key) for key in (keys or columns[first])]
     cells = [
-        Cells(
+        ColumnCells(
             name,
             headings.get(name, name),
             name in hidden,
