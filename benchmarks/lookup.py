@@ -284,6 +284,8 @@ def _lists_all(found: LookedUp, expected: Sequence[object], catalogue: Catalogue
     ran = run_plan(found.plan, catalogue)
     wanted = {_plain(value) for value in expected}
     columns = ran.plan.columns or tuple(each.column for each in ran.plan.where)
+    if wanted == {str(key) for key in ran.row_keys}:
+        return True
     return any(
         {_plain(cell) for cell in cells_of(ran, catalogue, name) if cell is not None} == wanted
         for name in columns
@@ -295,9 +297,11 @@ def _plain(value: object) -> str:
 
 
 def _names_all(found: LookedUp, expected: Sequence[object]) -> bool:
-    """Whether each identifying value is told, or is a cell of the rows that are cited."""
+    """Whether each identifying value is told, or is a cell or the key of the rows cited."""
     told = " ".join(sentence.text for sentence in found.sentences)
     cells = {str(cell.value) for cell in _cells(found.sentences)}
+    if found.plan is not None and found.plan.operation == "rows":
+        cells |= {cell.row_key for cell in _cells(found.sentences)}
     numbers = {f"{float(cell):g}" for cell in cells if cell.replace(".", "", 1).isdigit()}
     return bool(expected) and all(
         str(value) in cells or str(value) in told or str(value) in numbers for value in expected

@@ -11,8 +11,10 @@ from rag_assets.answering.lookup.writing import number
 
 _TELLS_FROM = 0.3
 """Share of rows with a value of their own, from which a column of texts names them."""
-_CODE = re.compile(r"[0-9a-f]{16,}|[0-9a-f-]{32,}|\S*://\S+|10\.\d{4,}/\S+", re.IGNORECASE)
-"""Hashes, UUIDs, addresses and DOIs name a row to a machine alone."""
+_CODE = re.compile(
+    r"[0-9a-f]{16,}|[0-9a-f-]{32,}|\S*://\S+|10\.\d{4,}/\S+|\d{4}-\d\d-\d\d.*", re.IGNORECASE
+)
+"""Hashes, UUIDs, addresses and DOIs name a row to a machine alone; a date names none."""
 LONGEST_NAME = 80
 
 

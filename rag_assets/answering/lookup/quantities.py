@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 from rag_assets.answering.lookup import adjectives, vocabulary
@@ -22,6 +23,7 @@ _NUMBER = re.compile(
     r"(?P<times>\s*(?:k|M)(?=\s?(?:€|\$|kr|EUR|SEK|USD|GBP)\b)|\s+(?:thousand|million|tusen|miljoner)\b)?"
 )
 _TIMES = {"k": 1e3, "thousand": 1e3, "tusen": 1e3, "M": 1e6, "million": 1e6, "miljoner": 1e6}
+_ENDS = re.compile(r"\s*(?:and|to|och|till|-|\u2013)\s*")
 _WITHIN = ("under", "from", "fran")
 """Before a date they say that something lies in it: `under 2022` is Swedish for during it."""
 _COUNTS: Final = {
@@ -113,6 +115,11 @@ def quantities(text: str, scales: frozenset[str]) -> tuple[Quantity, ...]:
     """
     plain = [*_plain(text, scales), *_spelled(text, scales)]
     measured = {each.at for each in plain if each.unit is not None}
+    measured |= {
+        first.at
+        for first, second in pairwise(plain)
+        if second.unit and _ENDS.fullmatch(text[first.end : second.start])
+    }
     days = [day for day in days_of(text) if not (day.is_year and day.start in measured)]
     found = [
         *(_with_comparison(text, _dated(day)) for day in days),

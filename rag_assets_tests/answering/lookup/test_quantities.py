@@ -74,6 +74,16 @@ def test_a_measured_number_of_four_digits_is_no_year():
     assert found.days == ()
 
 
+def test_the_ends_of_a_measured_range_are_no_years():
+    [found] = quantities("between 1000 and 2000 EUR", SCALES)
+    assert (found.op, found.values, found.unit, found.days) == (
+        "between",
+        (1000.0, 2000.0),
+        "EUR",
+        (),
+    )
+
+
 def test_adjectives_that_ask_for_less():
     assert adjective_is_low("softer")
     assert adjective_is_low("billigast")
