@@ -1,5 +1,6 @@
 """The asset `answer_evaluation`: how well the questions are answered by a variant.
 
+It also fits the rule that says when an answer is withheld (see `refusal`).
 It is no part of a refresh, as each question is answered in full: a person or a schedule of one's
 own runs the job `answer_evaluation`.
 """
@@ -9,6 +10,7 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.answering import evaluating
 from rag_assets.answering.evaluating import AnswerEvaluation
+from rag_assets.answering.refusal.report import report_markdown
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
@@ -57,9 +59,17 @@ def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
                 metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
                 data_version=dg.DataVersion("no questions"),
             )
+        rule = evaluating.fitted_rule(
+            store, settings, variant=found.variant, log=lineage.logger_of(context)
+        )
+        refusal = report_markdown(rule, unanswerable=settings.answering.unanswerable)
         place = evaluating.file_of(store, found.variant)
         return dg.MaterializeResult(
-            metadata={"report": dg.MetadataValue.path(str(place)), **_metadata(found)},
+            metadata={
+                "report": dg.MetadataValue.path(str(place)),
+                "refusal": dg.MetadataValue.md(refusal),
+                **_metadata(found),
+            },
             data_version=dg.DataVersion(found.made_from[:32]),
         )
 
