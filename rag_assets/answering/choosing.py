@@ -29,6 +29,8 @@ from rag_assets.answering.wording import (
 from rag_assets.retrieval.hits import Hit
 
 PLACE = 0.5
+ROW_PLACE = 0.2
+ROW_WORDS = 0.5
 NUMBER = 0.2
 NAMED = 0.5
 MOST_UNITS = 2
@@ -174,8 +176,8 @@ def _weighed_rows(
         if hit.domain == "table":
             cells = rows.get(hit.unit_id)
             held = Vocabulary(terms(_text_of(cells) if cells else hit.text))
-            score = sum(map(held.share_of, words)) / max(len(words), 1)
-            score += PLACE * _place(hit, hits) + links.get(hit.unit_id, 0.0)
+            score = ROW_WORDS * sum(map(held.share_of, words)) / max(len(words), 1)
+            score += ROW_PLACE * _place(hit, hits) + links.get(hit.unit_id, 0.0)
             weighed.append(WeighedRow(hit, cells, score))
     return sorted(weighed, key=lambda row: -row.score)
 
