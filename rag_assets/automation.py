@@ -102,6 +102,16 @@ def governed(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
 
 
+def with_code(rooms: dg.Definitions) -> dg.Definitions:
+    """`rooms`, each asset with the place of its code; of those that no refresh runs."""
+    code = _code_of(rooms)
+    return rooms.map_asset_specs(
+        func=lambda spec: spec.merge_attributes(
+            metadata={"dagster/code_references": code[spec.key]}
+        )
+    )
+
+
 def domain_tags(key: dg.AssetKey) -> dict[str, str]:
     """The tag that says of an asset which domain its rows are of; none if they are of both."""
     name = key.path[1] if key.path[0] == "source" else key.path[0]

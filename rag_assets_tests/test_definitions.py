@@ -58,6 +58,7 @@ def test_the_graph_has_these_assets_groups_and_partitions(defs):
         "serving_index": ("index", None),
         "question_sets": ("evaluation", None),
         "retrieval_evaluation": ("evaluation", variants),
+        "answer_evaluation": ("evaluation", variants),
     }
 
 
@@ -103,6 +104,7 @@ def test_every_asset_says_where_its_code_stands_and_of_which_domain_its_rows_are
         "serving_index",
         "question_sets",
         "retrieval_evaluation",
+        "answer_evaluation",
     }
 
 
@@ -119,6 +121,7 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "promote",
         "rollback",
         "explain",
+        "evaluate_answers",
     }
 
 

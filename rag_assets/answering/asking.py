@@ -22,6 +22,8 @@ from pydantic import JsonValue
 from rag_assets.answering.answer import Answer, Mode, Outcome, Scope, Sentence, Shown
 from rag_assets.answering.citations import Cell, Citation, Span
 from rag_assets.answering.extracting import extract
+from rag_assets.answering.refusal.deciding import RefusalDecision, RefusalRule
+from rag_assets.answering.refusal.features import features_of
 from rag_assets.answering.row_cells import RowCells, read_row_cells
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
@@ -37,7 +39,8 @@ SURE_FROM = 0.5
 """Confidence of a lookup's reading from which its answer is given."""
 NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
 """Filters under which no lookup is made: they ask for documents, or for a part of a table."""
-NOTHING = "The search found nothing."
+NOTHING = "the search found nothing"
+NO_RULE = RefusalDecision(None, "answer", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +103,16 @@ def ask(
     with times.timed("extract"):
         row_ids = [hit.unit_id for hit in results if hit.domain == "table"]
         rows = read_row_cells(store, index.complete_set, row_ids)
-        found = _found(question, results, rows=rows, looked=looked, config=config)
+        found = _found(
+            question,
+            results,
+            rows=rows,
+            looked=looked,
+            decision=_decision(index, question, results, store=store),
+            most=config.answering.sentences,
+        )
     with times.timed("check"):
-        sentences = found.sentences
-        if found.mode == "lookup":
-            sentences = _run_again(sentences, tables)
+        sentences = _run_again(found.sentences, tables)
     return Answer(
         question=question,
         outcome=found.outcome,
@@ -151,28 +159,46 @@ def _found(
     *,
     rows: Mapping[str, RowCells],
     looked: "LookedUp | None",
-    config: Config,
+    decision: RefusalDecision,
+    most: int,
 ) -> _Found:
-    most = config.answering.sentences
+    """The answer of the lookup where it is sure, else what the rule of refusal allows to quote."""
     if looked and looked.outcome == "answered" and looked.confidence >= SURE_FROM:
         return _Found("answered", looked.sentences[:most], "lookup")
     asks_table = bool(results) and results[0].domain == "table"
     if looked and looked.outcome == "closest" and asks_table:
-        return _Found("closest", looked.sentences[:most], "lookup", looked.reason, looked.readings)
+        return _Found("closest", looked.sentences[:most], None, looked.reason, looked.readings)
     sentences = extract(question, results.hits, most=most, rows=rows)
-    if not sentences:
-        reason = looked.reason if looked and looked.outcome == "refused" else NOTHING
-        return _Found("nothing", (), None, reason, looked.readings if looked else ())
-    return _Found("answered", sentences, "extractive")
+    if sentences and decision.outcome == "answer":
+        return _Found("answered", sentences, "extractive", confidence=decision.confidence)
+    told = sentences if decision.outcome == "closest" else ()
+    refused = looked if looked and looked.outcome == "refused" and asks_table else None
+    return _Found(
+        "closest" if told else "nothing",
+        told,
+        None,
+        decision.reason or (refused.reason if refused else NOTHING),
+        refused.readings if refused else (),
+        decision.confidence,
+    )
+
+
+def _decision(
+    index: "VariantIndex", question: str, results: Results, *, store: Store
+) -> RefusalDecision:
+    """What the rule of refusal says, where one was fitted for this index and retriever."""
+    settings = index.settings.retrievers[results.retriever]
+    rule = RefusalRule.read(store, index.complete_set, settings, within=index.settings)
+    return rule.decide(features_of(question, results)) if rule else NO_RULE
 
 
 def _run_again(sentences: Sequence[Sentence], catalogue: "Catalogue") -> tuple[Sentence, ...]:
-    """The sentences of a lookup; in full supported where their plans give the same once more."""
+    """The sentences; in full supported where the plans that they cite give the same once more."""
     from rag_assets.answering.lookup.verifying import verify_again
 
     def holds(citation: Citation) -> bool:
         if isinstance(citation, Span | Cell):
-            return True  # it is what was read
+            return True  # the sentence is made of what was read
         return verify_again(citation, catalogue) == "same"
 
     return tuple(

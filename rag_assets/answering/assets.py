@@ -1,7 +1,8 @@
 """The asset `answer_evaluation`: how well the questions are answered by a variant.
 
+It also fits the rule that says when an answer is withheld (see `refusal`).
 It is no part of a refresh, as each question is answered in full: a person or a schedule of one's
-own runs the job `answer_evaluation`.
+own runs the job `evaluate_answers`.
 """
 
 import dagster as dg
@@ -9,12 +10,14 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.answering import evaluating
 from rag_assets.answering.evaluating import AnswerEvaluation
+from rag_assets.answering.refusal.report import report_markdown
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
 from rag_assets.process.interrupts import stoppable
 
 GROUP = "evaluation"
-JOB = "answer_evaluation"
+ASSET = "answer_evaluation"
+JOB = "evaluate_answers"
 NO_QUESTIONS = (
     "There are no questions: name a question file under evaluation.questions in the config, and "
     "this asset measures how well they are answered."
@@ -22,17 +25,21 @@ NO_QUESTIONS = (
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The asset `answer_evaluation` and the job that runs it for a variant."""
-    asset = _answer_evaluation(config)
+    """The asset `answer_evaluation`."""
+    return dg.Definitions(assets=[_answer_evaluation(config)])
+
+
+def jobs(config: Config) -> dg.Definitions:
+    """The job that answers the questions by a variant."""
     job = dg.define_asset_job(
         JOB,
-        selection=[asset],
+        selection=[dg.AssetKey(ASSET)],
         description="Answers the questions by the variant of the run's partition, and measures "
         "the answers; nothing is done where neither index, questions nor settings changed.",
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )
-    return dg.Definitions(assets=[asset], jobs=[job])
+    return dg.Definitions(jobs=[job])
 
 
 def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
@@ -57,9 +64,17 @@ def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
                 metadata={"note": dg.MetadataValue.text(NO_QUESTIONS)},
                 data_version=dg.DataVersion("no questions"),
             )
+        rule = evaluating.fitted_rule(
+            store, settings, variant=found.variant, log=lineage.logger_of(context)
+        )
+        refusal = report_markdown(rule, unanswerable=settings.answering.unanswerable)
         place = evaluating.file_of(store, found.variant)
         return dg.MaterializeResult(
-            metadata={"report": dg.MetadataValue.path(str(place)), **_metadata(found)},
+            metadata={
+                "report": dg.MetadataValue.path(str(place)),
+                "refusal": dg.MetadataValue.md(refusal),
+                **_metadata(found),
+            },
             data_version=dg.DataVersion(found.made_from[:32]),
         )
 

@@ -29,10 +29,14 @@ from rag_assets.answering.wording import (
 from rag_assets.retrieval.hits import Hit
 
 PLACE = 0.5
+ROW_PLACE = 0.2
+ROW_WORDS = 0.5
 NUMBER = 0.2
 NAMED = 0.5
 MOST_UNITS = 2
 """Units that an answer cites: the more there are, the less is read."""
+CLOSE = 3
+"""Hits among which a document is close behind a row."""
 SHORTEST_NAME = 4
 """Characters of a value that can be a name."""
 MOST_NAMING = 0.5
@@ -64,7 +68,7 @@ class WeighedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenParts:
     """What an answer is made from."""
 
     pieces: Sequence[Quotable]
@@ -75,11 +79,12 @@ class Chosen:
 
 def choose(
     question: str, hits: Sequence[Hit], *, rows: Mapping[str, RowCells], most: int
-) -> Chosen:
+) -> ChosenParts:
     """The pieces and rows among `hits` that answer `question` best, `most` of both together.
 
-    They are of the domain of the first hit; of both where the best row and the best document name
-    the same thing, as then each carries a part.
+    They are of the domain of the first hit. One row and one document are taken where the best of
+    them name the same thing, as then each carries a part, and where documents follow a row closely:
+    what is asked of a row is often said in a document.
 
     Args:
         question: As it was asked.
@@ -88,16 +93,27 @@ def choose(
         most: Pieces and rows, at most.
     """
     if not hits or most < 1:
-        return Chosen((), ())
+        return ChosenParts((), ())
     names = _names(rows)
     links = _links(hits, names)
     documents = _weighed_documents(question, hits, links=links)
     weighed = _weighed_rows(question, hits, rows=rows, links=links)
-    if documents and weighed and most > 1 and _is_linked(documents[0], weighed[0], names):
-        return Chosen(_best(documents[:1], most=most - 1), weighed[:1])
+    if (
+        documents
+        and weighed
+        and most > 1
+        and (_follows_a_row(hits) or _is_linked(documents[0], weighed[0], names))
+    ):
+        return ChosenParts(_best(documents[:1], most=most - 1), weighed[:1])
     if hits[0].domain == "table":
-        return Chosen((), weighed[: min(MOST_UNITS, most)])
-    return Chosen(_best(documents[:MOST_UNITS], most=most), ())
+        return ChosenParts((), weighed[: min(MOST_UNITS, most)])
+    return ChosenParts(_best(documents[:MOST_UNITS], most=most), ())
+
+
+def _follows_a_row(hits: Sequence[Hit]) -> bool:
+    """Whether the first hit is a row, and a document comes close behind it."""
+    domains = [hit.domain for hit in hits[:CLOSE]]
+    return domains[0] == "table" and "document" in domains
 
 
 def _best(units: Sequence[Sequence[Quotable]], *, most: int) -> list[Quotable]:
@@ -160,8 +176,8 @@ def _weighed_rows(
         if hit.domain == "table":
             cells = rows.get(hit.unit_id)
             held = Vocabulary(terms(_text_of(cells) if cells else hit.text))
-            score = sum(map(held.share_of, words)) / max(len(words), 1)
-            score += PLACE * _place(hit, hits) + links.get(hit.unit_id, 0.0)
+            score = ROW_WORDS * sum(map(held.share_of, words)) / max(len(words), 1)
+            score += ROW_PLACE * _place(hit, hits) + links.get(hit.unit_id, 0.0)
             weighed.append(WeighedRow(hit, cells, score))
     return sorted(weighed, key=lambda row: -row.score)
 

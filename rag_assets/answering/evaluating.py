@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,14 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from rag_assets import identity, schemas
+from rag_assets.answering import extracting
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.asking import ask
 from rag_assets.answering.citations import Cell, Span
+from rag_assets.answering.extracting import quoted_units
 from rag_assets.answering.gold_cited import GoldPlaces, cited_units
+from rag_assets.answering.refusal.deciding import RefusalRule
+from rag_assets.answering.refusal.fitting import fit
 from rag_assets.change.data_versions import current_version
 from rag_assets.config import Config
 from rag_assets.evaluation import questions as question_sets
@@ -109,9 +114,10 @@ def evaluate_answers(
     """
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
+    rule = fitted_rule(store, config, variant=variant, log=log)
     with store.lock(f"answer_evaluation__{variant}", log=log):
         complete_set = set_of_recipe(store, config, variant)
-        made_from = _made_from(store, config, variant=variant, complete_set=complete_set)
+        made_from = _made_from(store, config, variant=variant, complete_set=complete_set, rule=rule)
         file = file_of(store, variant)
         known = _read(file)
         if known and known.made_from == made_from:
@@ -132,6 +138,26 @@ def evaluate_answers(
         return found
 
 
+def fitted_rule(
+    store: Store, config: Config, *, variant: str, log: Callable[[str], None]
+) -> RefusalRule:
+    """The rule of refusal for what extractive answers cite; fitted where something changed.
+
+    Raises:
+        MissingIndexError: The variant has no complete index.
+    """
+    most = config.answering.sentences
+    complete_set = set_of_recipe(store, config, variant)
+    return fit(
+        store,
+        config,
+        variant,
+        cites=partial(quoted_units, store=store, complete_set=complete_set, most=most),
+        cites_version=f"extracting {extracting.REVISION}, {most} sentences",
+        log=log,
+    )
+
+
 def file_of(store: Store, variant: str) -> Path:
     """Where the evaluation of a variant's answers is kept."""
     return results.folder_of(store, variant) / FILE
@@ -145,7 +171,9 @@ def _read(file: Path) -> AnswerEvaluation | None:
         return None
 
 
-def _made_from(store: Store, config: Config, *, variant: str, complete_set: CompleteSet) -> str:
+def _made_from(
+    store: Store, config: Config, *, variant: str, complete_set: CompleteSet, rule: RefusalRule
+) -> str:
     searched = fingerprint_of(
         store,
         config,
@@ -155,7 +183,12 @@ def _made_from(store: Store, config: Config, *, variant: str, complete_set: Comp
         retrievers=[config.retrieval.retriever],
     )
     return identity.fingerprint(
-        REVISION, searched, config.answering.hits, config.answering.sentences
+        REVISION,
+        extracting.REVISION,
+        searched,
+        rule.made_from,
+        config.answering.hits,
+        config.answering.sentences,
     )
 
 

@@ -1,0 +1,61 @@
+"""`rag-assets ask` on a real index."""
+
+import io
+import json
+
+import pytest
+
+from rag_assets import config as configuration
+from rag_assets.answering.answer import FORMAT, from_json
+from rag_assets.serving import cli
+from rag_assets.serving.replies import FAILED, OK
+from rag_assets_tests.answering import project
+
+QUESTION = "What is the stiffness of the spring?"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    project.built(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(home, monkeypatch):
+    monkeypatch.setenv(configuration.PATH_VARIABLE, str(home / "rag_assets.yaml"))
+
+
+def test_an_answer_and_its_sources(capsys):
+    assert cli.main(["ask", QUESTION]) == OK
+    shown = capsys.readouterr().out
+    assert "12 N/mm" in shown
+    assert "\nSources\n[1] spring.md" in shown
+
+
+def test_json_is_in_the_documented_format(capsys):
+    assert cli.main(["ask", QUESTION, "--domain", "document", "--json"]) == OK
+    record = json.loads(capsys.readouterr().out)
+    assert record["format"] == FORMAT
+    assert from_json(record).scope.filters == {"domain": "document"}
+
+
+def test_several_questions_from_stdin(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{QUESTION}\n\nWhat is the density of Invar?\n"))
+    assert cli.main(["ask", "-", "--json"]) == OK
+    first, second = json.loads(capsys.readouterr().out)["answers"]
+    assert first["question"] == QUESTION
+    assert "8.05" in json.dumps(second["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["ask", " "], "empty"),
+        (["ask", QUESTION, "--source", " "], "filter source is blank"),
+        (["ask", QUESTION, "--retriever", "oracle"], "oracle"),
+    ],
+)
+def test_errors_are_one_sentence(arguments, says, capsys):
+    assert cli.main(arguments) == FAILED
+    assert says in capsys.readouterr().err
