@@ -78,7 +78,7 @@ class Number:
 
 
 def numbers_of(text: str) -> tuple[Number, ...]:
-    """All numbers of `text`, in its order; digits inside names (`Mo5+`, `S355`) are none."""
+    """All numbers of `text`, in its order; digits inside names (`Mo5+`, `A4`) are none."""
     found = [_read(match, text) for match in _NUMBER.finditer(text)]
     return _ranged(_shared_units([each for each in found if each], text), text)
 
