@@ -15,6 +15,8 @@ IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 1
     ": name another one, as in make demo PYTHON=python3.12")
 QUERIES := "minimum coating thickness against corrosion on cab sheet" \
     "vilka krav gäller för åldring av tätningar" "fatigue strength of tempered chromium steel"
+QUESTIONS := "What is the minimum coating thickness against corrosion on cab sheet?" \
+    "What is the highest fatigue strength of the fatigue tests?"
 
 # No weights are fetched and nothing calls home: all that is needed comes with the packages.
 export HF_HUB_OFFLINE := 1
@@ -35,6 +37,8 @@ demo: .venv/installed ## Build the index on data/, measure it and show three sea
 	@$(RUN) refresh || test $$? -eq $(DONE_WITH_FAILED_UNITS)
 	@printf '\nThree searches: rag-assets search QUERY --top-k 3\n\n'
 	@printf '%s\n' $(QUERIES) | $(RUN) search - --top-k 3
+	@printf '\nTwo answers: rag-assets ask QUESTION\n\n'
+	@printf '%s\n' $(QUESTIONS) | $(RUN) ask -
 	@printf '\nmake ui opens the lineage, the runs and the evaluation report in the Dagster UI.\n'
 
 prove: .venv/installed ## Edit and delete a file, kill a run, lose a source, swap the model: five lines

@@ -4,7 +4,7 @@ usage: lookup.py [--questions FOLDER] [--split dev|test] [--state FOLDER] [--onl
 
 Parts:
     computed   questions with SQL and questions that must be refused, by another hand that saw the
-               tables only (`computed.jsonl`, `computed_refused.jsonl`)
+               tables only (`computed.jsonl`, `computed_refused.jsonl`); hostile plans and texts
     databases  databases by another hand, read through a config and a refresh (`databases/NAME/`:
                NAME.sqlite, columns.json with a description for each column, questions.jsonl)
     ranking    the arm `lookup` in the default retriever, on the questions of the shared datasets
@@ -27,6 +27,7 @@ from pathlib import Path
 
 import yaml
 from bounds import Bound, at_least, at_most, dataset, equal, finish, rag_assets, within
+from lookup_hostile import hostile
 from lookup_ranking import ranking
 from retrieval import write_config
 
@@ -130,6 +131,7 @@ def computed(folder: Path, *, split: str, state: Path) -> Iterator[Bound]:
     yield equal(f"computed: answered of {len(refused)} to be refused", len(wrong), 0)
     yield equal("computed: answers that differ in a second run", _differing(once, again), 0)
     yield at_most("computed: CPU seconds for a question", seconds, SLOWEST)
+    yield from hostile(catalogue)
 
 
 def _differing(first: Sequence[str], second: Sequence[str]) -> int:

@@ -43,6 +43,18 @@ class TouchedSentence:
     """What became of its source, in words."""
 
 
+def _runs_the_same(store: Store, complete_set: CompleteSet) -> RunAgain:
+    """Runs plans again on the rows of `complete_set`, which are read when first needed."""
+    from rag_assets.answering.lookup.catalogue import Catalogue, catalogue_of
+    from rag_assets.answering.lookup.verifying import verify_again
+
+    @lru_cache(maxsize=1)
+    def catalogue() -> Catalogue:
+        return catalogue_of(store, complete_set)
+
+    return lambda citation: verify_again(citation, catalogue()) == "same"
+
+
 class Served:
     """What serves now, to compare answers with."""
 
@@ -77,7 +89,7 @@ class Served:
             store.check(found.joint.table, version=found.joint.version)
         except MissingTableError:
             return None
-        return cls(store, found, run_again=run_again)
+        return cls(store, found, run_again=run_again or _runs_the_same(store, found))
 
     def touched_of(self, kept: Sequence[KeptAnswer]) -> list[tuple[TouchedSentence, ...]]:
         """The touched sentences of each answer; the index is read once for all of them.
