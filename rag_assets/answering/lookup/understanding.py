@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from rag_assets.answering.lookup import vocabulary
 from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.answering.lookup.composing import TableReading, read_table
+from rag_assets.answering.lookup.demands import unmet_demand
 from rag_assets.answering.lookup.describing import described
 from rag_assets.answering.lookup.formulas import formula
 from rag_assets.answering.lookup.linking import CatalogueLinks, links_of
@@ -93,6 +94,9 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
     if isinstance(agreed, Unclear):
         return agreed
     plan, reading = agreed
+    if unmet := unmet_demand(question, plan, reading.table.info):
+        heading = described(plan, reading.table)
+        return Unclear(f"it asks for {unmet}, which this reading does not: {heading}", (), "vague")
     return Understood(plan, round(0.5 + reading.share / 2, 3), described(plan, reading.table))
 
 
