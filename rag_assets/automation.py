@@ -29,6 +29,7 @@ from rag_assets.operations.alerts.telling import Teller
 from rag_assets.operations.backfills import at_low_priority, backfill_schedule
 from rag_assets.operations.jobs import doctor_job
 from rag_assets.operations.lost_runs import COMMAND_LOCK
+from rag_assets.operations.plan.job import plan_job
 from rag_assets.operations.problems import SERVING_INDEX
 from rag_assets.operations.run_history import forget_old_runs
 from rag_assets.operations.run_problems import CLEAN_UP_JOB, NIGHTLY_JOB
@@ -192,7 +193,7 @@ def definitions(rooms: dg.Definitions, *, config: Config) -> dg.Definitions:
     )
     clean_up = _clean_up_job(config)
     return dg.Definitions(
-        jobs=[nightly, backfill, clean_up, doctor_job(config)],
+        jobs=[nightly, backfill, clean_up, doctor_job(config), plan_job(config)],
         schedules=[
             _nightly_schedule(nightly, config=config),
             backfill_schedule(backfill, config=config),
