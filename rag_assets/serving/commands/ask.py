@@ -79,7 +79,6 @@ def _answers(
     index = opened(config, store, options.variant, arms={"lookup": tables})
     catalogue = tables.catalogue(index.complete_set)
     retriever = options.retriever
-    context = context_of(index, config, retriever=retriever, filters=filters, user=options.user)
     answers = []
     with search_errors():
         for question in questions:
@@ -91,6 +90,9 @@ def _answers(
                 filters=filters,
                 retriever=retriever,
                 catalogue=catalogue,
+            )
+            context = context_of(
+                index, config, retriever=retriever, filters=filters, user=options.user
             )
             answers.append(Asked(answer, keep(store, config, answer, context)))
     return answers
