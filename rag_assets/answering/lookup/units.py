@@ -7,6 +7,7 @@ on such a scale is compared with numbers on the same scale only.
 import re
 import unicodedata
 from functools import cache, lru_cache
+from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ _DEFINITIONS = (
     "appm = 1e-4 * atomic_percent",
     "volume_percent = [volume_share]",
 )
+NO_UNIT = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError),
+    *(SyntaxError, TokenError, TypeError, ValueError),
+)
+"""What `pint` raises for words of a heading that are no unit, or no unit of the other's kind."""
 _SHARES = frozenset({"mass_percent", "atomic_percent", "volume_percent"})
 
 
@@ -44,7 +50,7 @@ def pint_unit(text: str) -> str | None:
         return None
     try:
         return str(_registry().parse_units(spelled)) or None
-    except Exception:
+    except NO_UNIT:
         return None
 
 
@@ -70,7 +76,7 @@ def converted(value: float, of: str, to: str) -> float | None:
         return value
     try:
         found = _registry().Quantity(value, source).to(target).magnitude
-    except Exception:
+    except NO_UNIT:
         return None
     return float(f"{found:.12g}")
 
