@@ -33,7 +33,7 @@ from rag_assets.change.quarantine import (
 from rag_assets.change.work import Derivation, Inputs, Target
 from rag_assets.identity import fingerprint
 from rag_assets.process import clock
-from rag_assets.store import Completion
+from rag_assets.store import PassRecord
 
 OTHER_COLUMNS = "it has the columns of another release"
 
@@ -65,7 +65,7 @@ class Plan:
     """Inputs in quarantine; read here only where the table is up to date."""
     today: date = field(default_factory=lambda: clock.today())
     """A pass that ends after midnight is of the day on which it began."""
-    finished: Completion | None = None
+    finished: PassRecord | None = None
     """The last complete pass, if the table is as it left it."""
     before: Identities | None = None
     """The rows of the table before the pass; None if it has none, or is begun anew."""
@@ -184,13 +184,13 @@ def fingerprint_of(parts: Mapping[str, str]) -> str:
     return values[0] if len(values) == 1 else fingerprint(*values)
 
 
-def _differs(parts: Mapping[str, str], ended: Completion | None) -> list[str]:
+def _differs(parts: Mapping[str, str], ended: PassRecord | None) -> list[str]:
     """The names of `parts` that are other than those the pass `ended` was made from."""
     before = (ended.parts if ended else None) or {}
     return [name for name, value in parts.items() if before.get(name) != value]
 
 
-def _is_as_left(finished: Completion, plan: Plan) -> bool:
+def _is_as_left(finished: PassRecord, plan: Plan) -> bool:
     """Whether the target and its quarantine are what the pass `finished` left behind."""
     if plan.before is None:
         return False
@@ -198,7 +198,7 @@ def _is_as_left(finished: Completion, plan: Plan) -> bool:
     return (finished.files, finished.failed) == (files, len(plan.entries))
 
 
-def _input_changes(inputs: Inputs, finished: Completion | None) -> InputChanges | None:
+def _input_changes(inputs: Inputs, finished: PassRecord | None) -> InputChanges | None:
     """How `inputs` differ from those that the pass `finished` was made from, if it can be told."""
     if finished is None or finished.read_at is None or not isinstance(inputs, ChangingInputs):
         return None

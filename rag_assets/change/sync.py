@@ -51,7 +51,7 @@ from rag_assets.change.work import (
 from rag_assets.columns.contents import Content
 from rag_assets.process.memory import release_memory
 from rag_assets.process.overlap import write_behind
-from rag_assets.store import Completion, Store
+from rag_assets.store import PassRecord, Store
 
 __all__ = [
     "INPUTS",
@@ -295,12 +295,12 @@ def _progress(tally: _Tally, *, of: int) -> str:
 
 def _completion(
     plan: Plan, store: Store, content: Content, remaining: Collection[Failure]
-) -> Completion:
+) -> PassRecord:
     """The record of a pass that went through all its inputs."""
     name = plan.target.name
     is_tried_again = any(failure.kind == "environment" for failure in remaining)
     days = [failure.tried_again.isoformat() for failure in remaining if failure.tried_again]
-    return Completion(
+    return PassRecord(
         made_from=plan.made_from if plan.is_settled else "",
         parts=plan.parts if plan.is_settled else None,
         recipe=dict(plan.recipe) or None,
@@ -317,7 +317,7 @@ def _completion(
     )
 
 
-def _content(finished: Completion | None, *, before: Identities) -> Content:
+def _content(finished: PassRecord | None, *, before: Identities) -> Content:
     """What a table holds after a pass that began with `before`, `finished` if that was complete."""
     now = Identities.of(before.store, before.name, key=before.key)
     if finished is None or finished.bits is None:

@@ -39,6 +39,12 @@ from rag_assets.config.experiments import (
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
+from rag_assets.config.language_models import (
+    EMBEDDED,
+    BudgetSettings,
+    LanguageModelSettings,
+    TokenPrices,
+)
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.nodes import asset_path
@@ -88,6 +94,7 @@ from rag_assets.config.sources import (
 
 __all__ = [
     "DEFAULT_FILE",
+    "EMBEDDED",
     "LONGEST_RUN",
     "LONGEST_TABLE_NAME",
     "PATH_VARIABLE",
@@ -100,6 +107,7 @@ __all__ = [
     "AnyExperiment",
     "ArmName",
     "ArmsExperiment",
+    "BudgetSettings",
     "Checks",
     "ChunkSizeExperiment",
     "Chunking",
@@ -134,6 +142,7 @@ __all__ = [
     "HeaderRules",
     "IndexSettings",
     "IndexSizeExperiment",
+    "LanguageModelSettings",
     "Marker",
     "MarkerModel",
     "Method",
@@ -159,6 +168,7 @@ __all__ = [
     "TableSource",
     "TableSpec",
     "Tables",
+    "TokenPrices",
     "Variant",
     "Versions",
     "VisionModel",

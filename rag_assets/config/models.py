@@ -9,6 +9,20 @@ from rag_assets.config.base import ExtendedSection, Section
 KEY_VARIABLE = "RAG_ASSETS_MODEL_KEY"
 
 
+def without_secret(url: HttpUrl) -> HttpUrl:
+    """`url`, which holds nothing but an address.
+
+    Raises:
+        ValueError: It holds a user, a password or parameters.
+    """
+    if url.username or url.password or url.query or url.fragment:
+        raise ValueError(
+            "give the address alone, without user, password or parameters: a key belongs into "
+            "the environment variable that key_variable names"
+        )
+    return url
+
+
 class Endpoint(Section):
     """A server that computes a model: where it is, and how it is asked."""
 
@@ -30,12 +44,7 @@ class Endpoint(Section):
     @field_validator("url")
     @classmethod
     def _holds_no_secret(cls, value: HttpUrl) -> HttpUrl:
-        if value.username or value.password or value.query or value.fragment:
-            raise ValueError(
-                "give the address alone, without user, password or parameters: a key belongs into "
-                "the environment variable that key_variable names"
-            )
-        return value
+        return without_secret(value)
 
 
 class Price(Section):

@@ -18,6 +18,7 @@ from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experim
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
+from rag_assets.config.language_models import EMBEDDED, EMBEDDED_MODEL, LanguageModelSettings
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
@@ -51,6 +52,7 @@ class Config(Section):
         "never shown",
     )
     sources: Sources = Sources()
+    language_models: dict[Slug, LanguageModelSettings] = Field({}, validate_default=True)
     parsers: dict[Slug, ParserSettings] = Field({}, validate_default=True)
     figures: Figures = Figures()
     chunkings: dict[Slug, Chunking] = Field({}, validate_default=True)
@@ -75,6 +77,22 @@ class Config(Section):
     clean_up: CleanUp = CleanUp()
     checks: Checks = Checks()
     alerts: Alerts = Alerts()
+
+    @field_validator("language_models", mode="after")
+    @classmethod
+    def _with_embedded_model(
+        cls, value: dict[str, LanguageModelSettings], info: ValidationInfo
+    ) -> dict[str, LanguageModelSettings]:
+        """The entries of the file first: the first one writes unless another is named."""
+        sources = info.data.get("sources", Sources())
+        known = {source.name for source in (*sources.documents, *sources.tables)}
+        for name, entry in value.items():
+            if unknown := sorted((entry.allowed_sources or frozenset()) - known):
+                raise ValueError(
+                    f"{name}.sources: no source is named {unknown[0]!r}; "
+                    f"there are {', '.join(sorted(known)) or 'none'}"
+                )
+        return value if EMBEDDED in value else {**value, EMBEDDED: EMBEDDED_MODEL}
 
     @field_validator("parsers", mode="before")
     @classmethod
@@ -189,6 +207,18 @@ class Config(Section):
     def serving_variant(self) -> str:
         """The variant that answers queries until a serving pointer is set."""
         return self.serving.variant or next(iter(self.variants))
+
+    def language_model(self, name: str | None = None) -> tuple[str, LanguageModelSettings]:
+        """The language model called `name`, or the first one, with its name.
+
+        Raises:
+            ConfigError: There is none of that name.
+        """
+        chosen = name or next(iter(self.language_models))
+        if chosen not in self.language_models:
+            known = ", ".join(self.language_models)
+            raise ConfigError(f"no language model is named {chosen!r}; the config has {known}")
+        return chosen, self.language_models[chosen]
 
     def variant(self, name: str) -> Variant:
         """The variant called `name`.

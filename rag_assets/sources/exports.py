@@ -25,7 +25,7 @@ from rag_assets.sources.kinds import ContentError
 from rag_assets.sources.landed import Landed, StaleKeysError
 from rag_assets.sources.landing import LandingError, first_line, land, landing
 from rag_assets.sources.opening import open_origin
-from rag_assets.sources.origins import Increment, LastRead, Origin, Reading, Request
+from rag_assets.sources.origins import Increment, LastRead, Origin, Reading, TableRequest
 from rag_assets.sources.outcomes import Export, Outcomes
 from rag_assets.sources.places import SourceError, shown
 from rag_assets.sources.readability import Look, note, readability
@@ -123,7 +123,7 @@ class Chosen:
     table: str
     seconds: float = 0.0
     """Wall time spent on it so far. Tables that land together share the time that this takes."""
-    request: Request = field(default_factory=Request)
+    request: TableRequest = field(default_factory=TableRequest)
     mark: str | None = None
     """What the table looked like before it was read."""
 
@@ -313,7 +313,7 @@ class ExportPass:
             item.spec.key or origin.describe(item.table).key or _key_candidates(declared)
         )
         known = None if failures else self._last_read(origin, item, held)
-        item.request = Request(is_keyed=is_keyed, increment=increment, last=known)
+        item.request = TableRequest(is_keyed=is_keyed, increment=increment, last=known)
         return None
 
     def _sound(self, item: Chosen) -> ExportedTable | None:

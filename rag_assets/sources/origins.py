@@ -72,7 +72,7 @@ class LastRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TableRequest:
     """How one table is to be read."""
 
     is_keyed: bool = False
@@ -110,7 +110,7 @@ class Origin(ABC):
         """What a cheap look at the table shows: other than before, it may have changed."""
 
     @abstractmethod
-    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: TableRequest) -> Reading:
         """How to read the table; `name` begins the names of its resources.
 
         Where rows are held and the source can tell which of them moved, only those are read, and

@@ -5,8 +5,8 @@ means, `completions` what a no-op is proven by, `pins` how a reader keeps what i
 how broken files are found, and `clean_up` what goes in time.
 """
 
-from rag_assets.store.completions import Completion
+from rag_assets.store.completions import PassRecord
 from rag_assets.store.rows import ROW_ID, MissingIndexError, MissingTableError, rows_of
 from rag_assets.store.store import Store
 
-__all__ = ["ROW_ID", "Completion", "MissingIndexError", "MissingTableError", "Store", "rows_of"]
+__all__ = ["ROW_ID", "MissingIndexError", "MissingTableError", "PassRecord", "Store", "rows_of"]

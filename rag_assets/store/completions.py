@@ -23,7 +23,7 @@ class ExportRecord(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class PassRecord:
     """The record of a pass that went through all its inputs."""
 
     made_from: str

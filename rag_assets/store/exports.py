@@ -21,7 +21,7 @@ import pyarrow as pa
 from rag_assets import schemas
 from rag_assets.identity import fingerprint
 from rag_assets.store.catalog import name_of
-from rag_assets.store.completions import Completion, ExportRecord
+from rag_assets.store.completions import ExportRecord, PassRecord
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.file_names import path_of
 from rag_assets.store.store import Store
@@ -92,7 +92,7 @@ class ExportedTable:
     """Names and types of its columns, in the order of the source."""
     nulls: Sequence[int]
     """For each column, how many of its cells are NULL."""
-    completion: Completion
+    completion: PassRecord
 
     @property
     def rows(self) -> int:

@@ -28,7 +28,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.process.memory import share_arenas
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import Catalog, folder_of, generation_in, name_of, number_of
-from rag_assets.store.completions import Completion
+from rag_assets.store.completions import PassRecord
 from rag_assets.store.damage import (
     DAMAGE,
     DamagedTablesError,
@@ -207,7 +207,7 @@ class Store:
         dataset = self._dataset(name, version=version)
         self._check(self.generation(name), dict(data_files(dataset)))
 
-    def check_as_left(self, name: str, left: Completion) -> None:
+    def check_as_left(self, name: str, left: PassRecord) -> None:
         """The same of the table as the pass `left` it, without opening it; a folder is looked at.
 
         Raises:
@@ -500,16 +500,16 @@ class Store:
         self.drop(generation)
         self._catalog.forget(generation)
 
-    def completion(self, name: str) -> Completion | None:
+    def completion(self, name: str) -> PassRecord | None:
         """What the last pass over the table was made from, if it left nothing and still holds."""
         ended = self.ended(name)
         return ended if ended and ended.is_settled and not ended.is_due else None
 
-    def ended(self, name: str) -> Completion | None:
+    def ended(self, name: str) -> PassRecord | None:
         """The same of a pass that may have left something to be tried again."""
         try:
             record = json.loads(self._completion_file(name).read_text("utf-8"))
-            completion = Completion(**record)
+            completion = PassRecord(**record)
         except (FileNotFoundError, ValueError, TypeError):
             return None
         return completion if self.exists(name) else None
@@ -530,7 +530,7 @@ class Store:
         with suppress(FileNotFoundError):
             os.utime(self._completion_file(name))
 
-    def complete(self, name: str, completion: Completion) -> None:
+    def complete(self, name: str, completion: PassRecord) -> None:
         """Record a pass that went through all its inputs."""
         write_atomically(self._completion_file(name), json.dumps(asdict(completion), indent=1))
 

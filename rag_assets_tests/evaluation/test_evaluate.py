@@ -670,12 +670,12 @@ def test_a_report_that_was_cut_off_is_made_again(store: Store, config: Config) -
 
 def test_a_second_evaluation_imports_nothing_heavy(store: Store, config: Config) -> None:
     from rag_assets.change.data_versions import current_version
-    from rag_assets.store import Completion
+    from rag_assets.store import PassRecord
 
     names = config.tables_of("default")
     for name in (names.joint, names.documents, names.rows):
         count, version = store.count(name), current_version(store, name, key="unit_id")
-        finished = Completion("", version, inputs=count, rows=count, failed=0)
+        finished = PassRecord("", version, inputs=count, rows=count, failed=0)
         store.complete(name, replace(finished, files=store.files(name)))
     evaluated(store, config)
     program = f"""
@@ -683,7 +683,7 @@ import sys
 from pathlib import Path
 from rag_assets.config import Config
 from rag_assets.evaluation.evaluate import evaluate_variant
-from rag_assets.store import Completion, Store
+from rag_assets.store import PassRecord, Store
 config = Config.model_validate_json({config.model_dump_json()!r})
 store = Store(config.state_dir)
 result = evaluate_variant(store, config, variant="default", log=print)

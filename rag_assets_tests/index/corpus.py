@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from rag_assets import identity, schemas
 from rag_assets.config import Config
-from rag_assets.store import Completion, Store
+from rag_assets.store import PassRecord, Store
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 
 VARIANT = "default"
@@ -86,7 +86,7 @@ def _put(store: Store, table: str, rows: list[dict[str, object]], *, schema: pa.
     version = identity.fingerprint([row["row_fingerprint"] for row in rows])
     store.complete(
         table,
-        Completion(
+        PassRecord(
             made_from=version, data_version=version, inputs=len(rows), rows=len(rows), failed=0
         ),
     )

@@ -7,7 +7,7 @@ import pytest
 from rag_assets import schemas
 from rag_assets.index import checks
 from rag_assets.index.units import chunk_source, row_source
-from rag_assets.store import Completion, Store
+from rag_assets.store import PassRecord, Store
 from rag_assets_tests.index.corpus import VARIANT, config_at, put_chunks, put_rows, texts
 from rag_assets_tests.quality.judging import failures, judged, tamper
 
@@ -107,7 +107,7 @@ def test_a_unit_that_nobody_asked_for_is_named(store, config):
 def test_units_are_held_against_what_the_last_pass_covered(store, config):
     put(store, config, directions())
     table = config.tables_of(VARIANT).documents
-    finished = Completion(made_from="m", data_version="v", inputs=COUNT, rows=COUNT, failed=0)
+    finished = PassRecord(made_from="m", data_version="v", inputs=COUNT, rows=COUNT, failed=0)
     store.complete(table, finished)
     put_chunks(store, config, texts(COUNT + 5))
     assert failures(judge(store, config)) == {}, "another run brought five chunks"

@@ -7,7 +7,7 @@ from rag_assets import schemas
 from rag_assets.config import IndexSettings
 from rag_assets.index import indexes
 from rag_assets.index.indexes import maintain, measured_recall
-from rag_assets.store import Completion, Store, clean_up, text_parts
+from rag_assets.store import PassRecord, Store, clean_up, text_parts
 from rag_assets.store.text_parts import text_index
 
 TABLE = "documents__test"
@@ -84,7 +84,7 @@ def test_nothing_is_written_or_read_when_nothing_moved(store, monkeypatch):
 def test_a_table_built_anew_with_the_same_content_gets_its_indexes(store):
     for n in range(2):
         add(store, 0, 50)
-        store.complete(TABLE, Completion("inputs", "v1", 50, 50, 0, files=f"of build {n}"))
+        store.complete(TABLE, PassRecord("inputs", "v1", 50, 50, 0, files=f"of build {n}"))
         assert care(store).done, n
         store.drop(TABLE)
 
@@ -128,7 +128,7 @@ def test_a_part_in_which_nothing_was_deleted_stays_as_it_is(store, monkeypatch):
 def test_an_unsettled_pass_that_wrote_the_same_content_anew_is_looked_at(store):
     for n in range(2):
         add(store, 0, 50)
-        left = Completion("inputs", "v1", 50, 50, 1, files=f"of build {n}", is_settled=False)
+        left = PassRecord("inputs", "v1", 50, 50, 1, files=f"of build {n}", is_settled=False)
         store.complete(TABLE, left)
         assert care(store).done, n
         store.drop(TABLE)

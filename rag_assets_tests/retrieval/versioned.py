@@ -7,7 +7,7 @@ import pyarrow as pa
 from rag_assets import identity, schemas
 from rag_assets.config import Config
 from rag_assets.store import Store
-from rag_assets.store.completions import Completion
+from rag_assets.store.completions import PassRecord
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, index_text, random_vectors, write
 
 VERSIONS = {"v1.md": date(2015, 1, 1), "v2.md": date(2017, 1, 1), "v3.md": date(2024, 1, 1)}
@@ -42,7 +42,7 @@ def write_families(store, config, rows):
     name = config.tables_of(VARIANT).families
     store.append(name, pa.Table.from_pylist(rows, schemas.FAMILIES), schema=schemas.FAMILIES)
     store.complete(
-        name, Completion(made_from="", data_version="", inputs=len(rows), rows=len(rows), failed=0)
+        name, PassRecord(made_from="", data_version="", inputs=len(rows), rows=len(rows), failed=0)
     )
 
 

@@ -10,7 +10,7 @@ from rag_assets.config import ConfigError, load
 from rag_assets.retrieval.opening import open_index
 from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED
-from rag_assets.store import Completion, MissingTableError, Store, complete_sets
+from rag_assets.store import MissingTableError, PassRecord, Store, complete_sets
 from rag_assets.store.places import MANIFESTS
 from rag_assets_tests import object_store
 from rag_assets_tests.faults import comparing, project
@@ -55,7 +55,7 @@ def test_a_table_is_written_read_changed_and_dropped(store, tmp_path):
     store.delete("t", column="key", keys=["c"])
     assert held(store) == {"b": "1", "d": "1", "e": "3"}
     assert held(store, version=first) == {"a": "1", "b": "1", "c": "2"}
-    store.complete("t", Completion("inputs", "version", inputs=3, rows=3, failed=0))
+    store.complete("t", PassRecord("inputs", "version", inputs=3, rows=3, failed=0))
     assert (store.names(), store.count("t")) == (["t"], 3)
 
     store.drop("t")

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from pydantic import SecretStr
 
 from rag_assets.config import Email, Ping, Webhook
-from rag_assets.operations.alerts.messages import Json, Message, headers, payload
+from rag_assets.operations.alerts.messages import AlertMessage, Json, headers, payload
 
 Signal: TypeAlias = Literal["good", "failed", "started"]
 """What a ping is told of a nightly refresh."""
@@ -46,7 +46,7 @@ class Delivery:
     """Whether no answer came in time: the message may have arrived all the same."""
 
 
-def deliver(message: Message, channel: Webhook | Email) -> Delivery:
+def deliver(message: AlertMessage, channel: Webhook | Email) -> Delivery:
     """Hand `message` to `channel`, once; an error is an answer too."""
     if isinstance(channel, Email):
         password = channel.password.get_secret_value() if channel.password else ""
@@ -107,7 +107,7 @@ def _secrets_of(address: str) -> list[str]:
     return sorted({address, rest.partition("/")[2].strip("/"), *long}, key=len, reverse=True)
 
 
-def _mailed(message: Message, channel: Email) -> Delivery:
+def _mailed(message: AlertMessage, channel: Email) -> Delivery:
     mail = EmailMessage()
     for name, value in headers(message, channel).items():
         mail[name] = value

@@ -53,7 +53,7 @@ class MessagePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class AlertMessage:
     """What a channel is told at one time."""
 
     title: str
@@ -68,12 +68,12 @@ class Message:
         return "\n\n".join(parts)
 
 
-def message_of(changes: Sequence[Change], *, ui_url: str | None) -> Message:
+def message_of(changes: Sequence[Change], *, ui_url: str | None) -> AlertMessage:
     """One message that tells all `changes`."""
     entries = list(_fitting(_entry(change, ui_url=ui_url) for change in changes[:MOST_SHOWN]))
     if more := len(changes) - len(entries):
         entries.append(MessagePart(f"and {more:,} more: rag-assets alerts shows what is open"))
-    return Message(
+    return AlertMessage(
         title=_title(changes),
         entries=entries,
         record={
@@ -96,10 +96,10 @@ def _fitting(entries: Iterable[MessagePart]) -> Iterator[MessagePart]:
         yield entry
 
 
-def trial_message(*, ui_url: str | None) -> Message:
+def trial_message(*, ui_url: str | None) -> AlertMessage:
     """A message that says that messages arrive."""
     title = f"rag_assets on {socket.gethostname()}: a test"
-    return Message(
+    return AlertMessage(
         title=title,
         entries=[
             MessagePart(
@@ -110,7 +110,7 @@ def trial_message(*, ui_url: str | None) -> Message:
     )
 
 
-def payload(message: Message, channel: Webhook) -> Mapping[str, Json]:
+def payload(message: AlertMessage, channel: Webhook) -> Mapping[str, Json]:
     """`message` in the form that the webhook of `channel` takes."""
     match channel.type:
         case "slack":
@@ -122,7 +122,7 @@ def payload(message: Message, channel: Webhook) -> Mapping[str, Json]:
             return {"title": message.title, **message.record, "text": message.text}
 
 
-def headers(message: Message, channel: Email) -> Mapping[str, str]:
+def headers(message: AlertMessage, channel: Email) -> Mapping[str, str]:
     """The headers of a mail that people read."""
     return {"Subject": message.title, "From": channel.sender, "To": ", ".join(channel.to)}
 
@@ -198,7 +198,7 @@ def _lines(entry: MessagePart) -> Iterator[str]:
         yield entry.link
 
 
-def _adaptive_card(message: Message) -> Mapping[str, Json]:
+def _adaptive_card(message: AlertMessage) -> Mapping[str, Json]:
     """A message as a workflow of Teams takes it. Text runs are shown as they are, not as Markdown.
 
     Source: https://adaptivecards.io/explorer/AdaptiveCard.html

@@ -6,7 +6,7 @@ from rag_assets.change.deciding import Plan
 from rag_assets.config import Config
 from rag_assets.operations.plan.amounts import Changes
 from rag_assets.operations.plan.planning import AssetPlan, VariantPlan
-from rag_assets.store import Completion, Store
+from rag_assets.store import PassRecord, Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet, file_of
 
@@ -104,7 +104,7 @@ class _Reasons:
             yield f"{len(own.removed):,} rows are of tables that the config no longer names"
 
 
-def differences(ended: Completion, recipe: Mapping[str, str]) -> Iterator[str]:
+def differences(ended: PassRecord, recipe: Mapping[str, str]) -> Iterator[str]:
     """How a recipe differs from that of the pass that `ended`, part by part."""
     if ended.recipe is None:
         yield UNKNOWN

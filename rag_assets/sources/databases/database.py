@@ -35,7 +35,7 @@ from rag_assets.sources.origins import (
     Increment,
     Origin,
     Reading,
-    Request,
+    TableRequest,
     Value,
 )
 from rag_assets.sources.places import Database, SourceError, shown
@@ -195,7 +195,7 @@ class DatabaseTables(Origin):
         return self.place.file is None
 
     @override
-    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: TableRequest) -> Reading:
         as_text = self._as_text.get(table, set())
         kinds = {
             column["name"]: pa.string() if column["name"] in as_text else self._kind(column)
@@ -254,7 +254,7 @@ class DatabaseTables(Origin):
         return Reading([_resource(rows, batches)], lambda files: Landed(schema, files[rows]))
 
     def _plain_reading(
-        self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: Request
+        self, table: str, kinds: Mapping[str, pa.DataType], *, name: str, request: TableRequest
     ) -> Reading:
         if "" in kinds:
             raise SourceError(

@@ -30,7 +30,7 @@ from rag_assets.sources.databases.adbc import Stream, streaming
 from rag_assets.sources.databases.limits import Watch
 from rag_assets.sources.databases.postgres import ROW, SESSION, ColumnReading, Facts
 from rag_assets.sources.kinds import HASH, as_json, normalised, rows_by_position, spilling_to
-from rag_assets.sources.origins import OVERLAP, Increment, LastRead, Request, Value
+from rag_assets.sources.origins import OVERLAP, Increment, LastRead, TableRequest, Value
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,7 +53,7 @@ class PostgresTable:
     cells: Mapping[str, ColumnReading]
     facts: Facts
     row_hash: str
-    request: Request
+    request: TableRequest
     folder: Path
     watch: Watch
     keys: Path | None = field(default=None, init=False)

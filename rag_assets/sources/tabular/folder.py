@@ -33,7 +33,7 @@ from rag_assets.sources.files.listing import (
 )
 from rag_assets.sources.kinds import by_position, normal, normalised, rows_by_position, spilling_to
 from rag_assets.sources.landed import Landed
-from rag_assets.sources.origins import Increment, Origin, Reading, Request
+from rag_assets.sources.origins import Increment, Origin, Reading, TableRequest
 from rag_assets.sources.places import SUFFIXES, SourceError, TabularFiles, local_path
 from rag_assets.sources.tabular import delimited, workbooks
 
@@ -116,7 +116,7 @@ class FileTables(Origin):
         return fingerprint(*self.tables[table].entry.look)
 
     @override
-    def reading(self, table: str, *, name: str, folder: Path, request: Request) -> Reading:
+    def reading(self, table: str, *, name: str, folder: Path, request: TableRequest) -> Reading:
         import dlt
         from dlt.sources.filesystem import filesystem
 
