@@ -20,7 +20,6 @@ from rag_assets.config import Endpoint
 from rag_assets.workers import Json, raise_if_abandoned
 
 if TYPE_CHECKING:
-    from requests import Response
     from tenacity import RetryCallState
 
 Body: TypeAlias = Mapping[str, Json]
@@ -64,7 +63,7 @@ class RefusedRequestError(ServerError, ValueError):
         """Whether it may accept a shorter text."""
 
 
-class _PassingError(ServerError):
+class PassingError(ServerError):
     """A failure that may pass."""
 
     def __init__(self, reason: str, *, pause: float = 0.0) -> None:
@@ -108,22 +107,9 @@ class Server:
             RefusedRequestError: It refuses what it was sent.
             ServerError: It refuses whoever asks, or fails to answer at each attempt.
         """
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt
-
-        def may_pass(error: BaseException) -> bool:
-            if not isinstance(error, _PassingError):
-                return False
-            return min(LONGEST_PAUSE, error.pause) <= patience.pause
-
-        attempts = Retrying(
-            retry=retry_if_exception(may_pass),
-            stop=stop_after_attempt(patience.attempts),
-            wait=_pause,
-            sleep=_sleep,
-            before_sleep=_told,
-            reraise=True,
+        return patiently(
+            lambda: self._attempt(path, body, seconds=patience.seconds), patience=patience
         )
-        return attempts(self._attempt, path, body, seconds=patience.seconds)
 
     def _attempt(self, path: str, body: Body, *, seconds: float) -> object:
         import requests
@@ -144,42 +130,90 @@ class Server:
                     f"{reason}: nobody whom this machine trusts has signed its certificate. Name "
                     "the file of those who did in the environment variable REQUESTS_CA_BUNDLE"
                 ) from None
-            raise _PassingError(reason) from None
-        self._check_status(answer)
+            raise PassingError(reason) from None
+        if answer.status_code >= 300:
+            raise error_of(
+                answer.status_code,
+                answer.text,
+                answer.headers,
+                server=self.name,
+                address="endpoint.url",
+                key_variable=self._endpoint.key_variable,
+            )
         try:
             return json.loads(answer.content)  # takes NaN, whatever requests is installed with
         except ValueError:
-            raise _PassingError(f"{self.name} answers with what is no JSON") from None
+            raise PassingError(f"{self.name} answers with what is no JSON") from None
 
     def _headers(self) -> dict[str, str]:
         key = os.environ.get(self._endpoint.key_variable)
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def _check_status(self, answer: "Response") -> None:
-        status, text = answer.status_code, answer.text
-        if status < 300:
-            return
-        reason = f"{self.name} answers with status {status}: {self._shown(text)}"
-        if answer.is_redirect:
-            place = self._shown(answer.headers["Location"])
-            raise ServerError(f"{reason} It sends on to {place}: give endpoint.url as it is there")
-        if status == 500 and TOO_LARGE_TO_COMPUTE.search(text):
-            raise RefusedRequestError(reason, is_too_long=True)
-        if status >= 500 or status in TRANSIENT:
-            raise _PassingError(reason, pause=_asked_pause(answer.headers.get("Retry-After")))
-        if status in OF_INPUT:
-            is_too_long = status == TOO_LARGE or TOO_LONG.search(text) is not None
-            raise RefusedRequestError(reason, is_too_long=is_too_long)
-        variable = self._endpoint.key_variable
-        is_of_key = status in (401, 403)
-        remedy = f" (its key is read from the environment variable {variable})"
-        raise ServerError(reason + (remedy if is_of_key else ""))
 
-    def _shown(self, text: str) -> str:
-        """The beginning of an answer; a server may repeat the key that it refuses."""
-        if key := os.environ.get(self._endpoint.key_variable):
-            text = text.replace(key, "***")
-        return " ".join(text.split())[:SHOWN]
+def error_of(
+    status: int,
+    text: str,
+    headers: Mapping[str, str],
+    *,
+    server: str,
+    address: str,
+    key_variable: str,
+) -> ServerError:
+    """What an answer of status 300 or more means; its beginning is shown, without the key.
+
+    Args:
+        status: Of HTTP.
+        text: Body of the answer.
+        headers: Of the answer, whatever the case of their names.
+        server: What the message calls the server.
+        address: Key of the config that gives its address.
+        key_variable: Environment variable that holds the key.
+    """
+    reason = f"{server} answers with status {status}: {shown(text, key_variable)}"
+    if status < 400:
+        place = shown(headers.get("Location", ""), key_variable)
+        return ServerError(f"{reason} It sends on to {place}: give {address} as it is there")
+    if status == 500 and TOO_LARGE_TO_COMPUTE.search(text):
+        return RefusedRequestError(reason, is_too_long=True)
+    if status >= 500 or status in TRANSIENT:
+        return PassingError(reason, pause=_asked_pause(headers.get("Retry-After")))
+    if status in OF_INPUT:
+        is_too_long = status == TOO_LARGE or TOO_LONG.search(text) is not None
+        return RefusedRequestError(reason, is_too_long=is_too_long)
+    is_of_key = status in (401, 403)
+    remedy = f" (its key is read from the environment variable {key_variable})"
+    return ServerError(reason + (remedy if is_of_key else ""))
+
+
+def shown(text: str, key_variable: str) -> str:
+    """The beginning of an answer; a server may repeat the key that it refuses."""
+    if key := os.environ.get(key_variable):
+        text = text.replace(key, "***")
+    return " ".join(text.split())[:SHOWN]
+
+
+def patiently(attempt: Callable[[], Answer], *, patience: Patience) -> Answer:
+    """What `attempt` returns, made again after a pause while it raises a `PassingError`.
+
+    Raises:
+        ServerError: Of the last attempt.
+    """
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+    def may_pass(error: BaseException) -> bool:
+        if not isinstance(error, PassingError):
+            return False
+        return min(LONGEST_PAUSE, error.pause) <= patience.pause
+
+    attempts = Retrying(
+        retry=retry_if_exception(may_pass),
+        stop=stop_after_attempt(patience.attempts),
+        wait=_pause,
+        sleep=_sleep,
+        before_sleep=_told,
+        reraise=True,
+    )
+    return attempts(attempt)
 
 
 def asked_side_by_side(
@@ -220,7 +254,7 @@ def _pause(state: "RetryCallState") -> float:
     from tenacity import wait_random_exponential
 
     error = state.outcome.exception() if state.outcome else None
-    asked = error.pause if isinstance(error, _PassingError) else 0.0
+    asked = error.pause if isinstance(error, PassingError) else 0.0
     growing = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
     return min(LONGEST_PAUSE, max(asked, growing))
 

@@ -17,7 +17,6 @@ from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
     answers_of,
-    is_damage,
 )
 from rag_assets.answering.record.exporting import export
 from rag_assets.answering.record.rows import delete
@@ -28,6 +27,7 @@ from rag_assets.process import clock
 from rag_assets.schemas import ANSWERS_TABLE
 from rag_assets.store import Store
 from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.records_file import is_damage
 
 SEARCHED = ("question", "text", "answer", "context")
 """Columns of the file with texts in which traces may be."""

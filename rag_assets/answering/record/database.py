@@ -1,37 +1,16 @@
-"""The file of kept answers: SQLite, written by several processes and threads at once.
+"""The file of kept answers of a state."""
 
-Its journal is a write-ahead log (WAL), so that readers do not wait for writers. `synchronous` is
-NORMAL: what was committed survives the death of any process; only a power cut may take the last
-moments, and leaves the file sound. FULL would flush the disk for every answer (3.4 ms instead of
-0.1 ms on a disk of ours), and an answer is a record, not the only copy of anything.
-
-One process at a time writes, by a lock beside the file. SQLite has such a lock too, but releases
-before 3.51.3 can lose pages when one connection writes while another one moves the log into the
-file (https://sqlite.org/wal.html#walresetbug), and Python comes with such releases.
-"""
-
-import logging
-import os
-import sqlite3
-from collections.abc import Generator
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from threading import Lock
 
 from rag_assets.store import Store
+from rag_assets.store.records_file import (
+    RecordsFile,
+    RecordsFileError,
+)
 
 FOLDER = "answers"
 FILE = "answers.sqlite"
-DAMAGED_MARK = ".damaged-"
-BESIDE = ("-wal", "-shm")
-"""What SQLite keeps beside the file while it is in use."""
-SECONDS_TO_WAIT = 10.0
-SECONDS_BETWEEN_TRIES = 0.002
-PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
-DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 MIGRATIONS = (
     """
@@ -66,180 +45,17 @@ MIGRATIONS = (
 )
 """What each schema version adds to the one before; `user_version` of the file counts them."""
 
-logger = logging.getLogger(__name__)
 
-
-class AnswersFileError(LookupError):
+class AnswersFileError(RecordsFileError):
     """The file of kept answers cannot be used; the message names it, and says what to do."""
 
 
-@dataclass(slots=True)
-class _Opened:
-    """A connection, with what tells whether it is still of the file at its path."""
-
-    connection: sqlite3.Connection
-    process: int
-    identity: tuple[int, int]
-
-
-class AnswersFile:
+class AnswersFile(RecordsFile):
     """The file of kept answers of one state; safe to share between threads."""
 
-    def __init__(self, path: Path) -> None:
-        """Use the file `path`; the first write makes it, readable by its owner alone."""
-        self.path = path
-        self._threads = Lock()
-        self._opened: _Opened | None = None
-
-    @property
-    def exists(self) -> bool:
-        """Whether an answer was ever kept here."""
-        return self.path.is_file()
-
-    @contextmanager
-    def writing(self) -> Generator[sqlite3.Connection]:
-        """A transaction of the one process and thread that writes; an error undoes all of it.
-
-        Raises:
-            AnswersFileError: The file is damaged, of a later release, or others keep it busy.
-        """
-        with self._alone() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-
-    @contextmanager
-    def reading(self) -> Generator[sqlite3.Connection]:
-        """A connection that sees one state of the file and changes nothing.
-
-        The file must exist.
-
-        Raises:
-            AnswersFileError: The file is damaged, or of a later release.
-        """
-        with self._named_errors():
-            if _version_in(self.path) < len(MIGRATIONS):
-                with self._alone():
-                    pass
-            with closing(_read_only(self.path)) as connection:
-                _require_known(connection, self.path)
-                connection.execute("BEGIN")
-                yield connection
-
-    def shrink(self) -> None:
-        """Write the file anew, so that no byte of what was deleted is left in it or beside it.
-
-        Raises:
-            AnswersFileError: Another process reads it for too long, or it is damaged.
-        """
-        with self._alone() as connection:
-            connection.execute("VACUUM")
-            [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if busy:
-                raise AnswersFileError(
-                    f"{self.path} is being read by another process, and what was deleted is still "
-                    f"in {self.path.name}-wal: end that process and run this again"
-                )
-
-    def close(self) -> None:
-        """Close the connection; the next use opens it again."""
-        with self._threads:
-            if self._opened and self._opened.process == os.getpid():
-                self._opened.connection.close()
-            self._opened = None
-
-    def set_aside_if_damaged(self) -> Path | None:
-        """Rename the file if it is damaged, so that the next answer begins another one.
-
-        Returns:
-            Where it lies now; None if it is sound.
-        """
-        self.close()
-        with self._threads, self._lock():
-            if not self.exists or _is_sound(self.path):
-                return None
-            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-            aside = self.path.with_name(f"{self.path.name}{DAMAGED_MARK}{stamp}")
-            for suffix in BESIDE:
-                with suppress(FileNotFoundError):
-                    Path(f"{self.path}{suffix}").rename(f"{aside}{suffix}")
-            self.path.rename(aside)
-            return aside
-
-    def damaged_files(self) -> list[Path]:
-        """What was set aside, with the files beside it."""
-        return sorted(self.path.parent.glob(f"{self.path.name}{DAMAGED_MARK}*"))
-
-    @contextmanager
-    def _alone(self) -> Generator[sqlite3.Connection]:
-        """The connection, while no other thread or process writes."""
-        with self._named_errors(), self._threads, self._lock():
-            yield self._connection()
-
-    @contextmanager
-    def _lock(self) -> Generator[None]:
-        from filelock import FileLock, Timeout
-
-        self.path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-        lock = FileLock(
-            self.path.with_suffix(".lock"),
-            timeout=SECONDS_TO_WAIT,
-            poll_interval=SECONDS_BETWEEN_TRIES,
-            mode=PRIVATE_FILE,
-        )
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise AnswersFileError(
-                f"other processes kept {self.path} busy for {SECONDS_TO_WAIT:g} seconds: see "
-                "which one does, and try again"
-            ) from error
-        try:
-            yield
-        finally:
-            lock.release()
-
-    def _connection(self) -> sqlite3.Connection:
-        """The connection of this process to the file that lies at the path now."""
-        opened = self._opened
-        if opened and (opened.process, opened.identity) == (os.getpid(), _identity(self.path)):
-            return opened.connection
-        if opened and opened.process == os.getpid():
-            opened.connection.close()
-        self._opened = None
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, PRIVATE_FILE))
-        connection = sqlite3.connect(
-            self.path, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False
-        )
-        try:
-            _prepare(connection, self.path)
-        except BaseException:
-            connection.close()
-            raise
-        identity = _identity(self.path)
-        assert identity is not None, "the lock is held: nobody removes the file"
-        self._opened = _Opened(connection, os.getpid(), identity)
-        return connection
-
-    @contextmanager
-    def _named_errors(self) -> Generator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            if is_damage(error):
-                raise AnswersFileError(
-                    f"{self.path} is damaged ({error}): the next answer that is kept sets it aside "
-                    f"and begins another file; `sqlite3 {self.path.name} .recover` reads what is "
-                    "left of it"
-                ) from error
-            if not isinstance(error, sqlite3.OperationalError):
-                raise
-            raise AnswersFileError(f"{self.path} cannot be used ({error})") from error
+    migrations = MIGRATIONS
+    error = AnswersFileError
+    kept = "answer"
 
 
 @cache
@@ -251,71 +67,3 @@ def answers_file(root: Path) -> AnswersFile:
 def answers_of(store: Store) -> AnswersFile:
     """The file of kept answers of a store."""
     return answers_file(store.root.absolute())
-
-
-def is_damage(error: BaseException | None) -> bool:
-    """Whether an error, or what caused it, says that the file is damaged."""
-    while error is not None:
-        # the low byte is the primary code, the others give details
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED:
-            return True
-        error = error.__cause__
-    return False
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Set how the connection writes, and bring the file to the newest schema."""
-    for setting in (
-        "busy_timeout = 10000",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "secure_delete = ON",
-        "foreign_keys = ON",
-    ):
-        connection.execute(f"PRAGMA {setting}")
-    found = _require_known(connection, path)
-    if found < len(MIGRATIONS):
-        script = "".join(MIGRATIONS[found:])
-        target = f"PRAGMA user_version = {len(MIGRATIONS)}"
-        connection.executescript(f"BEGIN IMMEDIATE; {script} {target}; COMMIT;")
-
-
-def _require_known(connection: sqlite3.Connection, path: Path) -> int:
-    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > len(MIGRATIONS):
-        raise AnswersFileError(
-            f"{path} was written by a later release (schema {found}, and this one knows "
-            f"{len(MIGRATIONS)}): install that release, or move the file away"
-        )
-    return found
-
-
-def _version_in(path: Path) -> int:
-    with closing(_read_only(path)) as connection:
-        return connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-def _read_only(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
-        uri=True,
-        timeout=SECONDS_TO_WAIT,
-        isolation_level=None,
-    )
-
-
-def _is_sound(path: Path) -> bool:
-    try:
-        with closing(_read_only(path)) as connection:
-            return connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
-    except sqlite3.DatabaseError as error:
-        return not is_damage(error)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells the file from another one that was put in its place."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino

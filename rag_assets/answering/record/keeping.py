@@ -9,13 +9,13 @@ from rag_assets.answering.record.database import (
     AnswersFile,
     AnswersFileError,
     answers_of,
-    is_damage,
 )
 from rag_assets.answering.record.kept import AnswerContext, KeptAnswer, new_id
 from rag_assets.answering.record.rows import Prepared, insert
 from rag_assets.config import Config
 from rag_assets.process import clock
 from rag_assets.store import Store
+from rag_assets.store.records_file import is_damage
 
 FAILURES = (AnswersFileError, sqlite3.Error, OSError, ValueError)
 """What a file that is damaged, busy or on a full disk raises, and text that has no UTF-8."""

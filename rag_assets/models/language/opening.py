@@ -1,18 +1,25 @@
 """The language model that the config names, ready to be asked."""
 
+import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from rag_assets.config import Config
-from rag_assets.models.language.calls import LanguageModel
+from rag_assets.config import Config, LanguageModelSettings
+from rag_assets.models.language import embedded
+from rag_assets.models.language.chat_server import Address
+from rag_assets.models.language.client import LanguageModelClient
+from rag_assets.models.language.kept_calls import calls_file
 
 
 @contextmanager
 def open_language_model(
     config: Config, name: str | None = None, *, state: Path | None = None
-) -> Generator[LanguageModel]:
-    """The language model called `name` in the config, or its first one.
+) -> Generator[LanguageModelClient]:
+    """The language model called `name` in the config, or its first one, for one run.
+
+    Nobody is contacted, and no process started, before something is asked that no earlier run has
+    asked. Budget and spending are those of this opening.
 
     Args:
         config: Names the models.
@@ -21,6 +28,24 @@ def open_language_model(
 
     Raises:
         ConfigError: The config has no such model.
+        MissingExtraError: It is the embedded one, and the extra that it needs is not installed.
     """
-    raise NotImplementedError
-    yield
+    chosen, settings = config.language_model(name)
+    file = calls_file((state or config.state_dir).absolute())
+    with ExitStack() as stack:
+        if settings.backend == "embedded":
+            server = stack.enter_context(embedded.shared_server())
+            settings = settings.model_copy(update={"model": embedded.ALIAS})
+            client = LanguageModelClient(
+                chosen, settings, address=server.address, identity=server.identity, file=file
+            )
+        else:
+            client = LanguageModelClient(
+                chosen, settings, address=lambda: _address(settings), file=file
+            )
+        stack.callback(client.close)
+        yield client
+
+
+def _address(settings: LanguageModelSettings) -> Address:
+    return Address(str(settings.base_url), os.environ.get(settings.key_variable, ""))

@@ -17,6 +17,7 @@ from rag_assets.answering.record.kept import KeptAnswer, new_id
 from rag_assets.answering.record.listing import AnswerFilter, find, one
 from rag_assets.answering.record.rows import Prepared, delete, select
 from rag_assets.process import clock
+from rag_assets.store import records_file
 from rag_assets_tests.answering.record.answers import answer, context
 
 FORK = multiprocessing.get_context("fork")
@@ -127,7 +128,7 @@ def test_a_file_that_was_put_in_its_place_is_written_to(file, tmp_path):
     add(other, Prepared(restored))
     other.close()
     other.path.rename(file.path)
-    for suffix in database.BESIDE:
+    for suffix in records_file.BESIDE:
         file.path.with_name(f"{file.path.name}{suffix}").unlink(missing_ok=True)
 
     fresh = kept("afterwards")
@@ -142,7 +143,7 @@ def test_a_file_of_the_last_schema_is_brought_to_the_next_with_its_answers(file,
     add(file, Prepared(before))
     file.close()
     added = "ALTER TABLE answers ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';"
-    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, added))
+    monkeypatch.setattr(AnswersFile, "migrations", (*database.MIGRATIONS, added))
 
     with file.reading() as connection:
         row = connection.execute("SELECT answer_id, colour FROM answers").fetchone()
@@ -157,7 +158,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(file, monkeypatch):
     add(file, Prepared(kept("of the last release")))
     file.close()
     wrong = "CREATE TABLE half (a); CREATE TABLE answers (a);"
-    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, wrong))
+    monkeypatch.setattr(AnswersFile, "migrations", (*database.MIGRATIONS, wrong))
 
     with pytest.raises(LookupError), file.writing():
         pass

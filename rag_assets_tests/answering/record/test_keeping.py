@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from rag_assets.answering.record import keeping
 from rag_assets.answering.record.database import (
-    BESIDE,
     AnswersFile,
     AnswersFileError,
     answers_of,
@@ -25,6 +24,7 @@ from rag_assets.answering.record.rows import Prepared
 from rag_assets.config import Config
 from rag_assets.process import clock
 from rag_assets.store import Store
+from rag_assets.store.records_file import BESIDE
 from rag_assets_tests.answering.record.answers import ANSWERS, CONTEXTS, answer, context
 
 
@@ -86,7 +86,7 @@ def test_ids_are_uuids_of_version_7_that_sort_by_time(at, milliseconds):
 def test_a_file_that_others_keep_busy_is_said_once_and_fails_no_answer(store, monkeypatch, caplog):
     from filelock import FileLock
 
-    monkeypatch.setattr("rag_assets.answering.record.database.SECONDS_TO_WAIT", 0.05)
+    monkeypatch.setattr("rag_assets.store.records_file.SECONDS_TO_WAIT", 0.05)
     keep(store, Config(), answer(), context())
     with FileLock(answers_of(store).path.with_suffix(".lock")), caplog.at_level(logging.WARNING):
         assert keep(store, Config(), answer(), context()) is None

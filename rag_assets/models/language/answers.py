@@ -1,0 +1,105 @@
+"""What a server's JSON says: the text, how it ended, and whether it follows the schema."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from rag_assets.models.language.calls import Outcome
+from rag_assets.workers import Json
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+"""JSON as a model writes it that is told to in words alone."""
+SHOWN = 200
+"""Characters of a fault that a reason shows."""
+
+
+class AnswerMessage(BaseModel):
+    """The message of an answer."""
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class AnswerChoice(BaseModel):
+    """One answer; only one is asked for."""
+
+    message: AnswerMessage
+    finish_reason: str | None = None
+
+
+class TokenUsage(BaseModel):
+    """Tokens that were read and written."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class ChatAnswer(BaseModel):
+    """The part of a chat completion that is read."""
+
+    choices: list[AnswerChoice]
+    usage: TokenUsage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What an answer is worth."""
+
+    outcome: Outcome
+    reason: str = ""
+    parsed: Json | None = None
+
+
+def chat_answer(body: bytes) -> ChatAnswer:
+    """A chat completion with one answer at least.
+
+    Raises:
+        ValueError: The body is none.
+    """
+    try:
+        answer = ChatAnswer.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(first["msg"][:SHOWN]) from None
+    if not answer.choices:
+        raise ValueError("it holds no choices")
+    return answer
+
+
+def judged(text: str, finish_reason: str | None, *, schema: Mapping[str, Json] | None) -> Judged:
+    """What an answer that arrived in whole is worth; only one that ended by itself is parsed."""
+    if finish_reason == "length":
+        return Judged("cut", "the answer reached its limit of tokens")
+    if finish_reason == "content_filter":
+        return Judged("refused", "a filter of the server held the answer back")
+    if finish_reason != "stop":
+        return Judged("malformed", f"the answer ended by {finish_reason or 'nothing'}, not by stop")
+    if not text.strip():
+        return Judged("empty", "the answer holds no text")
+    return Judged("done") if schema is None else _by_schema(text, schema)
+
+
+def _by_schema(text: str, schema: Mapping[str, Json]) -> Judged:
+    fenced = FENCED.match(text)
+    try:
+        parsed: Json = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError) as error:
+        return Judged("malformed", f"the answer is no JSON: {str(error)[:SHOWN]}")
+    fault = next(iter(_validator(schema).iter_errors(parsed)), None)
+    if fault is not None:
+        place = ".".join(map(str, fault.absolute_path)) or "the whole"
+        return Judged("malformed", f"{place} does not follow the schema ({fault.validator})")
+    return Judged("done", parsed=parsed)
+
+
+def _validator(schema: Mapping[str, Json]) -> "Validator":
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(dict(schema))
