@@ -298,6 +298,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
     @stoppable()
     def clean_up_state(context: dg.OpExecutionContext) -> None:
         from rag_assets.evaluation.experiments.retention import remove_unused
+        from rag_assets.operations import model_calls
         from rag_assets.operations.kept_answers import tidy
 
         store, log = Store.of(config), context.log.info
@@ -312,6 +313,7 @@ def _clean_up_job(config: Config) -> dg.JobDefinition:
                 "bytes_freed": done.bytes_freed + forgotten.bytes_freed + history.bytes_freed,
                 "answers_exported": answers.exported,
                 "answers_removed": answers.removed,
+                "language_model_calls_removed": model_calls.remove_old(store, config, log=log),
                 "dagster_runs_removed": history.runs,
                 "tables_removed": dg.MetadataValue.json(list(done.removed)),
                 "runs_removed": forgotten.runs,

@@ -1,11 +1,11 @@
 """The section `parsers`: which engine reads PDFs, with which models, and within which limits."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from rag_assets.config.base import Section
+from rag_assets.config.base import ExtendedSection, Section, Slug
 
 Engine: TypeAlias = Literal["pymupdf", "docling", "marker", "pdfium"]
 
@@ -29,18 +29,29 @@ class Docling(Section):
         return self
 
 
-class MarkerModel(Section):
+class MarkerModel(ExtendedSection):
     """The language model that corrects Marker's output."""
+
+    added_keys: ClassVar[frozenset[str]] = frozenset({"sources"})
 
     base_url: str = Field(description="OpenAI-compatible endpoint, such as http://host:8000/v1")
     model: str = Field(description="its name there")
     key_variable: str = Field(
         "OPENAI_API_KEY", description="environment variable that holds the key"
     )
+    sources: list[Slug] | Literal["all"] = Field(
+        "all", description="names of the document sources whose pages it may be sent"
+    )
+
+    def may_see(self, source: str) -> bool:
+        """Whether pages of the documents of `source` may be sent to it."""
+        return self.sources == "all" or source in self.sources
 
 
-class Marker(Section):
+class Marker(ExtendedSection):
     """Models of the engine marker: none, running servers, or servers that it starts itself."""
+
+    added_keys: ClassVar[frozenset[str]] = frozenset({"language_model"})
 
     mode: Literal["fast", "balanced"] = Field(
         "fast", description="balanced: the vision model finds the blocks and reads whole pages"
@@ -61,12 +72,21 @@ class Marker(Section):
     redo_inline_math: bool = Field(
         False, description="the language model reads formulas once more; needs llm"
     )
-    llm: MarkerModel | None = None
+    language_model: Slug | None = Field(
+        None,
+        description="entry of language_models that corrects the output, for the sources that it "
+        "may see",
+    )
+    llm: MarkerModel | None = Field(
+        None, description="until the next release: the model spelled out; use language_model"
+    )
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
-        if self.redo_inline_math and self.llm is None:
-            raise ValueError("redo_inline_math needs llm: the language model that does it")
+        if self.language_model and self.llm:
+            raise ValueError("give language_model alone: llm is its older form")
+        if self.redo_inline_math and not (self.language_model or self.llm):
+            raise ValueError("redo_inline_math needs language_model, which does it")
         reads_images = self.inference_url is not None or self.local_models
         for name in ("ocr_inline_math",) * self.ocr_inline_math + ("mode: balanced",) * (
             self.mode == "balanced"

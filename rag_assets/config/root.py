@@ -1,5 +1,6 @@
 """The whole file: all sections, their defaults, and what must hold across them."""
 
+import logging
 from pathlib import Path
 from typing import Self
 
@@ -20,12 +21,15 @@ from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.language_models import EMBEDDED, EMBEDDED_MODEL, LanguageModelSettings
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
+from rag_assets.config.named_models import older_keys, with_marker_model, with_vision_model
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
 from rag_assets.config.retrieval import Retrieval
 from rag_assets.config.running import CleanUp, Execution, IndexSettings, Schedule, Serving
 from rag_assets.config.sources import Sources
 from rag_assets.schemas import VariantTables
+
+logger = logging.getLogger(__name__)
 
 
 class Config(Section):
@@ -98,6 +102,23 @@ class Config(Section):
     @classmethod
     def _with_default_parsers(cls, value: object) -> object:
         return merged_with_defaults(value, defaults=DEFAULT_PARSERS)
+
+    @field_validator("parsers", mode="after")
+    @classmethod
+    def _with_marker_models(
+        cls, value: dict[str, ParserSettings], info: ValidationInfo
+    ) -> dict[str, ParserSettings]:
+        for key in older_keys(Figures(), value):
+            logger.warning("%s", key)
+        entries = info.data.get("language_models", {})
+        return {name: with_marker_model(parser, entries) for name, parser in value.items()}
+
+    @field_validator("figures", mode="after")
+    @classmethod
+    def _with_vision_model(cls, value: Figures, info: ValidationInfo) -> Figures:
+        for key in older_keys(value, {}):
+            logger.warning("%s", key)
+        return with_vision_model(value, info.data.get("language_models", {}))
 
     @field_validator("chunkings", mode="before")
     @classmethod

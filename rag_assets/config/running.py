@@ -95,6 +95,13 @@ class CleanUp(Section):
         le=MOST_DAYS,
         description="runs and arms of experiments used less than so many days ago stay",
     )
+    keep_calls_days: int = Field(
+        90,
+        ge=1,
+        le=MOST_DAYS,
+        description="calls of language models made less than so many days ago stay, and are not "
+        "made again",
+    )
     keep_history_days: int = Field(
         90,
         ge=1,

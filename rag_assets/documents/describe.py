@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 REVISION = 1
 """Raised when the request for the same figure changes."""
 
-KEY_VARIABLE = "RAG_ASSETS_VISION_KEY"
 FIGURES_A_BATCH = 32
 LONGEST_CAPTION = 500
 """Characters of a figure's own words that are sent to the model."""
@@ -90,7 +89,7 @@ def refresh_descriptions(
     figures_of: dict[str, _Figure] = {}
 
     def inputs() -> pa.Table:
-        figures_of.update(_figures_of(store, config, parser=parser))
+        figures_of.update(_figures_of(store, config, parser=parser, model=model))
         return _inputs(figures_of, model)
 
     def transform(changed: pa.Table) -> Iterator[sync.Batch]:
@@ -99,7 +98,7 @@ def refresh_descriptions(
             new = {image: mark for image, mark in new.items() if image not in reused.done}
             yield reused
         wanted = iter([figures_of[image] for image in new])
-        with _session() as session, ThreadPoolExecutor(model.requests_at_once) as threads:
+        with _session(model) as session, ThreadPoolExecutor(model.requests_at_once) as threads:
             describe = _Describer(store, model, session=session)
             while part := list(islice(wanted, FIGURES_A_BATCH)):
                 yield _batch(part, list(threads.map(describe.attempt, part)), model=model)
@@ -117,12 +116,13 @@ def refresh_descriptions(
 def derivation(store: Store, config: Config, *, parser: str, model: VisionModel) -> sync.Derivation:
     """The descriptions by `model`, made from the figures that `parser` finds."""
     step = steps.figure_descriptions(config, parser)
-    recipe = fingerprint(_recipe(model), config.figures.min_pixels)
+    seen = [] if model.sources == "all" else [sorted(model.sources)]
+    recipe = fingerprint(_recipe(model), config.figures.min_pixels, *seen)
     return sync.Derivation(
         store=store,
         target=step.target(schemas.DESCRIPTIONS),
         made_from=steps.made_from(store, step, recipe=recipe),
-        inputs=lambda: _inputs(_figures_of(store, config, parser=parser), model),
+        inputs=lambda: _inputs(_figures_of(store, config, parser=parser, model=model), model),
     )
 
 
@@ -131,9 +131,22 @@ def _recipe(model: VisionModel) -> str:
     return fingerprint("descriptions", revision, model.model, model.prompt, model.max_tokens)
 
 
-def _figures_of(store: Store, config: Config, *, parser: str) -> dict[str, _Figure]:
+def _figures_of(
+    store: Store, config: Config, *, parser: str, model: VisionModel
+) -> dict[str, _Figure]:
+    """The figures that the model may be sent: those of a source that it may see."""
     [(elements, _)] = steps.figure_descriptions(config, parser).sources
-    return {figure.image: figure for figure in _figures(store, elements, config.figures)}
+    figures = _figures(store, elements, config.figures, documents=_documents_of(store, model))
+    return {figure.image: figure for figure in figures}
+
+
+def _documents_of(store: Store, model: VisionModel) -> frozenset[str] | None:
+    """Ids of the documents whose figures the model may be sent; None for all."""
+    if model.sources == "all":
+        return None
+    files = store.read(schemas.DOCUMENT_FILES_TABLE, columns=["document_id", "source"])
+    pairs = zip(files["document_id"].to_pylist(), files["source"].to_pylist(), strict=True)
+    return frozenset(document for document, source in pairs if source in model.sources)
 
 
 def _inputs(figures: Collection[str], model: VisionModel) -> pa.Table:
@@ -215,7 +228,7 @@ class _Describer:
             )
         except requests.ConnectionError as error:
             host = self._model.url.host
-            reason = f"figures.vision_model.url: {host} does not answer ({type(error).__name__})"
+            reason = f"the vision model at {host} does not answer ({type(error).__name__})"
             raise UnreachableError(f"{reason}; tried again next time", kind="environment") from None
         except requests.RequestException as error:
             reason = f"the vision model failed ({type(error).__name__}); tried again next time"
@@ -284,22 +297,24 @@ def _batch(
     )
 
 
-def _figures(store: Store, elements: str, figures: Figures) -> Iterator[_Figure]:
-    """Pictures of figures that are large enough, with their own words."""
-    rows = store.read(
-        elements, columns=["image", "text"], where="type = 'figure' AND image IS NOT NULL"
-    )
+def _figures(
+    store: Store, elements: str, figures: Figures, *, documents: frozenset[str] | None
+) -> Iterator[_Figure]:
+    """Pictures of figures of `documents` that are large enough, with their own words there."""
+    columns = ["document_id", "image", "text"]
+    rows = store.read(elements, columns=columns, where="type = 'figure' AND image IS NOT NULL")
     words: dict[str, str] = {}
-    for image, text in zip(rows["image"].to_pylist(), rows["text"].to_pylist(), strict=True):
-        words.setdefault(image, text[:LONGEST_CAPTION])
+    for document, image, text in zip(*(rows[name].to_pylist() for name in columns), strict=True):
+        if documents is None or document in documents:
+            words.setdefault(image, text[:LONGEST_CAPTION])
     large = images.large_ones(store, list(words), min_pixels=figures.min_pixels)
     return (_Figure(image, words[image]) for image in large)
 
 
-def _session() -> "Session":
+def _session(model: VisionModel) -> "Session":
     import requests
 
     session = requests.Session()
-    if key := os.environ.get(KEY_VARIABLE):
+    if key := os.environ.get(model.key_variable):
         session.headers["Authorization"] = f"Bearer {key}"
     return session

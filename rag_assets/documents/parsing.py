@@ -29,12 +29,14 @@ from rag_assets.documents.open_files import (
 )
 from rag_assets.documents.parsers import pictures, preflight
 from rag_assets.documents.parsers.chain import Chain
+from rag_assets.documents.parsers.description import Parser
+from rag_assets.documents.parsers.engines import marker
 from rag_assets.documents.parsers.pictures import DATA
 from rag_assets.documents.parsers.preflight import FEWEST_LETTERS, Inspection
 from rag_assets.documents.problems import ParseProblem, given_up, joined, kind_of, problem_of
 from rag_assets.media.encodings import letters_of
 from rag_assets.media.media_types import PDF, SUFFIXES
-from rag_assets.workers import Done, Failed, Outcome, Task, failure_of
+from rag_assets.workers import Done, Failed, Json, Outcome, Task, failure_of
 from rag_assets.workers.executors import Executor
 
 MOST_FAILURES = 3
@@ -286,12 +288,19 @@ class Parsing:
         return Task(
             key,
             parser.function,
-            {"pages": part.pages, **parser.options},
+            {"pages": part.pages, **self._options(parser, source=content.file.source)},
             self._settings.seconds_per_task + part.length * a_page,
             file=part.opened.path,
             python=parser.python,
             offline=not parser.calls_servers,
         )
+
+    def _options(self, parser: Parser, *, source: str) -> Mapping[str, Json]:
+        """The parser's own arguments; pages that its language model may not see stay here."""
+        model = self._settings.marker.llm
+        if parser.name == "marker" and model and not model.may_see(source):
+            return marker.options_without_language_model(parser.options)
+        return parser.options
 
     def _receive_range(self, part: PageRange, outcome: Outcome) -> None:
         if isinstance(outcome, Done):

@@ -102,6 +102,22 @@ def answers_by(store: Store, user: str) -> list[str]:
     return sorted(found)
 
 
+def questions_of(store: Store, answer_ids: Collection[str]) -> set[str]:
+    """The questions that these answers answer, in the file and in the table."""
+    file, wanted = answers_of(store), set(answer_ids)
+    found: set[str] = set()
+    if file.exists:
+        with file.reading() as connection:
+            rows = connection.execute("SELECT answer_id, question FROM answers")
+            found.update(question for answer_id, question in rows if answer_id in wanted)
+    columns = ["answer_id", "question"]
+    for generation in erasure.generations_of(store, ANSWERS_TABLE):
+        for batch in erasure.rows_of_all_versions(store, generation, columns=columns):
+            rows = batch.to_pylist()
+            found.update(row["question"] for row in rows if row["answer_id"] in wanted)
+    return found
+
+
 def erase(store: Store, answer_ids: Sequence[str], *, log: Log) -> None:
     """Erase answers for good.
 

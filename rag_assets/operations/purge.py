@@ -21,6 +21,7 @@ from rag_assets.operations import (
     erasure,
     held,
     kept_answers,
+    model_calls,
     proof,
     run_records,
     state_files,
@@ -80,6 +81,8 @@ def erase_all(state: PurgeContext, plan: PurgePlan) -> None:
     state.log(f"{len(plan.records.runs):,} runs removed from Dagster's records")
     kept_answers.erase_affected(store, plan.answers)
     state.log(f"{len(plan.answers.answer_ids):,} kept answers removed")
+    model_calls.erase_affected(store, plan.calls)
+    state.log(f"{len(plan.calls.call_ids):,} kept calls of language models removed")
     _cache(store).erase_rankings()
     store.sweep()
     _erase_rows(state, plan)

@@ -11,9 +11,10 @@ from rag_assets import schemas
 from rag_assets.columns.sql import quoted
 from rag_assets.config import Config
 from rag_assets.identity import document_id
-from rag_assets.operations import erasure, kept_answers, run_records, state_files
+from rag_assets.operations import erasure, kept_answers, model_calls, run_records, state_files
 from rag_assets.operations.erasure import DOCUMENT, UNIT, AffectedTable, generations_of
 from rag_assets.operations.kept_answers import AffectedAnswers
+from rag_assets.operations.model_calls import AffectedCalls
 from rag_assets.operations.proof import trace_in_file
 from rag_assets.operations.run_records import AffectedRecords
 from rag_assets.operations.state_files import FileGroup
@@ -69,6 +70,8 @@ class PurgePlan:
     records: AffectedRecords
     answers: AffectedAnswers
     """Kept answers that cite, show or quote it."""
+    calls: AffectedCalls
+    """Kept calls of language models that quote or name it."""
     questions: Mapping[str, Sequence[str]]
     """Ids of the questions that name or quote it, by question set."""
     files_of_user: Sequence[Path]
@@ -90,6 +93,7 @@ class PurgePlan:
             or self.records.runs
             or self.records.assets
             or self.answers.answer_ids
+            or self.calls.call_ids
         )
 
 
@@ -192,6 +196,7 @@ def plan_purge(state: PurgeContext, document: Document) -> PurgePlan:
         answers=kept_answers.affected_answers(
             store, searched, units=units, source=document.source, uri=document.uri
         ),
+        calls=model_calls.affected_calls(store, searched),
         questions=_questions(store, searched),
         files_of_user=[
             file for file in _files_of_user(state.config) if trace_in_file(file, searched)

@@ -1,13 +1,16 @@
 """Figures are described once each; what fails is tried again, and holds nothing up."""
 
+from datetime import UTC, datetime
+
 import dagster as dg
+import pyarrow as pa
 import pytest
 
 from rag_assets import schemas
 from rag_assets.change.sync import Batch, Report, Target, Work, refresh, with_recipe
 from rag_assets.config import Config, Figures, ParserSettings, VisionModel, addresses
 from rag_assets.documents import assets
-from rag_assets.documents.describe import KEY_VARIABLE, refresh_descriptions
+from rag_assets.documents.describe import refresh_descriptions
 from rag_assets.documents.element_rows import pictures, to_arrow
 from rag_assets.documents.elements import Element, Image
 from rag_assets.identity import fingerprint
@@ -157,7 +160,7 @@ def test_an_endpoint_that_does_not_answer_is_asked_no_further(store):
 
 
 def test_the_key_comes_from_the_environment(store, vision, monkeypatch):
-    monkeypatch.setenv(KEY_VARIABLE, "secret")
+    monkeypatch.setenv("RAG_ASSETS_VISION_KEY", "secret")
     parsed(store, figure(b"one"))
     described(store, vision.url)
     assert vision.keys == ["Bearer secret"]
@@ -210,3 +213,68 @@ def test_the_asset_is_there_only_with_a_vision_model():
     assert key not in plain.resolve_asset_graph().get_all_asset_keys()
     graph = described.resolve_asset_graph()
     assert key in graph.get(dg.AssetKey("chunks")).parent_keys
+
+
+def listed(store: Store, *, source: str) -> None:
+    """A manifest in which the document is one of `source`."""
+    row = {
+        "document_id": "document",
+        "source": source,
+        "uri": "a.pdf",
+        "size": 1,
+        "modified": datetime(2026, 1, 1, tzinfo=UTC),
+        "status": "ok",
+    }
+    names = [name for name in schemas.DOCUMENT_FILES.names if name not in schemas.SYSTEM_COLUMNS]
+    content = pa.schema([schemas.DOCUMENT_FILES.field(name) for name in names])
+    held = pa.table({"key": ["document"], "content": [source]})
+    work = Work(
+        store=store,
+        target=Target(
+            name=schemas.DOCUMENT_FILES_TABLE,
+            schema=schemas.DOCUMENT_FILES,
+            key="document_id",
+            group="document_id",
+        ),
+        made_from=lambda: {"all": source},
+        inputs=lambda: with_recipe(held, key="key", content="content", recipe="1"),
+        transform=lambda _: iter([Batch(pa.Table.from_pylist([row], content), ["document"])]),
+    )
+    refresh(work, log=print)
+
+
+@pytest.mark.parametrize(("source", "asked"), [("open", 1), ("secret", 0)])
+def test_a_figure_of_a_source_that_the_model_may_not_see_is_never_sent(
+    store, vision, source, asked
+):
+    listed(store, source=source)
+    parsed(store, figure(b"one", words="Classified strain"))
+    report = described(store, vision.url, sources=["open"])
+    assert (report.added, len(report.failures), len(vision.asked)) == (asked, 0, asked)
+
+
+def test_an_entry_of_language_models_describes_figures_like_the_older_key():
+    entry = {"base_url": "http://localhost:1/v1", "model": "m", "sources": ["documents"]}
+    raw = {
+        "sources": {"documents": "."},
+        "language_models": {"seeing": entry},
+        "figures": {"language_model": "seeing"},
+    }
+    named = Config.model_validate(raw)
+    older = Config.model_validate(
+        {"figures": {"vision_model": {"url": entry["base_url"], "model": "m"}}}
+    )
+    assert named.figures.vision_model.sources == ["documents"]
+    assert named.figures.vision_model.key_variable == "RAG_ASSETS_LANGUAGE_MODEL_KEY"
+    assert addresses.figure_settings(named) == addresses.figure_settings(older)
+
+
+@pytest.mark.parametrize("name", ["unknown", "embedded"])
+def test_figures_need_a_model_behind_a_server(name):
+    with pytest.raises(ValueError, match="behind a server"):
+        Config.model_validate({"figures": {"language_model": name}})
+
+
+def test_the_older_key_is_read_with_a_warning(caplog):
+    Config.model_validate({"figures": {"vision_model": {"url": "http://h:1/v1", "model": "m"}}})
+    assert "figures.language_model" in caplog.text

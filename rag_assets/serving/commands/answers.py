@@ -63,8 +63,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """List, show, copy or erase kept answers."""
-    from rag_assets.answering.record.database import AnswersFileError
     from rag_assets.answering.record.listing import UnknownAnswerError
+    from rag_assets.store.records_file import RecordsFileError
 
     config = configuration.load()
     store = Store.of(config)
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> Reply:
             if options.answer:
                 return _one(store, config, options.answer)
             return _listed(store, config, options)
-    except (AnswersFileError, UnknownAnswerError) as error:
+    except (RecordsFileError, UnknownAnswerError) as error:
         raise CommandError(str(error)) from error
 
 
@@ -152,7 +152,8 @@ def _exported(store: Store) -> Reply:
 
 
 def _forget(store: Store, user: str, *, is_sure: bool) -> Reply:
-    from rag_assets.operations.kept_answers import answers_by, erase
+    from rag_assets.operations.kept_answers import answers_by, erase, questions_of
+    from rag_assets.operations.model_calls import erase_asking
 
     if not is_sure and not sys.stdin.isatty():
         raise UsageError(
@@ -167,6 +168,7 @@ def _forget(store: Store, user: str, *, is_sure: bool) -> Reply:
         say(f"Erase {_counted(found)} to questions of {user}? It cannot be undone. [y/N]")
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             return Reply({"erased": 0}, "Nothing was erased.", code=FAILED)
+    erase_asking(store, questions_of(store, found))
     erase(store, found, log=say)
     left = answers_by(store, user)
     text = f"Erased {_counted(found)} to questions of {user}. Backups are not touched."

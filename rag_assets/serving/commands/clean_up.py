@@ -37,6 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Reply:
     """Clean up table by table; a running refresh is waited for, since it reads old versions."""
     from rag_assets.evaluation.experiments.retention import remove_unused
+    from rag_assets.operations import model_calls
     from rag_assets.operations.kept_answers import tidy
     from rag_assets.operations.run_history import forget_old_runs
     from rag_assets.serving import dagster_instance
@@ -51,6 +52,7 @@ def run(options: argparse.Namespace) -> Reply:
         pictures = images.forget_unnamed(store, log=say)
         removed_runs = remove_unused(store, config, log=say)
         answers = tidy(store, config, log=say)
+        calls = model_calls.remove_old(store, config, log=say)
         with dagster_instance.opened(config) as records:
             keep_history = config.clean_up.keep_history_days
             history = forget_old_runs(records, keep_days=keep_history, log=say)
@@ -65,6 +67,7 @@ def run(options: argparse.Namespace) -> Reply:
             "dagster_runs_removed": history.runs,
             "answers_exported": answers.exported,
             "answers_removed": answers.removed,
+            "language_model_calls_removed": calls,
         },
         text=_text(
             done,
@@ -72,6 +75,7 @@ def run(options: argparse.Namespace) -> Reply:
             removed_runs=removed_runs,
             history=history,
             answers=answers,
+            calls=calls,
         ),
     )
 
@@ -83,8 +87,9 @@ def _text(
     removed_runs: "RemovedRuns",
     history: "ForgottenRuns",
     answers: "TidiedAnswers",
+    calls: int,
 ) -> str:
-    if not done.cleaned and not answers.removed:
+    if not (done.cleaned or answers.removed or calls):
         return "There is no table yet: nothing to clean up."
     rows = [asdict(one) | {"MB freed": one.bytes_freed / 1_000_000} for one in done.cleaned]
     removed = sum(one.removed for one in done.cleaned)
@@ -108,4 +113,6 @@ def _text(
             f" {answers.exported:,} answers copied to the table answers, {answers.removed:,} old "
             "answers removed."
         )
+    if calls:
+        total += f" {calls:,} old calls of language models removed."
     return f"{table(rows, columns=COLUMNS)}\n\n{total}"

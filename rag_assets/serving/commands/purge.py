@@ -35,10 +35,10 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Show what would be erased, ask, erase it, and search for traces that are left."""
-    from rag_assets.answering.record.database import AnswersFileError
     from rag_assets.operations import lost_runs, purge, purge_plan
     from rag_assets.operations.run_records import BusyRecordsError
     from rag_assets.serving import dagster_instance
+    from rag_assets.store.records_file import RecordsFileError
 
     config = configuration.load()
     if not options.yes and not sys.stdin.isatty():
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> Reply:
                 purge.erase_pictures(state)
             purge.finish(state, plan)
             return _answer(plan, purge.verify(state, plan))
-        except (purge_plan.PurgeError, BusyRecordsError, AnswersFileError) as error:
+        except (purge_plan.PurgeError, BusyRecordsError, RecordsFileError) as error:
             raise CommandError(str(error)) from error
 
 
@@ -102,7 +102,8 @@ def _described(plan: "PurgePlan") -> Iterator[str]:
         f"{len(records.assets):,} assets"
     )
     yield f"  {len(plan.answers.answer_ids):,} kept answers that cite, show or quote it"
-    for file in plan.answers.damaged:
+    yield f"  {len(plan.calls.call_ids):,} kept calls of language models that quote or name it"
+    for file in (*plan.answers.damaged, *plan.calls.damaged):
         yield f"  {file}, a damaged file of kept answers"
     for group in plan.files:
         yield f"  {group.place}"
@@ -154,6 +155,7 @@ def _removed(plan: "PurgePlan") -> Mapping[str, Json]:
         "runs": list(plan.records.runs),
         "assets": [key.to_user_string() for key in plan.records.assets],
         "answers": list(plan.answers.answer_ids),
+        "language_model_calls": len(plan.calls.call_ids),
         "files": [str(group.place) for group in plan.files],
     }
 

@@ -10,10 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 from rag_assets import config
+from rag_assets.config import addresses
 from rag_assets.documents.elements import from_json
 from rag_assets.documents.parsers import pdf_parser, unavailable
+from rag_assets.documents.parsers.chain import Chain
 from rag_assets.documents.parsers.engines import marker
 from rag_assets.documents.parsers.engines.page_view import PageView
+from rag_assets.documents.parsing import Parsing
 from rag_assets.documents.sections import with_sections
 from rag_assets.workers import Done, Pool, Task
 from rag_assets.workers.executors import OFFLINE
@@ -154,7 +157,7 @@ def test_without_servers_nothing_is_read_from_images():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"redo_inline_math": True}, "needs llm"),
+        ({"redo_inline_math": True}, "needs language_model"),
         ({"ocr_inline_math": True}, "needs inference_url"),
         ({"mode": "balanced"}, "needs inference_url"),
     ],
@@ -214,3 +217,48 @@ def test_a_vision_model_gives_latex_and_no_picture(path):
     assert formulas
     assert {item.text for item in formulas} == {"$$\\frac{a}{b}$$"}
     assert all(item.image is None for item in formulas)
+
+
+def test_pages_of_a_source_that_the_language_model_may_not_see_stay_here(tmp_path):
+    entry = {"base_url": "http://gpu:9000/v1", "model": "qwen", "sources": ["documents"]}
+    both = [{"name": name, "url": "."} for name in ("documents", "secret")]
+    settings = config.Config.model_validate(
+        {
+            "sources": {"documents": both},
+            "language_models": {"correcting": entry},
+            "parsers": {"m": {"engine": "marker", "marker": {"language_model": "correcting"}}},
+        }
+    ).parsers["m"]
+    parsing = Parsing(
+        settings,
+        name="m",
+        chain=Chain((), None, "", ""),
+        sources={},
+        pictures={},
+        scratch=tmp_path,
+        executor=None,
+        log=print,
+    )
+    parser = pdf_parser(settings)
+    allowed = parsing._options(parser, source="documents")["settings"]
+    assert allowed["llm"]["base_url"] == "http://gpu:9000/v1"
+    assert marker.configuration(allowed)["use_llm"] is True
+    refused = parsing._options(parser, source="secret")["settings"]
+    assert "use_llm" not in marker.configuration(refused) or not refused["llm"]
+    assert "gpu" not in str(refused)
+
+
+def test_an_entry_of_language_models_is_the_same_recipe_as_the_older_key():
+    entry = {"base_url": "http://gpu:9000/v1", "model": "qwen", "sources": "all"}
+    older = {"base_url": "http://gpu:9000/v1", "model": "qwen"}
+    named = config.Config.model_validate(
+        {
+            "language_models": {"correcting": entry | {"key_variable": "OPENAI_API_KEY"}},
+            "parsers": {"m": {"engine": "marker", "marker": {"language_model": "correcting"}}},
+        }
+    )
+    spelled = config.Config.model_validate(
+        {"parsers": {"m": {"engine": "marker", "marker": {"llm": older}}}}
+    )
+    tables = [addresses.elements_table(each, "m") for each in (named, spelled)]
+    assert tables[0] == tables[1]

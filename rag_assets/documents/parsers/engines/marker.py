@@ -98,6 +98,13 @@ def options(settings: "config.Marker", heading_levels: Mapping[int, int]) -> dic
     return {"settings": settings.model_dump(mode="json"), "heading_levels": levels}
 
 
+def options_without_language_model(options: Mapping[str, Json]) -> dict[str, Json]:
+    """The same arguments of `parse`, but no language model is sent anything."""
+    settings = cast("Mapping[str, Json]", options.get("settings") or {})
+    silent = {"llm": None, "redo_inline_math": False}
+    return {**options, "settings": {**settings, **silent}}
+
+
 def calls_servers(settings: "config.Marker") -> bool:
     """Whether servers read or correct pages: all others are read without a network."""
     urls = (settings.inference_url, settings.layout_url, settings.ocr_error_url)
