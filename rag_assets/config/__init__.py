@@ -39,6 +39,13 @@ from rag_assets.config.experiments import (
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
+from rag_assets.config.indexes import (
+    STOP_WORDS,
+    AnnSearch,
+    IndexSettings,
+    TextIndexSettings,
+    VectorIndexSettings,
+)
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
 from rag_assets.config.nodes import asset_path
@@ -74,7 +81,6 @@ from rag_assets.config.running import (
     LONGEST_RUN,
     CleanUp,
     Execution,
-    IndexSettings,
     Schedule,
     Serving,
 )
@@ -94,8 +100,10 @@ __all__ = [
     "RANKING",
     "RERANK_ARMS",
     "SERIALIZERS",
+    "STOP_WORDS",
     "UNWEIGHTED",
     "Alerts",
+    "AnnSearch",
     "Answering",
     "AnyExperiment",
     "ArmName",
@@ -159,7 +167,9 @@ __all__ = [
     "TableSource",
     "TableSpec",
     "Tables",
+    "TextIndexSettings",
     "Variant",
+    "VectorIndexSettings",
     "Versions",
     "VisionModel",
     "Webhook",
