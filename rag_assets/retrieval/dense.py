@@ -182,9 +182,7 @@ def nearest_in_table(
     """
 
     def fetch(limit: int) -> Ranking:
-        nearest = vector_query(table, query, search=search)
-        if where is not None:
-            nearest = nearest.where(where, prefilter=True)
+        nearest = vector_query(table, query, search=search, where=where)
         found = nearest.select(["unit_id", "_distance"]).limit(limit).to_arrow()
         scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1)
         return ranked(found["unit_id"].to_pylist(), scores=scores.tolist(), depth=limit)

@@ -61,14 +61,17 @@ class UnitTable:
         *,
         ann_from_rows: int | None = None,
         ann: AnnSearch | None = None,
+        ann_depth: int = 0,
     ) -> None:
         """Search `table` at the version that it is checked out at.
 
         `ann_from_rows` is that of the config: see `store.is_searched_exactly`. `ann` is how an ANN
-        index is searched, the default unless given.
+        index is searched, the default unless given; for at least `ann_depth` units, since what it
+        returns first depends on how many are asked for.
         """
         self.table = table
         self._ann = ann or AnnSearch()
+        self._ann_depth = ann_depth
         self._ann_from_rows = ann_from_rows
         self._was_read = False
         self._allowed = lru_cache(maxsize=CONDITIONS_KEPT)(self._find_allowed)
@@ -138,9 +141,11 @@ class UnitTable:
             return list(self.vectors.nearest(vectors, depth=depth, allowed=allowed))
 
         def search(vector: np.ndarray) -> Ranking:
-            return dense.nearest_in_table(
-                self.table, vector, depth=depth, search=self._ann, where=where
+            least = max(depth, self._ann_depth)
+            found = dense.nearest_in_table(
+                self.table, vector, depth=least, search=self._ann, where=where
             )
+            return found.head(depth)
 
         if len(vectors) == 1:
             return [search(vectors[0])]

@@ -30,15 +30,17 @@ def is_searched_exactly(table: "LanceTable", *, ann_from_rows: int | None) -> bo
 
 
 def vector_query(
-    table: "LanceTable", vector: np.ndarray, *, search: AnnSearch
+    table: "LanceTable", vector: np.ndarray, *, search: AnnSearch, where: str | None = None
 ) -> "LanceVectorQueryBuilder":
     """A query for the units nearest to `vector` (d,), through the ANN index if there is one.
 
-    With a narrow filter it looks into more lists than `search` says, until enough are found.
+    With a filter it looks into more lists than `search` says, until enough are found.
     """
     from lancedb.query import LanceVectorQueryBuilder
 
     query = table.search(vector, vector_column_name=VECTOR, query_type="vector")
     assert isinstance(query, LanceVectorQueryBuilder), "asked for by its query type"
-    query = query.distance_type("cosine").minimum_nprobes(search.probes).maximum_nprobes(0)
-    return query.refine_factor(search.refine) if search.refine else query
+    query = query.distance_type("cosine").nprobes(search.probes)
+    if search.refine:
+        query = query.refine_factor(search.refine)
+    return query.maximum_nprobes(0).where(where, prefilter=True) if where is not None else query
