@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 SERVING, TRIED = "serving", "tried"
 DIGITS = 12
+SECONDS_TIMED = 15.0
+"""So long is each side timed: a ratio needs more questions than a single number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +259,16 @@ def _latency(serving: Side, tried: Side, *, log: Log) -> Mapping[str, Latency]:
     log("timing both sides")
     retriever = serving.config.retrieval.retrievers[serving.retriever]
     arms = {SERVING: (serving.index, retriever), TRIED: (tried.index, retriever)}
-    return latencies_of(arms, texts, top_k=serving.config.retrieval.top_k)
+    top_k = serving.config.retrieval.top_k
+    return latencies_of(arms, texts, top_k=top_k, seconds=SECONDS_TIMED)
 
 
 def _worded(verdict: Verdict, settings: TrialSettings) -> Verdict:
     """The verdict, which is of settings and not of a variant."""
-    given = ", ".join(f"{key}={value}" for key, value in settings.given.items())
     steps = ["look at the questions that were lost"] if verdict.lost else []
     if verdict.more_questions:
         steps.append("add questions")
     remedy = "" if verdict.allows else "; ".join([*steps, "try other settings"])
-    return replace(verdict, compared=replace(verdict.compared, candidate=given), remedy=remedy)
+    return replace(
+        verdict, compared=replace(verdict.compared, candidate=settings.said), remedy=remedy
+    )

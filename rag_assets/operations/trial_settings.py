@@ -4,6 +4,7 @@ Settings are given as they would stand in the config, `index.text.stem=true`, an
 those of the config.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -40,6 +41,14 @@ class TrialSettings:
     """The section of the config with them."""
     ann: AnnSearch
     """Likewise."""
+
+    @property
+    def said(self) -> str:
+        """The settings as they were given."""
+        return ", ".join(
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in self.given.items()
+        )
 
     @property
     def lines(self) -> str:

@@ -79,9 +79,10 @@ def _lines(found: "Trial") -> Iterator[str]:
     yield ""
     for one in found.built:
         took = f"built in {one.seconds:.1f} s" if one.seconds else "left by an earlier trial"
+        beside = f"{one.bytes_serving / 1e6:.1f} MB" if one.bytes_serving else "none"
         yield (
-            f"{one.table}: index of {one.column} {took}, {one.bytes / 1e6:.1f} MB; the one that "
-            f"serves takes {one.bytes_serving / 1e6:.1f} MB"
+            f"{one.table}: index of {one.column} {took}, {one.bytes / 1e6:.1f} MB "
+            f"(serving: {beside})"
         )
     if ratio := found.latency_ratio:
         now, then = found.latency[SERVING], found.latency[TRIED]
