@@ -121,6 +121,7 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "promote",
         "rollback",
         "explain",
+        "try_index",
         "plan",
         "evaluate_answers",
     }

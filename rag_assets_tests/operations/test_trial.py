@@ -7,12 +7,13 @@ import signal
 from pathlib import Path
 from unittest.mock import patch
 
+import dagster as dg
 import pytest
 import yaml
 
 from rag_assets import config as configuration
 from rag_assets.config import AnnSearch
-from rag_assets.operations import trial
+from rag_assets.operations import trial, trial_job
 from rag_assets.operations.doctor.examining import examine
 from rag_assets.operations.doctor.subjects import Practice
 from rag_assets.operations.promotion import promote_refreshed
@@ -316,3 +317,19 @@ def test_the_command_prints_the_verdict_and_the_lines(dense, monkeypatch, capsys
     assert record["verdict"] == "FAIL"
     assert {"latency_ratio", "built", "lines"} <= record.keys()
     assert cli.main(["try-index", "index.vectors.type=best"]) == 2
+
+
+def test_the_job_shows_the_verdict_in_the_ui(made):
+    [job] = trial_job.definitions(made.config).jobs or []
+    assert isinstance(job, dg.JobDefinition)
+
+    def run(*settings: str) -> dg.ExecuteInProcessResult:
+        asked = {"ops": {"try_indexes": {"config": {"settings": [*settings]}}}}
+        return job.execute_in_process(run_config=asked, raise_on_error=False)
+
+    with hashed_queries():
+        done = run("index.text.tokenizer=raw")
+    [output] = done.filter_events(lambda event: event.event_type_value == "STEP_OUTPUT")
+    metadata = output.step_output_data.metadata
+    assert "FAIL: index.text.tokenizer=raw" in str(metadata["verdict"].value)
+    assert not run("index.text.tokenizer=best").success
