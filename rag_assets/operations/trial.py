@@ -27,10 +27,11 @@ from rag_assets.operations.trial_settings import (
     searched_pins,
 )
 from rag_assets.operations.verdicts import Verdict
-from rag_assets.store import Store
+from rag_assets.store import MissingIndexError, Store
 from rag_assets.store.ann import is_searched_exactly
 from rag_assets.store.branches import PREFIX, drop_branch, open_branch, trial_lock
 from rag_assets.store.catalog import folder_of
+from rag_assets.store.complete_sets import is_kept
 from rag_assets.store.pins import Pin, opened
 from rag_assets.store.search_indexes import (
     VECTOR,
@@ -116,11 +117,12 @@ def try_index(
 
     Raises:
         UnfitSettingsError: The settings make no sense, or change nothing.
-        UnsearchableError: A model or an index that the search needs is missing.
-        ServingPointerError, MissingIndexError: Nothing serves.
+        ServingPointerError, MissingIndexError: Nothing serves, or its tables are gone.
         DamagedTablesError: Files of a table cannot be read.
     """
     serving = serving_side(store, config)
+    if not is_kept(store, serving.complete_set):
+        raise MissingIndexError(serving.complete_set.variant)
     settings = fitted(config, settings, serving)
     wanted = [_wanted(serving, pin, settings) for pin in searched_pins(serving)]
     _require_change(serving, settings, wanted)

@@ -21,7 +21,7 @@ from rag_assets.operations.trial import SERVING, TRIED, Trial, try_index
 from rag_assets.operations.trial_settings import UnfitSettingsError, settings_of
 from rag_assets.retrieval.serving import open_serving
 from rag_assets.serving import cli
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import MissingIndexError, Store, serving_pointer
 from rag_assets.store.branches import PREFIX, drop_all, trial_lock
 from rag_assets.store.search_indexes import index_names
 from rag_assets.store.serving_pointer import QuerySide
@@ -201,6 +201,12 @@ def test_settings_that_serve_already_are_refused(made):
         tried(made, "index.text.stem=false")
     with pytest.raises(UnfitSettingsError, match="does not search by dense"):
         tried(made, "retrieval.ann.probes=3")
+
+
+def test_without_an_index_there_is_nothing_to_try(made):
+    made.store.drop(made.config.tables_of("default").joint)
+    with pytest.raises(MissingIndexError, match="default"):
+        tried(made, "index.text.stem=true")
 
 
 def test_kept_indexes_are_used_again_and_go_with_the_next_clean_up(made):
