@@ -180,4 +180,5 @@ def test_a_config_that_cannot_be_used_stops_the_loading_with_its_reason(tmp_path
     )
 
     assert done.returncode != 0
-    assert "unknown key retrieval.top; known here: ann, depth, rerankers" in done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert "unknown key retrieval.top; known here: ann, depth, rerankers" in said
