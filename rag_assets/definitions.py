@@ -19,7 +19,7 @@ from rag_assets.evaluation.experiments import assets as experiments
 from rag_assets.index import assets as index
 from rag_assets.index import checks as index_checks
 from rag_assets.operations import assets as operations
-from rag_assets.operations import explain_job
+from rag_assets.operations import explain_job, trial_job
 from rag_assets.sources import assets as sources
 from rag_assets.sources import checks as source_checks
 from rag_assets.tables import assets as tables
@@ -51,6 +51,7 @@ def definitions(config: Config) -> dg.Definitions:
             answering.jobs(config),
             dg.Definitions(jobs=operations.jobs(config)),
             explain_job.definitions(config),
+            trial_job.definitions(config),
             dg.Definitions(executor=automation.executor_of(config)),
         )
 

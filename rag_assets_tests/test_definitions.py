@@ -121,6 +121,7 @@ def test_one_job_builds_a_variant_also_where_experiments_compare_them(project):
         "promote",
         "rollback",
         "explain",
+        "try_index",
         "plan",
         "evaluate_answers",
     }
@@ -179,4 +180,5 @@ def test_a_config_that_cannot_be_used_stops_the_loading_with_its_reason(tmp_path
     )
 
     assert done.returncode != 0
-    assert "unknown key retrieval.top; known here: depth, rerankers" in done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert "unknown key retrieval.top; known here: ann, depth, rerankers" in said

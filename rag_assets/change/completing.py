@@ -26,6 +26,7 @@ from rag_assets.store.complete_sets import (
 from rag_assets.store.damage import DamagedTablesError
 from rag_assets.store.pins import Pin, pin_of
 from rag_assets.store.places import remove_folder
+from rag_assets.store.search_indexes import uncommon_indexes
 
 JOINT = "joint_index"
 """The asset of the step that completes a variant."""
@@ -50,11 +51,12 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
     rows = _table_rows(store, config, variant)
     if known and is_known and rows is None:
         return known
+    units = [pin_of(store, name) for name in (tables.joint, tables.documents, tables.rows)]
     found = CompleteSet(
         variant=variant,
-        joint=pin_of(store, tables.joint),
-        documents=pin_of(store, tables.documents),
-        rows=pin_of(store, tables.rows),
+        joint=units[0],
+        documents=units[1],
+        rows=units[2],
         families=_families(store, tables.families),
         table_rows=rows,
         elements=store.known_as(tables.elements),
@@ -62,6 +64,7 @@ def record(store: Store, config: Config, *, variant: str) -> CompleteSet | None:
         **models_of(config, variant),
         recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         seen=seen,
+        indexes=uncommon_indexes(store, units) or None,
     )
     if not _is_as_left(store, found) or _seen(store, config, variant) != seen:
         return None

@@ -39,6 +39,13 @@ from rag_assets.config.experiments import (
 from rag_assets.config.figures import Figures, VisionModel
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossaryEntry, GlossarySettings
+from rag_assets.config.indexes import (
+    STOP_WORDS,
+    AnnSearch,
+    IndexSettings,
+    TextIndexSettings,
+    VectorIndexSettings,
+)
 from rag_assets.config.language_models import (
     EMBEDDED,
     BudgetSettings,
@@ -80,7 +87,6 @@ from rag_assets.config.running import (
     LONGEST_RUN,
     CleanUp,
     Execution,
-    IndexSettings,
     Schedule,
     Serving,
 )
@@ -101,8 +107,10 @@ __all__ = [
     "RANKING",
     "RERANK_ARMS",
     "SERIALIZERS",
+    "STOP_WORDS",
     "UNWEIGHTED",
     "Alerts",
+    "AnnSearch",
     "Answering",
     "AnyExperiment",
     "ArmName",
@@ -168,8 +176,10 @@ __all__ = [
     "TableSource",
     "TableSpec",
     "Tables",
+    "TextIndexSettings",
     "TokenPrices",
     "Variant",
+    "VectorIndexSettings",
     "Versions",
     "VisionModel",
     "Webhook",

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias, get_args
 from pydantic import Field, model_validator
 
 from rag_assets.config.base import ExtendedSection, Section, Slug, merged_with_defaults
+from rag_assets.config.indexes import AnnSearch
 from rag_assets.config.models import Endpoint, check_endpoint
 from rag_assets.schemas import DOMAINS
 
@@ -289,8 +290,10 @@ DEFAULT_RERANKERS = {
 }
 
 
-class Retrieval(Section):
+class Retrieval(ExtendedSection):
     """Defaults of a search, and the retrievers to choose from."""
+
+    added_keys: ClassVar[frozenset[str]] = frozenset({"ann"})
 
     retriever: RetrieverName = Field("best", description="what answers unless another is named")
     top_k: int = Field(10, gt=0, description="units to return")
@@ -299,6 +302,7 @@ class Retrieval(Section):
     )
     depth: int = Field(100, gt=0, description="units that each arm of a fusion contributes")
     rrf_k: int = Field(60, ge=0, description="constant of reciprocal rank fusion")
+    ann: AnnSearch = AnnSearch()
     retrievers: dict[Slug, Retriever] = Field({}, validate_default=True)
     rerankers: dict[Slug, RerankerSettings] = Field({}, validate_default=True)
 

@@ -19,13 +19,14 @@ from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experim
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
+from rag_assets.config.indexes import IndexSettings
 from rag_assets.config.language_models import EMBEDDED, EMBEDDED_MODEL, LanguageModelSettings
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
 from rag_assets.config.named_models import older_keys, with_marker_model, with_vision_model
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
 from rag_assets.config.retrieval import Retrieval
-from rag_assets.config.running import CleanUp, Execution, IndexSettings, Schedule, Serving
+from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import Sources
 from rag_assets.schemas import VariantTables
 

@@ -1,4 +1,4 @@
-"""The sections of operation: `serving`, `schedule`, `execution`, `clean_up` and `index`."""
+"""The sections of operation: `serving`, `schedule`, `execution` and `clean_up`."""
 
 from typing import Literal, TypeAlias
 
@@ -110,21 +110,3 @@ class CleanUp(Section):
         "does every run that holds the newest event of an asset",
     )
     cron: str = Field("0 4 * * 0", description="in the time zone of `schedule`")
-
-
-class IndexSettings(Section):
-    """When search indexes are built and maintained."""
-
-    ann_from_rows: int | None = Field(
-        None,
-        gt=0,
-        description="a table of so many units has an ANN index and is searched through it; one "
-        "whose vectors take more than 512 MiB unless given; a smaller one is searched exactly",
-    )
-    maintain_from_share: float = Field(
-        0.1,
-        gt=0,
-        le=1,
-        description="the ANN index and those of filters take in new rows once this share of the "
-        "table is unindexed; the full-text index does at every refresh",
-    )

@@ -170,6 +170,7 @@ def fingerprint_of(
         *([models] if models else []),
         *([glossary.content] if glossary else []),
         *sorted(generated_sets(config)),
+        *(complete_set.indexes or ()),
         *revisions_of(*(config.retrieval.retrievers[name] for name in retrievers)),
     )
 

@@ -58,26 +58,41 @@ def latencies(
 
     A retriever that has taken `seconds` is timed on no further question.
     """
-    plain = index.without_cache()
+    arms = {name: (index, retriever) for name, retriever in retrievers.items()}
+    return latencies_of(arms, questions, top_k=top_k, filters=filters, most=most, seconds=seconds)
+
+
+def latencies_of(
+    arms: "Mapping[str, tuple[VariantIndex, Retriever]]",
+    questions: Sequence[str],
+    *,
+    top_k: int,
+    filters: Filters | None = None,
+    most: int = QUESTIONS,
+    seconds: float = SECONDS,
+) -> dict[str, Latency]:
+    """The same for arms that may have an index each."""
+    plain = {name: index.without_cache() for name, (index, _) in arms.items()}
     step = max(len(questions) // most, 1)
     taken: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
 
     def ask(name: str, question: str) -> dict[str, float]:
-        plain.forget(retrievers[name])
+        index, retriever = plain[name], arms[name][1]
+        index.forget(retriever)
         started = time.perf_counter()
-        results = plain.search(question, retriever=retrievers[name], top_k=top_k, filters=filters)
+        results = index.search(question, retriever=retriever, top_k=top_k, filters=filters)
         return {**results.seconds, "": time.perf_counter() - started}
 
-    for name in retrievers:
+    for name in arms:
         for _ in range(WARM_UP):
             ask(name, questions[0])
-    turns, shuffle = sorted(retrievers), Random(0).shuffle
+    turns, shuffle = sorted(arms), Random(0).shuffle
     for question in questions[::step][:most]:
         shuffle(turns)
         for name in turns:
             if sum(one[""] for one in taken[name]) < seconds:
                 taken[name].append(ask(name, question))
-    return {name: _summed_up(taken[name]) for name in retrievers}
+    return {name: _summed_up(taken[name]) for name in arms}
 
 
 def _summed_up(taken: Sequence[Mapping[str, float]]) -> Latency:

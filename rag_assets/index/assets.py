@@ -111,6 +111,7 @@ def _maintained(
         settings=project.index,
         data_version=report.data_version,
         log=log,
+        search=project.retrieval.ann,
     )
 
 
@@ -125,7 +126,14 @@ def _maintain_domains(
     for name in (tables.documents, tables.rows):
         if ended := store.ended(name):
             version = ended.data_version
-            maintain(store, name, settings=project.index, data_version=version, log=log)
+            maintain(
+                store,
+                name,
+                settings=project.index,
+                data_version=version,
+                log=log,
+                search=project.retrieval.ann,
+            )
 
 
 def _materialized(

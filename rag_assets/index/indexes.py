@@ -7,8 +7,8 @@ that each query pays for. `maintain` proves by its record (`indexes/<table>.json
 nothing to do, without opening the table; a table that was built anew, if only with the same
 content, has none of its indexes.
 
-The ANN index is IVF_FLAT: quantised ones lost recall and were no faster at these sizes. A bitmap
-pays in large tables only.
+The ANN index is IVF_FLAT unless the config says otherwise: quantised ones lost recall and were no
+faster at these sizes. A bitmap pays in large tables only.
 """
 
 import json
@@ -22,37 +22,26 @@ import numpy as np
 
 from rag_assets import config
 from rag_assets.identity import fingerprint
+from rag_assets.index.building import (
+    build_text_index,
+    build_text_parts,
+    build_vector_index,
+    rows_of_fragments,
+)
 from rag_assets.index.units import matrix_of
 from rag_assets.reports.previews import shortened
 from rag_assets.store import ROW_ID, Store, rows_of
-from rag_assets.store.ann import ANN_PROBES, is_searched_exactly
+from rag_assets.store.ann import is_searched_exactly, vector_query
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.clean_up import is_scattered, merge
-from rag_assets.store.text_parts import TEXT, TextIndex, text_index, to_be_counted
+from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
+from rag_assets.store.text_parts import TEXT, text_index, to_be_counted
 
 if TYPE_CHECKING:
-    from lance import LanceDataset, LanceFragment
+    from lance import LanceFragment
     from lancedb.index import IndexConfig
     from lancedb.table import Table
 
-ENGLISH_STOP_WORDS = """
-a an and are as at be but by for if in into is it no not of on or such that the their then there
-these they this to was will with
-"""
-SWEDISH_STOP_WORDS = """
-att av de den det eller en ett från för har hur i inte kan med när och om på som till vad var vid
-vilka vilken vilket är
-"""
-STOP_WORDS = (*ENGLISH_STOP_WORDS.split(), *SWEDISH_STOP_WORDS.split())
-"""Words as they stand, accents folded: English and Swedish share one index, and a stemmer for one
-language harms the other. hit@10 of documents/rows: ottqa .314/.601, materials .878/.585; bm25s with
-English stop words .308/.577 and .884/.577."""
-
-FTS_REVISION = 2
-"""Raise it when an index that lies there may count other units than its table holds."""
-FTS_INDEX = f"text_unstemmed_{fingerprint(FTS_REVISION, STOP_WORDS)[:8]}"
-ANN_KIND = "IVF_FLAT"
-ANN_INDEX = "vector_ivf_flat"
 FILTERS = ("domain", "source", "table")
 FILTERS_FROM_ROWS = 50_000
 SAMPLED = 100
@@ -95,51 +84,56 @@ def maintain(
     settings: config.IndexSettings,
     data_version: str,
     log: Callable[[str], None],
+    search: config.AnnSearch | None = None,
 ) -> IndexReport:
     """Make missing indexes, and bring those up to date that too many rows wait for.
 
     Args:
         store: Where the table lies.
         table: A table of units.
-        settings: Thresholds of the config.
+        settings: Of the config.
         data_version: Data version of the table; if nothing moved since the last call, nothing
             is read.
         log: Receives a line for each thing done.
+        search: How an ANN index is searched where its recall is measured; the default unless given.
+
+    Raises:
+        ValueError: The settings cannot give an ANN index of this table.
     """
+    names = (text_index_name(settings.text), vector_index_name(settings.vectors))
+    thresholds = settings.model_dump(include={"ann_from_rows", "maintain_from_share"})
 
     def made_for() -> str:
         ended = store.ended(table)
         files = ended.files if ended else None
-        return fingerprint(data_version, files, settings.model_dump(), FTS_INDEX, ANN_INDEX)
+        return fingerprint(data_version, files, thresholds, *names)
 
     known = _recorded(store, table)
     if known and known.made_for == made_for() and store.exists(table):
         return replace(known, done=(), seconds=0.0)
     started = time.monotonic()
     with store.lock(table, log=log):
-        work = _Maintenance(store, table, settings=settings, log=log)
+        work = _Maintenance(
+            store, table, settings=settings, search=search or config.AnnSearch(), log=log
+        )
         work.run(recall=known.recall if known else None)
         report = work.report(made_for=made_for(), seconds=time.monotonic() - started)
         write_atomically(store.index_file(table), json.dumps(asdict(report), indent=1))
     return report
 
 
-def build_text_index(table: "Table") -> None:
-    """Index the text of a table of units, from the rows that it has now and from no others."""
-    dataset = table.to_lance()
-    rows = _rows_of(dataset)
-    everything = TextIndex([], uncounted=frozenset(rows))
-    _build_parts(dataset, to_be_counted(everything, rows=rows) or [[]])  # an empty table has one
-
-
-def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) -> float:
+def measured_recall(
+    table: "Table",
+    *,
+    search: config.AnnSearch,
+    depth: int = TOP,
+    sample: int = SAMPLED,
+) -> float:
     """Recall@`depth` of the ANN index against exact search, over vectors sampled from the table.
 
     The share of the exact nearest `depth` neighbours of a unit, itself left out, that the index
-    finds with the probes of a search.
+    finds where it is searched as `search` says.
     """
-    from lancedb.query import LanceVectorQueryBuilder
-
     dataset = table.to_lance()
     ids = dataset.to_table(columns=[], with_row_id=True)[ROW_ID].to_numpy()
     chosen = np.sort(
@@ -159,12 +153,8 @@ def measured_recall(table: "Table", *, depth: int = TOP, sample: int = SAMPLED) 
 
     found = wanted = 0
     for unit, query, exact in zip(ids[chosen], queries, near, strict=True):
-        search = table.search(query, vector_column_name="vector", query_type="vector")
-        assert isinstance(search, LanceVectorQueryBuilder)
         hits = (
-            search.distance_type("cosine")
-            .minimum_nprobes(ANN_PROBES)
-            .maximum_nprobes(0)
+            vector_query(table, query, search=search)
             .limit(depth + 1)
             .select(["_distance"])
             .with_row_id(True)
@@ -186,9 +176,13 @@ class _Maintenance:
         table: str,
         *,
         settings: config.IndexSettings,
+        search: config.AnnSearch,
         log: Callable[[str], None],
     ) -> None:
         self._store = store
+        self._search = search
+        self._text_name = text_index_name(settings.text)
+        self._vector_name = vector_index_name(settings.vectors)
         self._table = store.open(table)
         self._settings = settings
         self._log = log
@@ -208,25 +202,22 @@ class _Maintenance:
                 if self._index(_filter_index(column)) is None:
                     self._do(f"bitmap of {column} built", partial(self._build_filter, column))
         is_exact = is_searched_exactly(self._table, ann_from_rows=self._settings.ann_from_rows)
-        if not is_exact and self._index(ANN_INDEX) is None:
+        if not is_exact and self._index(self._vector_name) is None:
             self._do("ANN index built", self._build_vectors)
-        if is_exact and self._index(ANN_INDEX):
-            self._do(
-                "ANN index removed (exact search is enough)",
-                partial(self._drop, ANN_INDEX),
-            )
+        if is_exact and (index := self._index(self._vector_name)):
+            self._do("ANN index removed (exact search is enough)", partial(self._drop, index.name))
         if self._is_behind():
             self._do("indexes brought up to date", self._catch_up)
 
     def report(self, *, made_for: str, seconds: float) -> IndexReport:
         """How the indexes stand."""
-        vectors = self._index(ANN_INDEX)
+        vectors = self._index(self._vector_name)
         return IndexReport(
             table=self._table.name,
             made_for=made_for,
             rows=self._rows,
-            vector_index=ANN_KIND if vectors else None,
-            vector_unindexed=self._unindexed(ANN_INDEX),
+            vector_index=self._settings.vectors.type.upper() if vectors else None,
+            vector_unindexed=self._unindexed(self._vector_name),
             recall=self._recall if vectors else None,
             filters=[column for column in FILTERS if self._index(_filter_index(column))],
             fragments=len(self._fragments()),
@@ -249,22 +240,27 @@ class _Maintenance:
 
     def _drop_superseded(self) -> None:
         for index in self._table.list_indices():
-            if index.columns == [TEXT] and index.name != FTS_INDEX:
+            if index.columns == [TEXT] and index.name != self._text_name:
                 self._do(
                     "full-text index with old settings removed", partial(self._drop, index.name)
                 )
+            if index.columns == [VECTOR] and index.name != self._vector_name:
+                self._do("ANN index with old settings removed", partial(self._drop, index.name))
 
     def _drop(self, name: str) -> None:
         self._table.drop_index(name)
 
     def _keep_text(self) -> None:
         """Have the full-text index count what the table holds."""
-        if self._index(FTS_INDEX) is None:
-            self._do("full-text index built", partial(build_text_index, self._table))
+        settings = self._settings.text
+        if self._index(self._text_name) is None:
+            self._do("full-text index built", partial(build_text_index, self._table, settings))
             return
         dataset = self._table.to_lance()
-        if parts := to_be_counted(text_index(dataset, name=FTS_INDEX), rows=_rows_of(dataset)):
-            self._do("full-text index brought up to date", partial(_build_parts, dataset, parts))
+        index = text_index(dataset, name=self._text_name)
+        if parts := to_be_counted(index, rows=rows_of_fragments(dataset)):
+            work = partial(build_text_parts, dataset, parts, settings)
+            self._do("full-text index brought up to date", work)
 
     def _build_filter(self, column: str) -> None:
         from lancedb.index import Bitmap
@@ -272,14 +268,12 @@ class _Maintenance:
         self._table.create_index(column, config=Bitmap(), name=_filter_index(column))
 
     def _build_vectors(self) -> None:
-        from lancedb.index import IvfFlat
-
-        self._table.create_index("vector", config=IvfFlat(distance_type="cosine"), name=ANN_INDEX)
+        build_vector_index(self._table, self._settings.vectors)
         self._table.checkout_latest()
-        self._recall = measured_recall(self._table)
+        self._recall = measured_recall(self._table, search=self._search)
 
     def _catch_up(self) -> None:
-        others = [index.name for index in self._indexes() if index.name != FTS_INDEX]
+        others = [index.name for index in self._indexes() if index.name != self._text_name]
         self._table.to_lance().optimize.optimize_indices(index_names=others)
 
     def _is_behind(self) -> bool:
@@ -302,31 +296,6 @@ class _Maintenance:
     def _preview(self) -> list[dict[str, object]]:
         rows = self._table.to_lance().to_table(columns=list(PREVIEW_COLUMNS), limit=PREVIEW_ROWS)
         return [row | {"text": shortened(row["text"])} for row in rows.to_pylist()]
-
-
-def _rows_of(dataset: "LanceDataset") -> dict[int, int]:
-    """How many rows each fragment has."""
-    return {one.fragment_id: one.metadata.num_rows for one in dataset.get_fragments()}
-
-
-def _build_parts(dataset: "LanceDataset", parts: Sequence[Sequence[int]]) -> None:
-    """Let each of `parts`, fragments of a table, be one of its full-text index, in one commit."""
-    built = [
-        dataset.create_index_uncommitted(
-            TEXT,
-            "INVERTED",
-            name=FTS_INDEX,
-            replace=True,
-            fragment_ids=[*part],
-            stem=False,
-            remove_stop_words=True,
-            custom_stop_words=[*STOP_WORDS],
-            ascii_folding=True,
-            with_position=False,
-        )
-        for part in parts
-    ]
-    dataset.commit_existing_index_segments(FTS_INDEX, TEXT, [*built])
 
 
 def _filter_index(column: str) -> str:

@@ -25,6 +25,9 @@ deletes the other files. At the end `proof` searches the whole state once more.
 `preview` bounds what another model can reach before its index is built: `preview_bounds` has the
 proof, `preview_pool` chooses the units. `backfills` says how the job that builds a variant runs.
 
+`trial` tries other search indexes on what serves: `trial_settings` says which, and refuses what
+makes no sense; `trial_job` does it in the UI. The branches are those of `store.branches`.
+
 `explain` tells where one unit comes from, step by step: `unit_steps` has the steps, `explain_job`
 shows them in the UI.
 """

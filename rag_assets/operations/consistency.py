@@ -5,19 +5,24 @@ Counts, indexes and encoders, at the pinned versions. `rag-assets doctor` looks 
 
 from collections.abc import Iterator, Sequence
 
-from rag_assets.index.indexes import FTS_INDEX
+from rag_assets.config import TextIndexSettings
 from rag_assets.models.weights import model_of
 from rag_assets.store import Store
 from rag_assets.store.catalog import folder_of
 from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import Pin
+from rag_assets.store.search_indexes import text_index_name
 from rag_assets.store.text_parts import text_index
 
 VECTOR = "vector"
 
 
-def inconsistencies(store: Store, complete_set: CompleteSet) -> list[str]:
+def inconsistencies(
+    store: Store, complete_set: CompleteSet, *, text: TextIndexSettings
+) -> list[str]:
     """What is wrong with the tables of a set, a sentence each; nothing if they may serve.
+
+    Their full-text indexes have to be by the settings `text`.
 
     Raises:
         DamagedTablesError: Files of a table cannot be read.
@@ -25,7 +30,7 @@ def inconsistencies(store: Store, complete_set: CompleteSet) -> list[str]:
     """
     return [
         *_counts(store, complete_set),
-        *(wrong for pin in complete_set.unit_pins for wrong in _text_index(store, pin)),
+        *(wrong for pin in complete_set.unit_pins for wrong in _text_index(store, pin, text)),
         *_models(store, complete_set),
         *_dimensions(store, complete_set),
     ]
@@ -56,11 +61,16 @@ def _rows(store: Store, pin: Pin) -> int:
     return store.open(pin.table, version=pin.version).count_rows()
 
 
-def _text_index(store: Store, pin: Pin) -> Iterator[str]:
+def _text_index(store: Store, pin: Pin, settings: TextIndexSettings) -> Iterator[str]:
     """BM25 counts the units that the table has; rows outside the vector index are scanned."""
     dataset = store.open(pin.table, version=pin.version).to_lance()
-    if dataset.count_rows() and not text_index(dataset, name=FTS_INDEX).is_exact:
-        yield f"the full-text index of {folder_of(pin.table)} does not cover all its units"
+    index = text_index(dataset, name=text_index_name(settings))
+    if dataset.count_rows() and not index.is_exact:
+        folder = folder_of(pin.table)
+        if not index.parts:
+            yield f"{folder} has no full-text index by the settings of the config"
+        else:
+            yield f"the full-text index of {folder} does not cover all its units"
 
 
 def _models(store: Store, complete_set: CompleteSet) -> Iterator[str]:

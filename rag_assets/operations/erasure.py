@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rag_assets.columns.sql import quoted
-from rag_assets.index.indexes import FTS_INDEX, build_text_index
+from rag_assets.config import TextIndexSettings
+from rag_assets.index.building import build_text_index
 from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
 from rag_assets.store.clean_up import keep_only, write_anew
@@ -103,11 +104,17 @@ def texts_in(batch: pa.RecordBatch) -> Iterator[str]:
 
 
 def erase_pinned(
-    store: Store, generation: str, document: str, *, pinned: Collection[Pin]
+    store: Store,
+    generation: str,
+    document: str,
+    *,
+    pinned: Collection[Pin],
+    text: TextIndexSettings,
 ) -> Mapping[Pin, Pin]:
     """Make each needed version of a table again without a document, the newest last.
 
-    Old versions stay for now: pins name them until they are moved.
+    Old versions stay for now: pins name them until they are moved. A full-text index is built
+    again by the settings `text`.
 
     Returns:
         The new pin for each of `pinned` that is of this table and still exists.
@@ -120,17 +127,25 @@ def erase_pinned(
     for version in versions:
         if store.version(generation) != version:
             store.open(generation, version=version).to_lance().restore()
-        delete_for_good(store, generation, column=DOCUMENT, keys=[document])
+        delete_for_good(store, generation, column=DOCUMENT, keys=[document], text=text)
         key = UNIT if UNIT in store.schema(generation).names else DOCUMENT
         made[version] = pin_of(store, generation, key=key)
     return {pin: made[pin.version] for pin in mine}
 
 
-def delete_for_good(store: Store, generation: str, *, column: str, keys: Sequence[str]) -> None:
+def delete_for_good(
+    store: Store,
+    generation: str,
+    *,
+    column: str,
+    keys: Sequence[str],
+    text: TextIndexSettings | None = None,
+) -> None:
     """Delete rows so that no trace of them, or of rows deleted earlier, is in the newest version.
 
     Lance records with each version how it was made, and so the keys of a deletion. Therefore the
     version after the deletion is replaced by a restored copy. The caller must be the only writer.
+    A full-text index is built again where the settings `text` are given.
     """
     indexed = [
         index.name for index in store.open(generation).list_indices() if index.columns == ["text"]
@@ -140,8 +155,8 @@ def delete_for_good(store: Store, generation: str, *, column: str, keys: Sequenc
         store.open(generation).drop_index(name)
     write_anew(store, generation)
     store.open(generation).to_lance().restore()
-    if FTS_INDEX in indexed:
-        build_text_index(store.open(generation))
+    if indexed and text is not None:
+        build_text_index(store.open(generation), text)
 
 
 def keep_newest_version(store: Store, generation: str) -> None:

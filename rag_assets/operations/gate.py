@@ -60,7 +60,16 @@ def judge(
         if serving
         else None
     )
-    questions = read_questions(store)
+    return judge_sides(before, now, log=log)
+
+
+def judge_sides(before: Side | None, now: Side, *, log: Callable[[str], None]) -> Verdict:
+    """The same of an index and what searches it, beside that which serves.
+
+    Raises:
+        OutdatedIndexError, DamagedTablesError: As `judge`.
+    """
+    questions = read_questions(now.store)
     if before is None:
         now.take_over_evaluation(questions)
         reason = "Nothing served before: the first complete index serves."

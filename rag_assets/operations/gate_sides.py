@@ -28,9 +28,11 @@ from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.projection import IndexedGold
 from rag_assets.evaluation.questions import Question
 from rag_assets.retrieval.failing import unanswerable
-from rag_assets.store import Store
+from rag_assets.retrieval.opening import OpenTable
+from rag_assets.store import Store, serving_pointer
 from rag_assets.store.catalog import name_of
-from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets.store.pins import opened
 
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
@@ -59,6 +61,8 @@ class Side:
     """Its section `retrieval` is that which searches."""
     complete_set: CompleteSet
     retriever: str
+    open_table: OpenTable = opened
+    """Opens a pinned table of units: see `retrieval.opening`."""
 
     @classmethod
     def of(
@@ -69,11 +73,13 @@ class Side:
         *,
         retrieval: Retrieval | None = None,
         retriever: str | None = None,
+        open_table: OpenTable = opened,
     ) -> "Side":
         """The side that is searched by `retrieval`, that of the config unless given."""
         if retrieval is not None:
             config = config.model_copy(update={"retrieval": retrieval})
-        return cls(store, config, complete_set, retriever or config.retrieval.retriever)
+        name = retriever or config.retrieval.retriever
+        return cls(store, config, complete_set, name, open_table)
 
     @property
     def variant(self) -> str:
@@ -89,7 +95,10 @@ class Side:
 
     @cached_property
     def query_side(self) -> str:
-        """Fingerprint of what searches it: the retriever with everything that it uses."""
+        """Fingerprint of what searches it: the retriever with everything that it uses.
+
+        Search indexes that are by other than the default settings belong to it.
+        """
         from rag_assets.models.rerankers import replaceable
         from rag_assets.retrieval.glossary import glossary_of
 
@@ -106,6 +115,8 @@ class Side:
             self.config.index.ann_from_rows,
             glossary.content if glossary else None,
             *revisions_of(chosen),
+            *(self.complete_set.indexes or ()),
+            *([ann] if (ann := retrieval.ann.model_dump(exclude_defaults=True)) else []),
         )
 
     @cached_property
@@ -124,6 +135,7 @@ class Side:
             self.variant,
             complete_set=self.complete_set,
             arms=arms_of(self.store),
+            open_table=self.open_table,
         )
 
     def gold(self, gold: Iterable[Gold]) -> IndexedGold:
@@ -213,6 +225,25 @@ class Side:
         files = [pin.files for pin in self.complete_set.pins]
         key = identity.fingerprint(self.content, files, self.query_side, self.depth)
         return self.store.root / FOLDER / f"{key[:32]}.parquet"
+
+
+def serving_side(store: Store, config: Config) -> Side:
+    """What answers queries, and how.
+
+    Raises:
+        ServingPointerError: The pointer is damaged.
+        MissingIndexError: There is no pointer, and no complete index.
+    """
+    pointer = serving_pointer.current(store)
+    if pointer is None:
+        return Side.of(store, config, set_of(store, config, config.serving_variant))
+    return Side.of(
+        store,
+        config,
+        pointer.complete_set,
+        retrieval=pointer.query_side.within(config.retrieval),
+        retriever=pointer.query_side.retriever,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from rag_assets.index.embed import EmbeddedAhead, embed_ahead
 from rag_assets.index.encoders import encoder_of
 from rag_assets.index.units import chunk_source, matrix_of, row_source
 from rag_assets.models.paths import load_for_queries
-from rag_assets.operations.gate_sides import Side
+from rag_assets.operations.gate_sides import Side, serving_side
 from rag_assets.operations.preview_bounds import ReciprocalRanks, dense_hits, fused_hits
 from rag_assets.operations.preview_pool import (
     GoldUnits,
@@ -41,9 +41,9 @@ from rag_assets.operations.preview_pool import (
     pool_questions,
     word_ranking,
 )
-from rag_assets.store import Store, serving_pointer
+from rag_assets.store import Store
 from rag_assets.store.catalog import name_of
-from rag_assets.store.complete_sets import CompleteSet, set_of
+from rag_assets.store.complete_sets import CompleteSet
 from rag_assets.store.pins import opened
 
 Basis: TypeAlias = Literal["dense", "fused", "dense alone"]
@@ -135,7 +135,7 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
         raise NoPreviewError(
             "there are no questions to ask: name some under evaluation.questions, then refresh"
         )
-    serving = _serving(store, config)
+    serving = serving_side(store, config)
     basis = _basis(config, serving.complete_set, variant=variant)
     measured = _measured(serving, config, questions, basis=basis, log=log)
     units = opened(store, serving.complete_set.joint).count_rows()
@@ -171,20 +171,6 @@ def preview(store: Store, config: Config, *, variant: str, log: Log) -> ModelPre
         pool=len(pool),
         embedded=sum(part.embedded for part in done),
         tokens=sum(part.tokens for part in done),
-    )
-
-
-def _serving(store: Store, config: Config) -> Side:
-    """What answers queries, as the gate would search it."""
-    pointer = serving_pointer.current(store)
-    if pointer is None:
-        return Side.of(store, config, set_of(store, config, config.serving_variant))
-    return Side.of(
-        store,
-        config,
-        pointer.complete_set,
-        retrieval=pointer.query_side.within(config.retrieval),
-        retriever=pointer.query_side.retriever,
     )
 
 

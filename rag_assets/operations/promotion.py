@@ -117,10 +117,16 @@ def _promoted(store: Store, config: Config, *, log: Log) -> PromotionResult:
     if verdict.allows:
         return _moved(store, replace(candidate, verdict=verdict.to_json()), pointer, verdict)
     remedy = verdict.remedy or _override_remedy(variant)
-    if pointer and is_there and candidate.query_side != pointer.query_side:
+    if pointer and is_there and _differs_by_retriever(candidate, pointer):
         pointer = _with_new_content(store, config, pointer, candidate, log=log)
         remedy = f"{remedy}; or undo the edit of `retrieval`: until then the former one answers"
     return _held(store, variant, pointer, verdict=verdict, reasons=verdict.reasons, remedy=remedy)
+
+
+def _differs_by_retriever(candidate: ServingPointer, pointer: ServingPointer) -> bool:
+    """Whether the tables of `candidate` can be searched as what serves is, and are not."""
+    is_indexed_alike = candidate.complete_set.indexes == pointer.complete_set.indexes
+    return is_indexed_alike and candidate.query_side != pointer.query_side
 
 
 def _is_what_serves(store: Store, config: Config, pointer: ServingPointer, variant: str) -> bool:
@@ -249,7 +255,7 @@ def _candidate(store: Store, config: Config, variant: str, *, by: MovedBy) -> Se
     ]
     if blocking:
         raise NotReadyError(f"A check of {', '.join(dict.fromkeys(blocking))} failed.")
-    if wrong := inconsistencies(store, complete_set):
+    if wrong := inconsistencies(store, complete_set, text=config.index.text):
         raise NotReadyError(f"The tables of variant {variant} do not agree: {'; '.join(wrong)}.")
     return ServingPointer(
         number=0,

@@ -31,7 +31,7 @@ from rag_assets.operations.proof import Proof
 from rag_assets.operations.purge_plan import IMAGE, MANIFEST, Document, Log, PurgeContext, PurgePlan
 from rag_assets.retrieval.cache import Cache
 from rag_assets.sources.files.known_files import KnownFiles
-from rag_assets.store import Store, complete_sets, images, serving_pointer
+from rag_assets.store import Store, branches, complete_sets, images, serving_pointer
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.catalog import folder_of, name_of
 from rag_assets.store.clean_up import keep_only
@@ -47,7 +47,7 @@ NESTED = ("accounts__", QUARANTINE, schemas.IMAGES_TABLE)
 
 
 def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
-    """Lock evaluations, experiments and tables against other writers, until `stack` ends.
+    """Lock trials, evaluations, experiments and tables against others, until `stack` ends.
 
     Tables that a refresh locks last (`NESTED`) are left out here: they are locked one by one.
     """
@@ -58,6 +58,7 @@ def lock_everything(state: PurgeContext, stack: ExitStack) -> None:
         *(path.name for path in root_of(store).glob("[!.]*/")),
     }
     outer = [*(f"evaluation__{name}" for name in variants), *map(lock_of, experiments)]
+    stack.enter_context(branches.trial_lock(store, log=state.log))
     stack.enter_context(store.lock(*outer, log=state.log))
     while True:
         names = [name for name in store.names() if not name.startswith(NESTED)]
@@ -145,7 +146,14 @@ def _erase_pinned(state: PurgeContext, tables: Sequence[str], document: Document
     pins = _needed_pins(store)
     moved: dict[Pin, Pin] = {}
     for generation in tables:
-        moved |= erasure.erase_pinned(store, generation, document.document_id, pinned=pins)
+        branches.drop_all(store, generation)
+        moved |= erasure.erase_pinned(
+            store,
+            generation,
+            document.document_id,
+            pinned=pins,
+            text=state.config.index.text,
+        )
         state.log(f"{folder_of(generation)}: rewritten without the document")
     complete_sets.move(store, moved)
     serving_pointer.forget_purged(store, moved)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from rag_assets.config import AnnSearch
 from rag_assets.retrieval.rankings import Ranking, best_with_ties, ranked
 from rag_assets.retrieval.threads import side_by_side
 from rag_assets.store import ROW_ID
-from rag_assets.store.ann import ANN_PROBES
+from rag_assets.store.ann import vector_query
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -168,23 +169,21 @@ def load(table: "LanceTable") -> Vectors:
 
 
 def nearest_in_table(
-    table: "LanceTable", query: np.ndarray, *, depth: int, where: str | None = None
+    table: "LanceTable",
+    query: np.ndarray,
+    *,
+    depth: int,
+    search: AnnSearch,
+    where: str | None = None,
 ) -> Ranking:
     """The `depth` nearest units of one `query` (d,), by the ANN index of `table` if it has one.
 
-    Units that were added after the index was built are compared exactly. With a narrow filter the
-    search looks into more lists until it has found enough units.
+    Units that were added after the index was built are compared exactly.
     """
 
-    from lancedb.query import LanceVectorQueryBuilder
-
     def fetch(limit: int) -> Ranking:
-        search = table.search(query, vector_column_name=COLUMN, query_type="vector")
-        assert isinstance(search, LanceVectorQueryBuilder), "asked for by its query type"
-        search = search.distance_type("cosine").minimum_nprobes(ANN_PROBES).maximum_nprobes(0)
-        if where is not None:
-            search = search.where(where, prefilter=True)
-        found = search.select(["unit_id", "_distance"]).limit(limit).to_arrow()
+        nearest = vector_query(table, query, search=search, where=where)
+        found = nearest.select(["unit_id", "_distance"]).limit(limit).to_arrow()
         scores = np.clip(1 - found["_distance"].to_numpy().astype(np.float64), -1, 1)
         return ranked(found["unit_id"].to_pylist(), scores=scores.tolist(), depth=limit)
 

@@ -101,7 +101,9 @@ class VariantIndex:
         self.complete_set = complete_set
         """The tables that are searched."""
         self.settings = settings
-        self._units_of = partial(UnitTable, ann_from_rows=ann_from_rows)
+        self._units_of = partial(
+            UnitTable, ann_from_rows=ann_from_rows, ann=settings.ann, ann_depth=settings.depth
+        )
         self._tables = {JOINT: self._units_of(joint)}
         self._domains = domains
         self._load_encoders = load_encoders

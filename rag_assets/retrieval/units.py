@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from rag_assets import schemas
-from rag_assets.config import Signal
+from rag_assets.config import AnnSearch, Signal
 from rag_assets.identity import Canonical
 from rag_assets.retrieval import dense, lexical
 from rag_assets.retrieval.glossary import Glossary
@@ -55,12 +55,23 @@ class UnitsInMemory:
 class UnitTable:
     """A table of units (`schemas.units`) at one version; safe to share between threads."""
 
-    def __init__(self, table: "LanceTable", *, ann_from_rows: int | None = None) -> None:
+    def __init__(
+        self,
+        table: "LanceTable",
+        *,
+        ann_from_rows: int | None = None,
+        ann: AnnSearch | None = None,
+        ann_depth: int = 0,
+    ) -> None:
         """Search `table` at the version that it is checked out at.
 
-        `ann_from_rows` is that of the config: see `store.is_searched_exactly`.
+        `ann_from_rows` is that of the config: see `store.is_searched_exactly`. `ann` is how an ANN
+        index is searched, the default unless given; for at least `ann_depth` units, since what it
+        returns first depends on how many are asked for.
         """
         self.table = table
+        self._ann = ann or AnnSearch()
+        self._ann_depth = ann_depth
         self._ann_from_rows = ann_from_rows
         self._was_read = False
         self._allowed = lru_cache(maxsize=CONDITIONS_KEPT)(self._find_allowed)
@@ -100,7 +111,8 @@ class UnitTable:
         An exact search depends on nothing else. BM25 depends on the settings of its index, whose
         name gives the stop words. Other indexes may rank equal units in different ways: an ANN
         index may miss units, and the counts of a full-text index may still include units that an
-        older release has replaced. So these count by their files.
+        older release has replaced. So these count by their files, and an ANN index by how it is
+        searched too.
         """
         if signal == "dense" and self.is_exact:
             return ["exact"]
@@ -115,7 +127,12 @@ class UnitTable:
         segments = [segment for index in indexes for segment in index.segments]
         indexed = set[int]().union(*(segment.fragment_ids for segment in segments))
         left = {fragment.fragment_id for fragment in self.dataset.get_fragments()} - indexed
-        return [sorted(segment.uuid for segment in segments), sorted(left)]
+        searched = self._ann.model_dump(exclude_defaults=True) if signal == "dense" else {}
+        return [
+            sorted(segment.uuid for segment in segments),
+            sorted(left),
+            *([searched] if searched else []),
+        ]
 
     def nearest(self, vectors: np.ndarray, *, depth: int, where: str | None) -> list[Ranking]:
         """The `depth` units nearest to each of `vectors` (m, d)."""
@@ -124,7 +141,11 @@ class UnitTable:
             return list(self.vectors.nearest(vectors, depth=depth, allowed=allowed))
 
         def search(vector: np.ndarray) -> Ranking:
-            return dense.nearest_in_table(self.table, vector, depth=depth, where=where)
+            least = max(depth, self._ann_depth)
+            found = dense.nearest_in_table(
+                self.table, vector, depth=least, search=self._ann, where=where
+            )
+            return found.head(depth)
 
         if len(vectors) == 1:
             return [search(vectors[0])]

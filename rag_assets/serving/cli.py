@@ -38,6 +38,7 @@ from rag_assets.serving.commands import (
     search,
     show,
     status,
+    try_index,
     ui,
     verify,
 )
@@ -50,7 +51,7 @@ from rag_assets.store.serving_pointer import ServingPointerError
 COMMANDS = (
     *(init, plan, refresh, search, ask, lookup, answers, replay, verify, show, explain),
     *(documents, evaluate, experiment),
-    *(preview, backfill, promote, rollback, history),
+    *(preview, try_index, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),
 )
 

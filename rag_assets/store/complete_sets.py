@@ -10,7 +10,7 @@ its own is complete; a variant under another name finds the set of its recipe.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from rag_assets.store.store import Store
 
 FOLDER = "complete_sets"
 PINNED = ("joint", "documents", "rows", "families", "table_rows")
-OPTIONAL = ("row_model", "row_settings", "families", "table_rows")
+OPTIONAL = ("row_model", "row_settings", "families", "table_rows", "indexes")
 """Left out of a record where they are None: releases that have no such field can read it."""
 
 
@@ -60,6 +60,9 @@ class CompleteSet:
     table_rows: Pin | None = None
     """The rows with their columns, as its units of rows were made from them; None where nothing
     says so, as in a set of a release before."""
+    indexes: Sequence[str] | None = None
+    """The names of its search indexes that are by other than the default settings: what they return
+    for equal units is another thing. None where all are by the defaults."""
 
     @property
     def pins(self) -> tuple[Pin, ...]:

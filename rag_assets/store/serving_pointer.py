@@ -14,14 +14,14 @@ release has completed yet) is answered by the last complete set of `serving.vari
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from rag_assets.config import Config, Retrieval, Retriever
+from rag_assets.config import AnnSearch, Config, Retrieval, Retriever
 from rag_assets.config.retrieval import RerankerSettings
 from rag_assets.identity import fingerprint
 from rag_assets.store.atomic import write_atomically
@@ -90,6 +90,8 @@ class QuerySide:
     depth: int
     """Units that each arm of a fusion contributes."""
     rrf_k: int
+    ann: Mapping[str, object] = field(default_factory=dict)
+    """How an ANN index is searched, where it is other than by default."""
 
     @classmethod
     def of(cls, retrieval: Retrieval) -> Self:
@@ -104,6 +106,7 @@ class QuerySide:
             },
             depth=retrieval.depth,
             rrf_k=retrieval.rrf_k,
+            ann=retrieval.ann.model_dump(mode="json", exclude_defaults=True),
         )
 
     def within(self, retrieval: Retrieval) -> Retrieval:
@@ -120,6 +123,7 @@ class QuerySide:
                 "rerankers": {**retrieval.rerankers, **rerankers},
                 "depth": self.depth,
                 "rrf_k": self.rrf_k,
+                "ann": AnnSearch.model_validate(self.ann),
             }
         )
 
@@ -190,7 +194,9 @@ class ServingPointer:
 def content_of(complete_set: CompleteSet, query_side: QuerySide) -> str:
     """See `ServingPointer.content`."""
     tables = [[name_of(pin.table), pin.data_version] for pin in complete_set.pins]
-    return fingerprint(tables, json.dumps(asdict(query_side), sort_keys=True))
+    indexes = [*complete_set.indexes] if complete_set.indexes else []
+    searched = json.dumps(asdict(query_side), sort_keys=True)
+    return fingerprint(tables, searched, *([indexes] if indexes else []))
 
 
 def current(store: Store) -> ServingPointer | None:

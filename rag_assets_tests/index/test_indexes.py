@@ -4,10 +4,14 @@ import pytest
 from lancedb.query import MatchQuery
 
 from rag_assets import schemas
-from rag_assets.config import IndexSettings
-from rag_assets.index import indexes
+from rag_assets.config import AnnSearch, IndexSettings, TextIndexSettings, VectorIndexSettings
 from rag_assets.index.indexes import maintain, measured_recall
 from rag_assets.store import PassRecord, Store, clean_up, text_parts
+from rag_assets.store.search_indexes import (
+    DEFAULT_TEXT_INDEX,
+    text_index_name,
+    vector_index_name,
+)
 from rag_assets.store.text_parts import text_index
 
 TABLE = "documents__test"
@@ -49,9 +53,13 @@ def care(store: Store, settings: IndexSettings = EXACT, *, version: str = "v1"):
 
 def parts(store: Store) -> list[int]:
     """Rows of each part of the full-text index."""
-    held = text_index(store.open(TABLE).to_lance(), name=indexes.FTS_INDEX)
+    held = text_index(store.open(TABLE).to_lance(), name=DEFAULT_TEXT_INDEX)
     assert held.is_exact
     return sorted(part.rows for part in held.parts)
+
+
+def names(store: Store) -> list[str]:
+    return [index.name for index in store.open(TABLE).list_indices()]
 
 
 def found(store: Store, query: str) -> list[str]:
@@ -64,7 +72,7 @@ def test_a_small_table_gets_full_text_only(store):
     report = care(store)
     assert (report.rows, report.vector_index, report.recall) == (50, None, None)
     assert report.windowed == 25
-    assert text_index(store.open(TABLE).to_lance(), name=indexes.FTS_INDEX).is_exact
+    assert text_index(store.open(TABLE).to_lance(), name=DEFAULT_TEXT_INDEX).is_exact
     assert [index.columns for index in store.open(TABLE).list_indices()] == [["text"]]
     assert len(report.preview) == 8
     assert "vector" not in report.preview[0]
@@ -182,13 +190,13 @@ def test_an_ann_index_is_built_where_the_vectors_are_not_held_in_memory(store, m
 def test_recall_is_the_share_of_exact_neighbours_found(store, monkeypatch):
     add(store, 0, 600)
     table = store.open(TABLE)
-    assert measured_recall(table) == 1, "without an index, search is exact"
+    assert measured_recall(table, search=AnnSearch()) == 1, "without an index, search is exact"
 
     from lancedb.query import LanceVectorQueryBuilder
 
     limit = LanceVectorQueryBuilder.limit
     monkeypatch.setattr(LanceVectorQueryBuilder, "limit", lambda self, n: limit(self, 11))
-    assert measured_recall(table) == 0.5, "itself and 10 of 20 neighbours"
+    assert measured_recall(table, search=AnnSearch()) == 0.5, "itself and 10 of 20 neighbours"
 
 
 def test_small_fragments_are_merged(store, monkeypatch):
@@ -201,13 +209,38 @@ def test_small_fragments_are_merged(store, monkeypatch):
     assert found(store, "unit33") == ["u33"]
 
 
-def test_a_full_text_index_of_other_settings_is_replaced(store, monkeypatch):
-    add(store, 0, 50)
-    with monkeypatch.context() as patch:
-        patch.setattr(indexes, "FTS_INDEX", "text_earlier")
-        care(store)
+def test_a_full_text_index_of_other_settings_is_replaced(store):
+    add(store, 0, 50, text="running{n} cars")
     care(store)
-    assert [index.name for index in store.open(TABLE).list_indices()] == [indexes.FTS_INDEX]
+    assert found(store, "car") == []
+
+    stemmed = TextIndexSettings(stem=True)
+    care(store, IndexSettings(text=stemmed))
+    assert len(found(store, "car")) == 10
+    assert names(store) == [text_index_name(stemmed)]
+    care(store)
+    assert names(store) == [DEFAULT_TEXT_INDEX]
+
+
+def test_an_ann_index_of_other_settings_is_replaced(store):
+    add(store, 0, 600)
+    care(store, ANN)
+    settings = VectorIndexSettings(type="ivf_pq", partitions=4, sub_vectors=8)
+    report = care(store, IndexSettings(ann_from_rows=500, vectors=settings))
+
+    assert report.vector_index == "IVF_PQ"
+    assert report.recall is not None
+    assert report.recall < 1, "codes are no whole vectors"
+    assert {*names(store)} == {DEFAULT_TEXT_INDEX, vector_index_name(settings)}
+    again = care(store, IndexSettings(ann_from_rows=500, vectors=settings))
+    assert again.done == ()
+
+
+def test_settings_that_give_no_ann_index_of_a_table_say_why(store):
+    add(store, 0, 600)
+    settings = VectorIndexSettings(type="ivf_pq", sub_vectors=7)
+    with pytest.raises(ValueError, match="sub_vectors = 7 does not divide 16 dimensions"):
+        care(store, IndexSettings(ann_from_rows=500, vectors=settings))
 
 
 def test_a_run_killed_before_the_indexes_were_made_catches_up(store):

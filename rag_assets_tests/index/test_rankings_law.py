@@ -23,13 +23,14 @@ from lancedb.index import FTS
 
 from rag_assets import schemas
 from rag_assets.config import Config, IndexSettings
-from rag_assets.index.indexes import FTS_INDEX, maintain
+from rag_assets.index.indexes import maintain
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store, text_parts
 from rag_assets.store import store as stores
 from rag_assets.store.clean_up import clean_up, merge
+from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
 from rag_assets.store.text_parts import text_index
 from rag_assets_tests.retrieval.corpus import VARIANT, chunk, random_vectors, row, write
 from rag_assets_tests.retrieval.test_retrievers import DIMENSION, HashEncoder
@@ -246,7 +247,7 @@ def test_rankings_after_any_history_are_those_of_a_build_from_scratch(seed, step
         assert differing(rankings(tables), rankings(fresh)) == []
         for name in tables.names:
             lived, built = (one.store.open(name) for one in (tables, fresh))
-            assert text_index(lived.to_lance(), name=FTS_INDEX).is_exact
+            assert text_index(lived.to_lance(), name=DEFAULT_TEXT_INDEX).is_exact
             assert UnitTable(lived).state("bm25") == UnitTable(built).state("bm25")
             before = tables.store.version(name)
             tables.refresh()

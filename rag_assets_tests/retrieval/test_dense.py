@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lancedb.index import IvfFlat
 
-from rag_assets.config import Config
+from rag_assets.config import AnnSearch, Config
 from rag_assets.retrieval import dense
 from rag_assets.retrieval.units import UnitTable
 from rag_assets.store import Store, ann
@@ -74,7 +74,7 @@ def test_equal_vectors_are_cut_off_by_id_however_the_table_is_searched(
 
     expected = [f"u{place:04d}" for place in TWINS][:depth]
     assert ids(next(vectors.nearest(query[None], depth=depth))) == expected
-    assert ids(dense.nearest_in_table(table, query, depth=depth)) == expected
+    assert ids(dense.nearest_in_table(table, query, search=AnnSearch(), depth=depth)) == expected
 
 
 @settings(max_examples=30, deadline=None)
@@ -111,7 +111,7 @@ def test_a_shallow_search_finds_the_head_of_a_deep_one(vectors, seed, depth, eve
 def test_the_table_itself_gives_the_same_ranking(table, vectors):
     for query in random_vectors(5, seed=9):
         here = next(vectors.nearest(query[None], depth=30))
-        there = dense.nearest_in_table(table, query, depth=30)
+        there = dense.nearest_in_table(table, query, search=AnnSearch(), depth=30)
 
         assert ids(here) == ids(there)
         assert here.scores == pytest.approx(there.scores, abs=1e-6)
@@ -152,18 +152,22 @@ def test_an_ann_index_is_used_filled_up_under_a_filter_and_sees_later_units(tmp_
     table.create_index("vector", config=IvfFlat(distance_type="cosine", num_partitions=60))
 
     queries = held[:20] + 0.1 * random_vectors(20, seed=6)
-    found = [dense.nearest_in_table(table, query, depth=20) for query in queries]
+    found = [
+        dense.nearest_in_table(table, query, search=AnnSearch(), depth=20) for query in queries
+    ]
     shared = [
         len(set(ids(ranking)) & set(ids(truth)))
         for ranking, truth in zip(found, exact.nearest(queries, depth=20), strict=True)
     ]
     assert sum(shared) >= 0.98 * 20 * len(queries)
 
-    narrow = dense.nearest_in_table(table, queries[0], depth=400, where="source = 's3'")
+    narrow = dense.nearest_in_table(
+        table, queries[0], search=AnnSearch(), depth=400, where="source = 's3'"
+    )
     assert len(narrow) == 400
     assert all(name.endswith("3") for name in ids(narrow))
 
     table.add(table.to_lance().to_table(limit=1).set_column(0, "unit_id", [["later"]]))
     copied = table.search().where("unit_id = 'later'").to_list()[0]["vector"]
     query = np.asarray(copied, np.float32)
-    assert "later" in ids(dense.nearest_in_table(table, query, depth=2))
+    assert "later" in ids(dense.nearest_in_table(table, query, search=AnnSearch(), depth=2))

@@ -10,11 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rag_assets.index.indexes import FTS_INDEX
 from rag_assets.store import MissingTableError, Store
 from rag_assets.store import clean_up as cleaning
 from rag_assets.store.clean_up import clean_up, clean_up_all
 from rag_assets.store.damage import DamagedTablesError
+from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
 
 SCHEMA = pa.schema(
     [
@@ -92,7 +92,7 @@ def test_a_tagged_version_survives_and_still_answers_queries(store):
     from lancedb.query import MatchQuery
 
     write(store, edition=0)
-    store.open(TABLE).create_index("text", config=FTS(), name=FTS_INDEX)
+    store.open(TABLE).create_index("text", config=FTS(), name=DEFAULT_TEXT_INDEX)
     pinned = store.version(TABLE)
     store.open(TABLE).tags.create("serving", pinned)
     for edition in range(1, 6):
@@ -199,7 +199,7 @@ def test_a_full_text_index_finds_its_rows_after_a_merge(store):
 
     for part in range(cleaning.SMALL_FRAGMENTS + 5):
         store.append(TABLE, rows(part, start=100 * part, count=100), schema=SCHEMA)
-    store.open(TABLE).create_index("text", config=FTS(), name=FTS_INDEX)
+    store.open(TABLE).create_index("text", config=FTS(), name=DEFAULT_TEXT_INDEX)
 
     assert cleaned(store).merged
     search = store.open(TABLE).search(MatchQuery("edition7", "text"), query_type="fts")

@@ -168,6 +168,7 @@ class ArmRunner:
             *([models] if models else []),
             *([glossary.content] if glossary else []),
             *revisions_of(arm.retriever),
+            *([ann] if (ann := config.retrieval.ann.model_dump(exclude_defaults=True)) else []),
         )[:32]
 
     @cached_property

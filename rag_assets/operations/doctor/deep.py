@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 
+from rag_assets.config import TextIndexSettings
+from rag_assets.index.building import build_text_index
 from rag_assets.index.encoders import IndexEncoder
-from rag_assets.index.indexes import build_text_index
 from rag_assets.index.units import matrix_of
 from rag_assets.models.tasks import part_of
 from rag_assets.operations import derivations
@@ -46,7 +47,8 @@ def faults_of(practice: Practice, table: StepTable, census: Census) -> Iterator[
     if table.step.asset in OWNERS:
         yield from _other_vectors(practice, table, census, row_ids=row_ids, texts=texts)
     queries = [" ".join(text.split()[-QUERY_WORDS:]) for text in texts[:QUERIES]]
-    if detail := _other_rankings(practice.store, census, queries=queries):
+    text = practice.config.index.text
+    if detail := _other_rankings(practice.store, census, queries=queries, settings=text):
         yield Fault(
             rule=rules.OTHER_RANKING,
             subject=table.subject(practice.store),
@@ -95,14 +97,16 @@ def _embedded(practice: Practice, encoder: IndexEncoder, texts: Sequence[str]) -
     return part_of(outcome.value).embedded.vectors
 
 
-def _other_rankings(store: Store, census: Census, *, queries: Sequence[str]) -> str | None:
+def _other_rankings(
+    store: Store, census: Census, *, queries: Sequence[str], settings: TextIndexSettings
+) -> str | None:
     """How many queries are ranked otherwise by an index that was built from nothing just now."""
     with TemporaryDirectory(prefix="rag_assets") as folder:
         fresh = Store(Path(folder))
         for batch in store.batches(census.table, columns=["unit_id", TEXT], version=census.version):
             rows = pa.Table.from_batches([batch])
             fresh.append(census.table, rows, schema=rows.schema)
-        build_text_index(fresh.open(census.table))
+        build_text_index(fresh.open(census.table), settings)
         differing = [
             query
             for query in queries

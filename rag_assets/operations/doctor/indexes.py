@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import partial
 
-from rag_assets.index.indexes import ANN_INDEX, FTS_INDEX
 from rag_assets.operations.doctor import rules
 from rag_assets.operations.doctor.faults import Fault, Log, Mend
 from rag_assets.operations.doctor.subjects import Practice, StepTable
@@ -11,6 +10,7 @@ from rag_assets.store import Store
 from rag_assets.store.ann import is_searched_exactly
 from rag_assets.store.damage import DAMAGE
 from rag_assets.store.mending import drop_indexes, missing_index_files
+from rag_assets.store.search_indexes import VECTOR, text_index_name, vector_index_name
 from rag_assets.store.text_parts import TEXT, text_index
 
 
@@ -24,13 +24,14 @@ def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
         is_redone=True,
     )
     if gone := missing_index_files(practice.store, table.step.table):
-        rule = rules.TEXT_INDEX if FTS_INDEX in gone else rules.VECTOR_INDEX
+        rule = rules.TEXT_INDEX if _text_name(practice) in gone else rules.VECTOR_INDEX
         yield wrong(rule=rule, detail=f"files of {', '.join(gone)} are gone or cut short")
         return
     try:
         if _has_other_settings(practice, table):
-            yield wrong(rule=rules.BEHIND, detail="its full-text index is of another release")
-        elif detail := _text(practice, table):
+            yield wrong(rule=rules.BEHIND, detail="a search index is by other settings")
+            return
+        if detail := _text(practice, table):
             yield wrong(rule=rules.TEXT_INDEX, detail=detail)
         if detail := _vectors(practice, table):
             yield wrong(rule=rules.VECTOR_INDEX, detail=detail)
@@ -39,15 +40,23 @@ def faults_of(practice: Practice, table: StepTable) -> Iterator[Fault]:
 
 
 def _has_other_settings(practice: Practice, table: StepTable) -> bool:
-    """Whether there is a full-text index, and not the one that this release makes."""
+    """Whether an index is there, and not the one that this release makes by the config."""
     described = practice.store.dataset(table.step.table).describe_indices()
-    names = {index.name for index in described if index.field_names == [TEXT]}
-    return bool(names) and FTS_INDEX not in names
+    settings = practice.config.index
+    wanted = {
+        TEXT: text_index_name(settings.text),
+        VECTOR: vector_index_name(settings.vectors),
+    }
+    found = {
+        column: {index.name for index in described if index.field_names == [column]}
+        for column in wanted
+    }
+    return any(found[column] and name not in found[column] for column, name in wanted.items())
 
 
 def _text(practice: Practice, table: StepTable) -> str | None:
     """Why BM25 does not count what the table holds."""
-    index = text_index(practice.store.dataset(table.step.table), name=FTS_INDEX)
+    index = text_index(practice.store.dataset(table.step.table), name=_text_name(practice))
     if not index.parts:
         return "there is none"
     if index.uncounted:
@@ -62,13 +71,18 @@ def _vectors(practice: Practice, table: StepTable) -> str | None:
     opened, settings = practice.store.open(table.step.table), practice.config.index
     if is_searched_exactly(opened, ann_from_rows=settings.ann_from_rows):
         return None
-    found = [each for each in opened.list_indices() if each.name == ANN_INDEX]
+    name = vector_index_name(settings.vectors)
+    found = [each for each in opened.list_indices() if each.name == name]
     if not found:
         return "there is none, and the table is too large for an exact search"
     waiting, rows = found[0].num_unindexed_rows or 0, opened.count_rows()
     if waiting > rows * settings.maintain_from_share:
         return f"{waiting:,} of {rows:,} rows are not in it"
     return None
+
+
+def _text_name(practice: Practice) -> str:
+    return text_index_name(practice.config.index.text)
 
 
 def made_anew(table: str) -> Mend:

@@ -18,9 +18,9 @@ from rag_assets import identity, schemas
 from rag_assets.change import quarantine
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.index.indexes import FTS_INDEX
 from rag_assets.store import Store, serving_pointer
 from rag_assets.store.complete_sets import file_of
+from rag_assets.store.search_indexes import DEFAULT_TEXT_INDEX
 from rag_assets_tests.faults import damaging
 
 STRANGE = "00000000-0000-5000-8000-000000000000"
@@ -273,7 +273,7 @@ HARMS: Mapping[str, tuple[str, Harm]] = {
     ),
     "full-text index gone": (
         "D502",
-        lambda it: it.store.open(it.table("row_vectors")).drop_index(FTS_INDEX),
+        lambda it: it.store.open(it.table("row_vectors")).drop_index(DEFAULT_TEXT_INDEX),
     ),
     "files of indexes gone": (
         "D502 D601",

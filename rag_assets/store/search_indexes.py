@@ -1,0 +1,54 @@
+"""The names of search indexes, which say by which settings they were built.
+
+The names of indexes by the default settings are those of earlier releases.
+"""
+
+from collections.abc import Iterable
+
+from rag_assets.config import STOP_WORDS, TextIndexSettings, VectorIndexSettings
+from rag_assets.identity import fingerprint
+from rag_assets.store.pins import Pin
+from rag_assets.store.store import Store
+from rag_assets.store.text_parts import TEXT
+
+VECTOR = "vector"
+"""The column that an ANN index is of."""
+FTS_REVISION = 2
+"""Raise it when an index that lies there may count other units than its table holds."""
+DIGITS = 8
+
+
+def text_index_name(settings: TextIndexSettings) -> str:
+    """The name of the full-text index that `settings` give."""
+    given = settings.model_dump(mode="json", exclude_defaults=True)
+    if not given:
+        return f"text_unstemmed_{fingerprint(FTS_REVISION, STOP_WORDS)[:DIGITS]}"
+    return f"text_{fingerprint(FTS_REVISION, STOP_WORDS, given)[:DIGITS]}"
+
+
+def vector_index_name(settings: VectorIndexSettings) -> str:
+    """The name of the ANN index that `settings` give."""
+    given = settings.model_dump(mode="json", exclude_defaults=True)
+    plain = f"{VECTOR}_{settings.type}"
+    return f"{plain}_{fingerprint(given)[:DIGITS]}" if given else plain
+
+
+DEFAULT_TEXT_INDEX = text_index_name(TextIndexSettings())
+DEFAULT_NAMES = frozenset({DEFAULT_TEXT_INDEX, vector_index_name(VectorIndexSettings())})
+
+
+def uncommon(names: Iterable[str]) -> list[str]:
+    """Those of `names` that other than the default settings give, each once, sorted."""
+    return sorted({*names} - DEFAULT_NAMES)
+
+
+def uncommon_indexes(store: Store, pins: Iterable[Pin]) -> list[str]:
+    """The names of indexes of text and vectors of `pins` that are by other settings."""
+    return uncommon(name for pin in pins for name in index_names(store, pin))
+
+
+def index_names(store: Store, pin: Pin) -> list[str]:
+    """The names of the indexes of text and vectors of a table at its pinned version."""
+    dataset = store.dataset(pin.table, version=pin.version)
+    columns = ([TEXT], [VECTOR])
+    return [each.name for each in dataset.describe_indices() if each.field_names in columns]
