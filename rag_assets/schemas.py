@@ -221,12 +221,21 @@ SERIALIZED_ROWS = derived(
 """Rows as text, one table for each serializer. Key: `row_id`."""
 
 
-def units(dimension: int | None) -> pa.Schema:
+SPARSE = "sparse"
+"""Column of what an embedding model may give of a text beside its vector: weights of its tokens."""
+
+TOKEN_WEIGHTS = pa.list_(
+    pa.struct([pa.field("token", pa.int32(), False), pa.field("weight", pa.float32(), False)])
+)
+"""Lexical weights of a text: token ids of the model, ascending, with weights above 0."""
+
+
+def units(dimension: int | None, *, sparse: bool = False) -> pa.Schema:
     """Units with their vectors: the tables that are searched. Key: `unit_id`.
 
     `documents`, `rows` and the joint table share this schema, so that a retriever needs to know
     only one. `dimension` is the length of the model's vectors; None: they are left out, as in the
-    joint table of two models.
+    joint table of two models. With `sparse` they hold what else BGE-M3 gives of a text.
     """
     vector = pa.list_(pa.float32(), dimension or 1)
     vectors = [_required("vector", vector, "vector of length 1 (L2 norm)")] if dimension else []
@@ -249,6 +258,7 @@ def units(dimension: int | None) -> pa.Schema:
         _required("encoder_id", pa.string(), "model and path that computed the vector"),
         _required("windows", pa.int32(), "windows that were pooled; 1 if the text fits"),
         *vectors,
+        *([_required(SPARSE, TOKEN_WEIGHTS, "weights of the text's tokens")] if sparse else []),
         *_MARKS,
     )
 

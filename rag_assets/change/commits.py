@@ -66,7 +66,8 @@ def with_row_fingerprints(rows: pa.Table, target: Target) -> pa.Table:
     """The content columns of `rows`, and a hash over those of each row."""
     content = [name for name in target.schema.names if name not in schemas.SYSTEM_COLUMNS]
     rows = rows.select(content)
-    left_out = {"vector", "text"} if "text_hash" in content else {"vector"}  # its hash tells a text
+    left_out = {"vector", schemas.SPARSE}
+    left_out |= {"text"} if "text_hash" in content else set()  # its hash tells a text
     hashed = [name for name in content if name not in left_out]
     members = ", ".join(f"'{name}': \"{name}\"" for name in hashed)
     hashes = query(

@@ -69,7 +69,9 @@ class EmbeddingEndpoint(Endpoint):
 class EmbeddingModel(ExtendedSection):
     """An embedding model and how it is called."""
 
-    added_keys: ClassVar[frozenset[str]] = frozenset({"endpoint", "long_texts", "dimensions"})
+    added_keys: ClassVar[frozenset[str]] = frozenset(
+        {"endpoint", "long_texts", "dimensions", "sparse"}
+    )
 
     backend: Literal["sentence_transformers", "flag_embedding", "static", "embeddings_api"] = Field(
         "sentence_transformers",
@@ -93,6 +95,10 @@ class EmbeddingModel(ExtendedSection):
         gt=0,
         description="keep only the first so many numbers of a vector, scaled to length 1 again; "
         "good for models that were trained for it (Matryoshka) or rotated by PCA",
+    )
+    sparse: bool = Field(
+        False,
+        description="flag_embedding: keep BGE-M3's weight of each token, for the signal sparse",
     )
     engine: Literal["auto", "torch", "openvino"] = Field(
         "auto", description="auto: PyTorch on CUDA, OpenVINO on a CPU where it is installed"
@@ -128,6 +134,15 @@ class EmbeddingModel(ExtendedSection):
         if not value:
             raise ValueError("only normalised vectors are supported: cosine distance needs them")
         return value
+
+    @model_validator(mode="after")
+    def _sparse_fits_the_backend(self) -> Self:
+        if self.sparse and self.backend != "flag_embedding":
+            raise ValueError(
+                "sparse needs backend: flag_embedding, and a model that weighs tokens, such as "
+                "BAAI/bge-m3"
+            )
+        return self
 
     @model_validator(mode="after")
     def _endpoint_fits_the_backend(self) -> Self:

@@ -18,7 +18,8 @@ from rag_assets.schemas import DOMAINS
 
 RetrieverName: TypeAlias = Slug
 """A key of `retrieval.retrievers`, or of `DEFAULT_RETRIEVERS`."""
-Signal: TypeAlias = Literal["dense", "bm25"]
+Signal: TypeAlias = Literal["dense", "sparse", "bm25"]
+"""What searches an index: similarity of vectors, lexical weights of a model, words by BM25."""
 ArmName: TypeAlias = Literal["lookup"]
 """What finds units beside the signals: `lookup` reads the question as a plan over one table."""
 RANKING = "ranking"
@@ -185,7 +186,7 @@ class Retriever(ExtendedSection):
 
     @property
     def needs_one_model(self) -> bool:
-        """Whether it compares vectors of documents with those of table rows, or cosines to them.
+        """Whether it compares what models give of documents with what they give of table rows.
 
         Scores that were fused over the signals of a domain are no cosines any more, unless fusion
         left them as they were.
@@ -199,7 +200,8 @@ class Retriever(ExtendedSection):
         )
         is_joint = fusion is None or (fusion.mode == "simple" and not is_fused_before)
         has_near = self.collapse is not None and self.collapse.near is not None
-        return ("dense" in self.signals and is_joint) or has_near
+        has_model = not {"dense", "sparse"}.isdisjoint(self.signals)
+        return (has_model and is_joint) or has_near
 
     @property
     def rerankers(self) -> list[str]:

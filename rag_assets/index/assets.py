@@ -5,7 +5,7 @@ from collections.abc import Callable
 import dagster as dg
 import pyarrow as pa
 
-from rag_assets import lineage, schemas
+from rag_assets import lineage
 from rag_assets.change import completing
 from rag_assets.change.sync import Report
 from rag_assets.config import Config, Variant
@@ -70,7 +70,7 @@ def _vectors_asset(
             project,
             outcome.report,
             index,
-            schema=schemas.units(encoder_of(store, project, model=model).dimension),
+            schema=encoder_of(store, project, model=model).units,
             extra=_embedding_metadata(outcome) | _model_metadata(project, model, outcome),
         )
 

@@ -8,7 +8,7 @@ committed part by part: a killed run goes on where it stopped.
 """
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,8 +36,9 @@ from rag_assets.config import Config, Execution
 from rag_assets.index.encoders import IndexEncoder, encoder_of
 from rag_assets.index.parts import TEXT, Progress, parts_of_plan, text_starts
 from rag_assets.index.stock import places_of_vectors, planned, tables_with_vectors, texts_of
-from rag_assets.index.units import VECTOR_COLUMNS, TextSource, chunk_source, row_source
+from rag_assets.index.units import TextSource, chunk_source, row_source
 from rag_assets.models.embedding import Embedded
+from rag_assets.models.lexical_weights import column_of
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import part_of
 from rag_assets.models.weights import WeightsError
@@ -181,9 +182,7 @@ def derivation(
     recipe = _recipe(encoder)
     return Derivation(
         store=store,
-        target=Target(
-            name=target, schema=schemas.units(encoder.dimension), key="unit_id", group="unit_id"
-        ),
+        target=Target(name=target, schema=encoder.units, key="unit_id", group="unit_id"),
         made_from=lambda: {
             source.asset: current_version(store, source.name, key=source.key),
             "recipe": recipe,
@@ -331,11 +330,10 @@ class _EmbeddingPass:
         )
 
     def _copied(self, part: pa.Table, *, table: str, version: int) -> Batch:
-        found = self._store.take(
-            table, part["found"].to_numpy(), columns=["windows", "vector"], version=version
-        )
+        columns = ["windows", "vector", *([schemas.SPARSE] if self._encoder.is_sparse else [])]
+        found = self._store.take(table, part["found"].to_numpy(), columns=columns, version=version)
         units = self._source.units(self._rows(part))
-        return self._batch(units, windows=found["windows"], vectors=found["vector"])
+        return self._batch(units, {name: found[name] for name in columns})
 
     def _computed(self, plan: pa.Table) -> Iterator[Batch]:
         sizes = plan["bytes"].to_numpy()[text_starts(plan)]
@@ -393,7 +391,7 @@ class _EmbeddingPass:
         units = self._source.units(texts.rows)
         reason = f"its worker was lost ({failed.kind}: {failed.reason}); it is tried again"
         return Batch(
-            rows=schemas.units(self._encoder.dimension).empty_table(),
+            rows=self._encoder.units.empty_table(),
             done=(),
             failed=[
                 Failure(unit["unit_id"], reason, self._source.label(unit), "environment")
@@ -417,24 +415,32 @@ class _EmbeddingPass:
         ]
         return self._batch(
             units.filter(pa.array(is_good)),
-            windows=pa.array(embedded.windows[good], pa.int32()),
-            vectors=pa.FixedSizeListArray.from_arrays(
-                pa.array(embedded.vectors[good].ravel(), pa.float32()), self._encoder.dimension
-            ),
+            {
+                "windows": pa.array(embedded.windows[good], pa.int32()),
+                "vector": pa.FixedSizeListArray.from_arrays(
+                    pa.array(embedded.vectors[good].ravel(), pa.float32()), self._encoder.dimension
+                ),
+                **self._weights(embedded, good),
+            },
             failures=failures,
         )
+
+    def _weights(self, embedded: Embedded, good: np.ndarray) -> Mapping[str, pa.Array]:
+        if not self._encoder.is_sparse:
+            return {}
+        assert embedded.sparse is not None, "the task's encoder is that of the index"
+        return {schemas.SPARSE: column_of([embedded.sparse[place] for place in good.tolist()])}
 
     def _batch(
         self,
         units: pa.Table,
+        columns: Mapping[str, pa.Array | pa.ChunkedArray],
         *,
-        windows: pa.Array | pa.ChunkedArray,
-        vectors: pa.Array | pa.ChunkedArray,
         failures: Sequence[Failure] = (),
     ) -> Batch:
+        """The `units` with what the encoder gives of them: all but its id in `columns`."""
         encoder = pa.repeat(pa.scalar(self._encoder.encoder_id), units.num_rows)
-        columns = zip(VECTOR_COLUMNS, (encoder, windows, vectors), strict=True)
-        for name, values in columns:
+        for name, values in {"encoder_id": encoder, **columns}.items():
             units = units.append_column(name, values)
         self._units += units.num_rows
         return Batch(rows=units, done=units["unit_id"].to_pylist(), failed=failures)

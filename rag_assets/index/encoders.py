@@ -7,6 +7,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+
+from rag_assets import schemas
 from rag_assets.config import Config, EmbeddingModel
 from rag_assets.models.embedding import part_tokens
 from rag_assets.models.hosted import ServerError
@@ -14,7 +17,7 @@ from rag_assets.models.hosted_embedding import HostedEncoder, is_introduced, loa
 from rag_assets.models.paths import Choice, chosen_path, known_path
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.tasks import choice_of, choosing_task, embedding_task
-from rag_assets.models.weights import encoder_id, is_here, weights_of
+from rag_assets.models.weights import encoder_id, is_here, is_sparse, weights_of
 from rag_assets.store import Store
 from rag_assets.workers import Failed, Task
 from rag_assets.workers.executors import for_embedding
@@ -34,6 +37,16 @@ class IndexEncoder:
     """The task, of that key, that embeds these texts; its outcome is for `tasks.part_of`."""
     confirm: Callable[[Callable[[str], None]], None] = lambda _: None
     """Makes sure, before a refresh, that a server still computes this model; gets a log."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it gives lexical weights beside the vectors."""
+        return is_sparse(self.encoder_id)
+
+    @property
+    def units(self) -> pa.Schema:
+        """The schema of a table of units with what it gives."""
+        return schemas.units(self.dimension, sparse=self.is_sparse)
 
     @property
     def device(self) -> str:
@@ -86,7 +99,7 @@ def known_encoder(store: Store, config: Config, *, model: str) -> IndexEncoder |
 def _on_path(store: Store, settings: EmbeddingModel, *, path: str, home: Path) -> IndexEncoder:
     """A model that is computed on `path`; hashes of its weights are kept in `home`."""
     weights = weights_of(settings, home=home)
-    identity = encoder_id(weights.model_id, path)
+    identity = encoder_id(weights.model_id, path, sparse_layer=weights.sparse_layer)
     return IndexEncoder(
         model_id=weights.model_id,
         encoder_id=identity,

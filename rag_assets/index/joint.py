@@ -85,4 +85,4 @@ def joint_schema(store: Store, config: Config, *, variant: str) -> pa.Schema:
     models = config.variant(variant).models
     if len(models) > 1:
         return schemas.units(None)
-    return schemas.units(encoder_of(store, config, model=models[0]).dimension)
+    return encoder_of(store, config, model=models[0]).units

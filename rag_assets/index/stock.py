@@ -10,6 +10,7 @@ from rag_assets.columns.keys import ABSENT, DigestIndex, Digests, KeyIndex, dige
 from rag_assets.columns.sql import KEYS_PER_STATEMENT, quoted
 from rag_assets.index.parts import TEXT
 from rag_assets.index.units import TextSource
+from rag_assets.models.weights import is_sparse
 from rag_assets.store import ROW_ID, Store
 
 OWNERS = ("documents__", "rows__")
@@ -101,7 +102,7 @@ def places_of_vectors(
     batches = store.batches(
         table,
         columns=["text_hash"],
-        where=f"encoder_id = {quoted(encoder_id)}",
+        where=_gives(encoder_id),
         version=version,
         rows=ROWS_AT_ONCE,
         with_row_ids=True,
@@ -111,6 +112,14 @@ def places_of_vectors(
         is_wanted = places != ABSENT
         found[places[is_wanted]] = part[ROW_ID].to_numpy()[is_wanted]
     return found[index.places(texts)]
+
+
+def _gives(encoder_id: str) -> str:
+    """Condition on units that hold what the encoder gives, or lexical weights as well."""
+    exactly = f"encoder_id = {quoted(encoder_id)}"
+    if is_sparse(encoder_id):
+        return exactly
+    return f"({exactly} OR starts_with(encoder_id, {quoted(f'{encoder_id}/')}))"
 
 
 def lack_vectors(store: Store, texts: Digests, *, target: str, encoder_id: str) -> np.ndarray:

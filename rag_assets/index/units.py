@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from rag_assets import schemas
 
 VECTOR_COLUMNS = ("encoder_id", "windows", "vector")
+"""What an encoder adds; one that gives lexical weights adds `schemas.SPARSE` too."""
 
 
 @dataclass(frozen=True, slots=True)

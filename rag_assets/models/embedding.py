@@ -22,6 +22,7 @@ import numpy as np
 
 from rag_assets.config import EmbeddingModel
 from rag_assets.models.known_queries import KnownQueries
+from rag_assets.models.lexical_weights import LexicalWeights, lexical_weights
 from rag_assets.models.openvino import load_openvino
 from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
 from rag_assets.models.weights import Weights, WeightsError, encoder_id, weights_of
@@ -33,6 +34,7 @@ from rag_assets.models.windows import (
     bisected,
     padded,
     pooled,
+    stacked,
     unit,
 )
 from rag_assets.workers import raise_if_abandoned
@@ -65,6 +67,8 @@ class Embedded:
     """Why the text at a position has no vector."""
     tokens: int
     """Tokens that went through the model, special tokens included."""
+    sparse: Sequence[LexicalWeights] | None = None
+    """Of each text; None of a model that is not asked for them."""
 
 
 class TextEncoder(Protocol):
@@ -168,7 +172,7 @@ class ModelEncoder:
             WeightsError: A prefix fills the window.
         """
         self.model_id = weights.model_id
-        self.encoder_id = encoder_id(weights.model_id, path)
+        self.encoder_id = encoder_id(weights.model_id, path, sparse_layer=weights.sparse_layer)
         self.dimension = weights.dimension
         self.max_tokens = weights.max_tokens
         is_cuda = path.startswith("cuda")
@@ -188,7 +192,7 @@ class ModelEncoder:
             )
         except ValueError as error:
             raise WeightsError(f"the model in {weights.folder}: {error}") from error
-        self._known = KnownQueries(weights.dimension)
+        self._known = KnownQueries[tuple[np.ndarray, LexicalWeights | None]]()
         self._computing = Lock()
 
     def tokenize(self, texts: Sequence[str], /) -> Tokenized:
@@ -205,13 +209,31 @@ class ModelEncoder:
         Raises:
             EncoderError: A query cannot be embedded.
         """
-        return self._known.vectors(texts, embed=self._embed_queries)
+        found = self._known.of(texts, embed=self._embed_queries)
+        return stacked([vector for vector, _ in found], self.dimension)
 
-    def _embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+    def weigh_queries(self, texts: Sequence[str], /) -> list[LexicalWeights]:
+        """Lexical weights of queries; each is computed once, together with its vector.
+
+        Raises:
+            EncoderError: A query cannot be embedded, or the model is not asked for such weights.
+        """
+        found = [weights for _, weights in self._known.of(texts, embed=self._embed_queries)]
+        weighed = [weights for weights in found if weights is not None]
+        if len(weighed) < len(found):
+            raise EncoderError(
+                f"the model {self.encoder_id} gives no lexical weights: set models.<name>.sparse "
+                "to true"
+            )
+        return weighed
+
+    def _embed_queries(
+        self, texts: Sequence[str]
+    ) -> list[tuple[np.ndarray, LexicalWeights | None]]:
         embedded = self.embed(self._queries.of(texts))
         for position, reason in embedded.failed.items():
             raise EncoderError(f"the query {texts[position]!r} cannot be embedded: {reason}")
-        return embedded.vectors
+        return list(zip(embedded.vectors, embedded.sparse or [None] * len(texts), strict=True))
 
     def forget(self) -> None:
         """Forget the vectors of queries, so that each is computed anew: for measuring speed."""
@@ -231,6 +253,7 @@ class ModelEncoder:
         failed = dict(tokenized.failed)
         windows: list[Window] = []
         vectors: list[np.ndarray] = []
+        weights: list[np.ndarray] = []
         for batch, result in self._run(
             batches_of(tokenized.windows, batch_tokens=self._batch_tokens)
         ):
@@ -238,14 +261,16 @@ class ModelEncoder:
             if isinstance(result, Exception):
                 failed[batch[0].text] = f"the model rejects the text: {result}"
                 continue
-            for window, vector in zip(batch, result, strict=True):
-                if np.isfinite(vector).all():
+            for window, row in zip(batch, result, strict=True):
+                vector = row[: self.dimension]
+                if np.isfinite(row).all():
                     windows.append(window)
                     vectors.append(vector)
+                    weights.append(row[self.dimension : self.dimension + len(window.ids)])
                 else:
                     failed[window.text] = "the model's vector of the text is not finite"
-        stacked = np.array(vectors, dtype=np.float32).reshape(len(vectors), self.dimension)
-        means = pooled(stacked, windows, texts=tokenized.texts)
+        rows = stacked(vectors, self.dimension)
+        means = pooled(rows, windows, texts=tokenized.texts)
         for text in np.flatnonzero(~means.any(axis=1)).tolist():
             failed.setdefault(text, "the model gives a zero vector for this text")
         if len(failed) > len(tokenized.failed):
@@ -253,12 +278,33 @@ class ModelEncoder:
         means[list(failed)] = 0
         return Embedded(
             vectors=means,
+            sparse=self._weights_of(windows, weights, texts=tokenized.texts),
             windows=np.bincount(
                 [window.text for window in tokenized.windows], minlength=tokenized.texts
             ).astype(np.int32),
             failed=failed,
             tokens=sum(len(window.ids) for window in tokenized.windows),
         )
+
+    def _weights_of(
+        self, windows: Sequence[Window], weights: Sequence[np.ndarray], *, texts: int
+    ) -> list[LexicalWeights] | None:
+        """The lexical weights of each text over all of its windows."""
+        unused = self._replicas.unweighed
+        if unused is None:
+            return None
+        of_text: list[list[int]] = [[] for _ in range(texts)]
+        for place, window in enumerate(windows):
+            of_text[window.text].append(place)
+        none = np.empty(0, np.int64)
+        return [
+            lexical_weights(
+                np.concatenate([none, *(windows[place].ids for place in places)]),
+                np.concatenate([none, *(weights[place] for place in places)]),
+                unused=unused,
+            )
+            for places in of_text
+        ]
 
     def _run(self, batches: Iterator[list[Window]]) -> Results:
         forwards = self._replicas.forwards
@@ -284,27 +330,35 @@ class ModelEncoder:
     def _results(self, forward: Forward, batch: list[Window]) -> Results:
         # the budget may have shrunk since the batch was made
         for part in batches_of(batch, batch_tokens=self._batch_tokens):
-            yield from bisected(partial(self._vectors, forward), part)
+            yield from bisected(partial(self._rows, forward), part)
 
-    def _vectors(self, forward: Forward, batch: Sequence[Window]) -> np.ndarray:
-        """(batch, dimension) float32, unit length.
+    def _rows(self, forward: Forward, batch: Sequence[Window]) -> Sequence[np.ndarray]:
+        """Of each window the vector, (dimension,) float32 of unit length.
+
+        The lexical weights of its tokens follow, where the model is asked for them.
 
         Raises:
             EncoderError: There is no memory for a single window.
         """
         ids, mask = padded(batch, pad=self._replicas.pad)
         try:
-            return unit(forward(ids, mask)[:, : self.dimension])
+            rows = forward(ids, mask)
         except MemoryError as error:
             if len(batch) == 1:
                 raise EncoderError(
                     f"there is no memory on the device for one text of {ids.shape[1]} tokens "
                     f"({error}): free some, or set a lower models.<name>.max_tokens"
                 ) from error
+        else:
+            vectors = unit(rows[:, : self.dimension])
+            if self._replicas.unweighed is None:
+                return list(vectors)
+            weights = rows[:, -ids.shape[1] :]
+            return list(np.concatenate([vectors, weights], axis=1))
         self._batch_tokens = min(self._batch_tokens, ids.size // 2)
         middle = len(batch) // 2
         halves = (batch[:middle], batch[middle:])
-        return np.concatenate([self._vectors(forward, half) for half in halves])
+        return [row for half in halves for row in self._rows(forward, half)]
 
     def _check_alive(self) -> None:
         """Make sure that the model can embed at all, after it failed on some texts.
@@ -314,10 +368,10 @@ class ModelEncoder:
         """
         try:
             [forward, *_] = self._replicas.forwards
-            vectors = self._vectors(forward, self._passages.of([PROBE]).windows)
+            [row] = self._rows(forward, self._passages.of([PROBE]).windows)
         except RuntimeError as error:
             raise EncoderError(f"the model {self.encoder_id} cannot compute: {error}") from error
-        if not (np.isfinite(vectors).all() and vectors.any()):
+        if not (np.isfinite(row).all() and row[: self.dimension].any()):
             raise EncoderError(
                 f"the model {self.encoder_id} gives vectors that are zero or not finite: "
                 "set models.<name>.precision to fp32, or check the weights"

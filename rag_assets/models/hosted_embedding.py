@@ -36,7 +36,7 @@ from rag_assets.models.hosted import (
 from rag_assets.models.known_queries import KnownQueries
 from rag_assets.models.replicas import EncoderError
 from rag_assets.models.weights import ID_LENGTH, encoder_id
-from rag_assets.models.windows import bisected, pooled, unit
+from rag_assets.models.windows import bisected, pooled, stacked, unit
 from rag_assets.store.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class HostedEncoder:
         """How many tokens of texts to give to it at once."""
         self._model, self._endpoint = model, endpoint
         self._identity, self._server = identity, server
-        self._known = KnownQueries(identity.dimension)
+        self._known = KnownQueries[np.ndarray]()
 
     def confirm(self) -> None:
         """Make sure that the server still computes the model that was recorded.
@@ -231,7 +231,8 @@ class HostedEncoder:
             EncoderError: The server does not answer in time, or refuses a query, or its model is
                 another than that of the index.
         """
-        return self._known.vectors(texts, embed=self._embed_queries)
+        known = self._known.of(texts, embed=lambda new: list(self._embed_queries(new)))
+        return stacked(known, self.dimension)
 
     def forget(self) -> None:
         """Forget the vectors of queries, so that each is computed anew: for measuring speed."""

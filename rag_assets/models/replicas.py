@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase
 
+UNWEIGHED = ("cls", "eos", "pad", "unk")
+"""Special tokens that FlagEmbedding leaves out of lexical weights."""
 STREAMS_PER_DEVICE = 2
 """Threads that feed one CUDA device: one copies while the batch of the other is computed."""
 
@@ -24,7 +26,8 @@ Output: TypeAlias = Literal["sentence_embedding", "token_embeddings"]
 
 Forward: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(batch, tokens) int64 ids and attention mask to float32 vectors: (batch, dimension), or (batch,
-tokens, dimension) for the output `token_embeddings`.
+tokens, dimension) for the output `token_embeddings`. Where lexical weights are asked for, the
+weights of the tokens follow the vector: (batch, dimension + tokens).
 
 It raises `MemoryError` for a batch that is too large for the device, and `RuntimeError` for one
 that the model rejects.
@@ -44,6 +47,8 @@ class Replicas:
     tokenizer: "Tokenizer"
     pad: int
     """Token id that fills up the short rows of a batch."""
+    unweighed: np.ndarray | None = None
+    """Ids of the tokens that have no lexical weight; None where such weights are not asked for."""
 
 
 def load_torch(
@@ -72,7 +77,7 @@ def load_torch(
     logging.disable_progress_bar()  # it would cut into logs and the command line's output
     load = {
         "sentence_transformers": partial(_sentence_transformers, output=output),
-        "flag_embedding": _flag_embedding,
+        "flag_embedding": partial(_flag_embedding, is_sparse=weights.sparse_layer is not None),
         "static": _static,
     }
     is_cuda = device == "cuda"
@@ -89,7 +94,13 @@ def load_torch(
         ],
         tokenizer=fast_tokenizer(tokenizer, weights=weights),
         pad=tokenizer.pad_token_id or 0,
+        unweighed=_unweighed(tokenizer) if weights.sparse_layer else None,
     )
+
+
+def _unweighed(tokenizer: "PreTrainedTokenizerBase") -> np.ndarray:
+    ids = (getattr(tokenizer, f"{name}_token_id") for name in UNWEIGHED)
+    return np.array([token for token in ids if token is not None], np.int64)
 
 
 @contextmanager
@@ -155,8 +166,9 @@ def _sentence_transformers(
 
 
 def _flag_embedding(
-    weights: Weights, device: str, precision: str
+    weights: Weights, device: str, precision: str, *, is_sparse: bool
 ) -> "tuple[PreTrainedTokenizerBase, _Model]":
+    import torch
     from FlagEmbedding import BGEM3FlagModel
 
     embedder = BGEM3FlagModel(
@@ -176,7 +188,10 @@ def _flag_embedding(
         _owner: object = embedder,  # kept alive: when it is deleted it moves its model to the CPU
     ) -> "torch.Tensor":
         batch = {"input_ids": ids, "attention_mask": mask}
-        return model(batch, return_dense=True)["dense_vecs"]
+        found = model(batch, return_dense=True, return_sparse=is_sparse)
+        if not is_sparse:
+            return found["dense_vecs"]
+        return torch.cat([found["dense_vecs"], found["sparse_vecs"].squeeze(-1)], dim=1)
 
     return tokenizer, vectors
 

@@ -12,8 +12,11 @@ import pyarrow as pa
 from rag_assets.config import EmbeddingModel
 from rag_assets.models.embedding import Embedded, TextEncoder, load_encoder
 from rag_assets.models.hosted_embedding import load_hosted
+from rag_assets.models.lexical_weights import column_of, weights_in
 from rag_assets.models.paths import Choice, choose
 from rag_assets.models.replicas import EncoderError
+from rag_assets.models.weights import path_in
+from rag_assets.schemas import SPARSE
 from rag_assets.workers import Json, Task
 
 PART_SECONDS = 3_600.0
@@ -60,7 +63,7 @@ def embed(texts: Sequence[str], model: Mapping[str, Json], encoder_id: str, home
         WeightsError: There are no weights, or they are broken.
     """
     settings, folder = EmbeddingModel.model_validate(model), _home(home)
-    path = encoder_id.split("/", maxsplit=1)[1]
+    path = path_in(encoder_id)
     with _loading:
         if settings.endpoint:
             encoder: TextEncoder = load_hosted(settings, home=folder)
@@ -106,6 +109,7 @@ def part_of(value: Json | bytes) -> EmbeddedPart:
         windows=rows["windows"].to_numpy(),
         failed={place: reason for place, reason in reasons if reason is not None},
         tokens=int(marks[b"tokens"]),
+        sparse=weights_in(rows[SPARSE].chunk(0)) if SPARSE in rows.column_names else None,
     )
     return EmbeddedPart(embedded, seconds=float(marks[b"seconds"]))
 
@@ -115,11 +119,13 @@ def _packed(embedded: Embedded, *, seconds: float) -> bytes:
     vectors = pa.array(np.ascontiguousarray(embedded.vectors).ravel(), pa.float32())
     failed = [embedded.failed.get(place) for place in range(texts)]
     marks = {"dimension": str(dimension), "tokens": str(embedded.tokens), "seconds": str(seconds)}
+    weights = {} if embedded.sparse is None else {SPARSE: column_of(embedded.sparse)}
     rows = pa.table(
         {
             "vector": pa.FixedSizeListArray.from_arrays(vectors, dimension),
             "windows": pa.array(embedded.windows, pa.int32()),
             "failed": pa.array(failed, pa.string()),
+            **weights,
         }
     ).replace_schema_metadata(marks)
     buffer = pa.BufferOutputStream()

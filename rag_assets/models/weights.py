@@ -6,7 +6,8 @@ that a refresh with nothing to do need not import torch.
 `model_id` covers everything that decides what a vector means: weights, tokenizer, pooling,
 revision, prefixes, normalisation, dimension and window. `encoder_id` adds the path that computes
 the vector, such as `cpu/openvino/fp32`: the same model gives slightly different vectors on
-different paths, so an index holds vectors of one `encoder_id` only.
+different paths, so an index holds vectors of one `encoder_id` only. It also names
+the layer that weighs tokens, where the config asks for such weights.
 """
 
 import hashlib
@@ -30,6 +31,10 @@ NOT_DOWNLOADED = ("onnx/*", "openvino/*", "*.msgpack", "*.h5")
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model")
 SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "tokenizer_config.json")
 HASHES = "weights.json"
+SPARSE_LAYER = "sparse_linear.pt"
+M3_LAYERS = (SPARSE_LAYER, "colbert_linear.pt")
+"""FlagEmbedding loads both or none: where one is missing it would go on with random numbers."""
+LAYER_DIGITS = 12
 
 
 class WeightsError(Exception):
@@ -50,6 +55,8 @@ class Weights:
     """Length of its vectors."""
     max_tokens: int
     """Its window, special tokens included."""
+    sparse_layer: str | None = None
+    """Hash of the layer that weighs tokens; None if the config does not ask for that."""
 
 
 def model_id(model: EmbeddingModel, *, home: Path | None = None) -> str:
@@ -57,9 +64,23 @@ def model_id(model: EmbeddingModel, *, home: Path | None = None) -> str:
     return weights_of(model, home=home).model_id
 
 
-def encoder_id(model_id: str, path: str) -> str:
-    """Identity of a model and the path (`device/engine/precision`) that computes its vectors."""
-    return f"{model_id}/{path}"
+def encoder_id(model_id: str, path: str, *, sparse_layer: str | None = None) -> str:
+    """Identity of a model and the path (`device/engine/precision`) that computes its vectors.
+
+    With `sparse_layer` (see `Weights`) weights of tokens are computed beside them.
+    """
+    layer = f"/sparse-{sparse_layer[:LAYER_DIGITS]}" if sparse_layer else ""
+    return f"{model_id}/{path}{layer}"
+
+
+def path_in(encoder_id: str) -> str:
+    """The path inside an `encoder_id`."""
+    return "/".join(encoder_id.split("/")[1:4])
+
+
+def is_sparse(encoder_id: str) -> bool:
+    """Whether weights of tokens are computed beside the vectors."""
+    return "/sparse-" in encoder_id
 
 
 def model_of(encoder_id: str) -> str:
@@ -138,7 +159,20 @@ def weights_of(
         model_id=identity[:ID_LENGTH],
         dimension=dimension,
         max_tokens=max_tokens,
+        sparse_layer=_sparse_layer(folder, model, home=home) if model.sparse else None,
     )
+
+
+def _sparse_layer(folder: Path, model: EmbeddingModel, *, home: Path | None) -> str:
+    """Hash of the layer that weighs tokens."""
+    missing = [name for name in M3_LAYERS if not (folder / name).is_file()]
+    if missing:
+        raise WeightsError(
+            f"sparse: true of the model {model.path} needs {' and '.join(missing)} in {folder}: "
+            "copy the whole folder of the model (`hf download BAAI/bge-m3`), or leave "
+            "models.<name>.sparse out"
+        )
+    return _sha256(folder / SPARSE_LAYER, home=home)
 
 
 def is_here(model: EmbeddingModel) -> bool:

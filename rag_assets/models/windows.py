@@ -186,6 +186,11 @@ def pooled(vectors: np.ndarray, windows: Sequence[WeightedPart], *, texts: int) 
     return unit(total)
 
 
+def stacked(vectors: Sequence[np.ndarray], dimension: int) -> np.ndarray:
+    """Vectors as the rows of one array, (vectors, dimension) float32."""
+    return np.array(vectors, dtype=np.float32).reshape(len(vectors), dimension)
+
+
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Scale each row to length 1; a zero row stays zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -143,10 +143,10 @@ def of_units(store: Store, config: Config, *, variant: str) -> Derivation | None
     """What the joint table is made from; None of a model that the state does not know yet."""
     models = config.variant(variant).models
     encoders = [known_encoder(store, config, model=model) for model in models]
-    dimension = None
+    schema = schemas.units(None)
     if len(models) == 1:
         [encoder] = encoders
         if encoder is None:
             return None
-        dimension = encoder.dimension
-    return joint.derivation(store, config, variant=variant, schema=schemas.units(dimension))
+        schema = encoder.units
+    return joint.derivation(store, config, variant=variant, schema=schema)

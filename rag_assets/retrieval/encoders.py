@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from rag_assets.models.lexical_weights import LexicalWeights
 from rag_assets.models.weights import check_same_model
+from rag_assets.retrieval.sparse import MissingWeightsError
 
 if TYPE_CHECKING:
     from lancedb.table import Table as LanceTable
@@ -27,6 +29,26 @@ class QueryEncoder(Protocol):
     def embed_queries(self, texts: Sequence[str], /) -> np.ndarray:
         """(n, d) float32 unit vectors of `texts`; implementations should cache them."""
         ...
+
+
+@runtime_checkable
+class WeighingEncoder(Protocol):
+    """A model that gives lexical weights of queries (`models.embedding.ModelEncoder` may)."""
+
+    def weigh_queries(self, texts: Sequence[str], /) -> Sequence[LexicalWeights]:
+        """The lexical weights of `texts`."""
+        ...
+
+
+def require_weighing(encoder: QueryEncoder) -> WeighingEncoder:
+    """`encoder`, if it gives lexical weights.
+
+    Raises:
+        MissingWeightsError: It does not.
+    """
+    if not isinstance(encoder, WeighingEncoder):
+        raise MissingWeightsError(f"the model {encoder.model_id}")
+    return encoder
 
 
 class TwoModelsError(ValueError):

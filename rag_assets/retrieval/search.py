@@ -137,6 +137,7 @@ class VariantIndex:
             EmptyQueryError: The query is blank.
             ModelMismatchError: The vectors are not of the model that embeds the query.
             MissingTextIndexError: The retriever searches by words and there is no full-text index.
+            MissingWeightsError: It searches by lexical weights and the index has none.
             RerankerError: A reranker's weights or package are missing.
             OutdatedIndexError: Its tables were cleaned up or built anew while it was open.
             DamagedTablesError: Files of its tables cannot be read.
@@ -255,7 +256,8 @@ class VariantIndex:
         rerankers = [self._load_reranker(name) for name in retriever.rerankers]
         names = [JOINT] if len(self._models) == 1 else DOMAINS
         tables = [name for name in names if self._table(name) is not None]
-        encoders = map(self._encoder_of, tables) if "dense" in retriever.signals else ()
+        has_model = not {"dense", "sparse"}.isdisjoint(retriever.signals)
+        encoders = map(self._encoder_of, tables) if has_model else ()
         for model in (*rerankers, *encoders):
             if isinstance(model, Remembering):
                 model.forget()

@@ -13,7 +13,7 @@ from rag_assets.config import ArmName, Retrieval, Signal
 from rag_assets.identity import Canonical, fingerprint, fingerprints
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
-from rag_assets.retrieval.encoders import QueryEncoder
+from rag_assets.retrieval.encoders import QueryEncoder, require_weighing
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking, ranking_of
 from rag_assets.retrieval.units import UnitTable
@@ -22,6 +22,7 @@ Stage: TypeAlias = Literal[
     "rewrite",
     "embed",
     "dense",
+    "sparse",
     "bm25",
     "fuse",
     "weigh",
@@ -134,6 +135,14 @@ class SearchCall:
                 found = units.best_matches(
                     queries, depth=depth, where=self.where, glossary=self.glossary
                 )
+        elif signal == "sparse":
+            units.require_weights()
+            encoder = require_weighing(self.encoder(table))
+            with self.timed("embed"):
+                weighed = encoder.weigh_queries(queries)
+            units.load_weights()
+            with self.timed("sparse"):
+                found = units.best_weighed(weighed, depth=depth, where=self.where)
         else:
             encoder = self.encoder(table)
             with self.timed("embed"):
@@ -148,7 +157,7 @@ class SearchCall:
     ) -> dict[str, str]:
         if not self.rankings.is_kept:
             return {}
-        by = self.encoder(table).encoder_id if signal == "dense" else "words"
+        by = "words" if signal == "bm25" else self.encoder(table).encoder_id
         searched = fingerprint(units.content, signal, units.state(signal), by, self.where)
         sought = [self._sought(signal, query) for query in queries]
         return dict(zip(queries, fingerprints(sought, searched), strict=True))

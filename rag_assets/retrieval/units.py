@@ -13,7 +13,8 @@ import pyarrow as pa
 from rag_assets import schemas
 from rag_assets.config import AnnSearch, Signal
 from rag_assets.identity import Canonical
-from rag_assets.retrieval import dense, lexical
+from rag_assets.models.lexical_weights import LexicalWeights
+from rag_assets.retrieval import dense, lexical, sparse
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking
 from rag_assets.store import ROW_ID, rows_of
@@ -33,7 +34,7 @@ MEMORY_BYTES = 128 * 2**20
 in memory they take about twice as much."""
 CONDITIONS_KEPT = 4
 """Conditions on units whose rows are kept, 8 bytes for each row."""
-UNSHOWN_COLUMNS = (dense.COLUMN, "encoder_id", *schemas.SYSTEM_COLUMNS)
+UNSHOWN_COLUMNS = (dense.COLUMN, schemas.SPARSE, "encoder_id", *schemas.SYSTEM_COLUMNS)
 """Columns that no hit shows, so that they are not kept in memory."""
 
 
@@ -91,6 +92,31 @@ class UnitTable:
         """All vectors; None where the table itself is searched."""
         return dense.load(self.table) if self.is_exact else None
 
+    @cached_property
+    def weights(self) -> sparse.InvertedList:
+        """The lexical weights of all units."""
+        return sparse.load(self.table)
+
+    def load_weights(self) -> None:
+        """Read the lexical weights now, so that the first search need not wait for it."""
+        _ = self.weights
+
+    def require_weights(self) -> None:
+        """Refuse to search units by lexical weights that they lack.
+
+        Raises:
+            MissingWeightsError: The table has none.
+        """
+        if schemas.SPARSE not in self.columns:
+            raise sparse.MissingWeightsError(self.table.name)
+
+    def best_weighed(
+        self, queries: Sequence[LexicalWeights], *, depth: int, where: str | None
+    ) -> list[Ranking]:
+        """The `depth` units whose lexical weights agree best with those of each query."""
+        allowed = None if where is None else self._allowed(where)
+        return [self.weights.best(query, depth=depth, allowed=allowed) for query in queries]
+
     def load(self) -> None:
         """Read the vectors now, so that the first search need not wait for it."""
         _ = self.vectors
@@ -114,7 +140,7 @@ class UnitTable:
         older release has replaced. So these count by their files, and an ANN index by how it is
         searched too.
         """
-        if signal == "dense" and self.is_exact:
+        if signal == "sparse" or (signal == "dense" and self.is_exact):
             return ["exact"]
         column = dense.COLUMN if signal == "dense" else lexical.COLUMN
         indexes = [

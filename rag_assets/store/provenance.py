@@ -54,7 +54,11 @@ def row_that_begins(
 def _row_where(
     store: Store, table: str, where: str, *, version: int | None
 ) -> Mapping[str, object] | None:
-    columns = [name for name in store.schema(table, version=version).names if name != "vector"]
+    columns = [
+        name
+        for name in store.schema(table, version=version).names
+        if name not in ("vector", schemas.SPARSE)
+    ]
     rows = store.read(table, columns=columns, where=where, version=version)
     return rows.slice(0, 1).to_pylist()[0] if rows.num_rows else None
 

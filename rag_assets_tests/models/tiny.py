@@ -52,3 +52,13 @@ def save_tiny_model(folder: Path, *, seed: int = 0) -> Path:
     )
     XLMRobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
     return folder
+
+
+def save_tiny_m3(folder: Path) -> Path:
+    """Write the same model to `folder` with the layers that BGE-M3 has on top, random ones."""
+    import torch
+
+    save_tiny_model(folder)
+    for name, width in (("sparse_linear.pt", 1), ("colbert_linear.pt", 32)):
+        torch.save(torch.nn.Linear(32, width).state_dict(), folder / name)
+    return folder

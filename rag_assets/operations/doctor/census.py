@@ -15,6 +15,7 @@ from rag_assets.columns.arrow_sql import query
 from rag_assets.columns.keys import Digests
 from rag_assets.index.units import matrix_of
 from rag_assets.operations.doctor.faults import RowsAt
+from rag_assets.schemas import SPARSE
 from rag_assets.store import ROW_ID, Store
 
 ROWS_A_BATCH = 16_384
@@ -120,7 +121,7 @@ def census_of(store: Store, step: Step) -> Census:
 
 
 def _columns(step: Step, there: set[str]) -> list[str]:
-    wanted = [step.key, "row_fingerprint", *TEXT_COLUMNS, "domain", "encoder_id", "vector"]
+    wanted = [step.key, "row_fingerprint", *TEXT_COLUMNS, "domain", "encoder_id", "vector", SPARSE]
     if step.group != step.key:
         wanted += [step.group, "index"]
     return [name for name in dict.fromkeys(wanted) if name in there]
@@ -142,6 +143,9 @@ def _kept_of(step: Step, batch: pa.RecordBatch) -> dict[str, np.ndarray]:
     if "vector" in there:
         vectors = matrix_of(batch["vector"])
         kept |= {"vector": _hashes_of(vectors), "length": _lengths_of(vectors)}
+        if SPARSE in there:
+            kept["vector"] += _hashes_of_weights(batch[SPARSE])
+            kept["length"][_has_bad_weight(batch[SPARSE])] = np.nan
     selected = ", ".join(f'{HASHES[name]} AS "{name}"' for name in wanted)
     found = query(f"SELECT {selected} FROM rows", rows=pa.table(columns))
     return kept | {name: found[name].to_numpy() for name in wanted}
@@ -158,6 +162,29 @@ def _lengths_of(vectors: np.ndarray) -> np.ndarray:
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     lengths[~np.isfinite(lengths)] = np.nan
     return lengths
+
+
+def _hashes_of_weights(column: pa.ListArray) -> np.ndarray:
+    """One number (uint64) for the lexical weights of each text: equal ones have equal numbers."""
+    one, other = np.random.default_rng(SEED).integers(1, 2**63, 2, np.uint64) | 1
+    pairs = column.flatten()
+    tokens = pairs.field("token").to_numpy().astype(np.uint64)
+    bits = pairs.field("weight").to_numpy().view(np.uint32).astype(np.uint64)
+    return _sums_of(column, (tokens * one ^ bits) * other)
+
+
+def _has_bad_weight(column: pa.ListArray) -> np.ndarray:
+    """For each text whether one of its lexical weights is not above 0, or not finite."""
+    weights = column.flatten().field("weight").to_numpy()
+    is_bad = ~(np.isfinite(weights) & (weights > 0))
+    return _sums_of(column, is_bad.astype(np.uint64)) > 0
+
+
+def _sums_of(column: pa.ListArray, values: np.ndarray) -> np.ndarray:
+    """The sum (uint64) of the values of each list of a column."""
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
+    ends = np.cumsum(np.concatenate([[0], column.value_lengths().to_numpy()]))
+    return sums[ends[1:]] - sums[ends[:-1]]
 
 
 def _encoders_in(batch: pa.RecordBatch) -> dict[tuple[str, str], int]:

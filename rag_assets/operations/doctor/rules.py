@@ -60,7 +60,10 @@ NOT_SERIALIZED = Rule(
 OTHER_TEXT = Rule("D304", "other-text", "error", "A unit has another text than its chunk or row.")
 
 SPOILED_VECTOR = Rule(
-    "D401", "spoiled-vector", "error", "A vector is zero, not finite, or not of length 1."
+    "D401",
+    "spoiled-vector",
+    "error",
+    "A vector is zero, not finite, or not of length 1, or a lexical weight is not above 0.",
 )
 MIXED_MODELS = Rule(
     "D402", "mixed-models", "error", "Vectors that are compared are of several models or paths."
