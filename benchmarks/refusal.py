@@ -139,7 +139,7 @@ def told_apart(name: str, samples: Sequence[Sample], settings: Answering) -> lis
     every_weight = weights_of(samples, unanswerable=settings.unanswerable)
     print(f"{name}: right answers to answerable questions: {answerable_share(samples):.3f}")
     weights = every_weight[[each.is_answer for each in samples]]
-    samples = [each for each in samples if each.is_answer]
+    every, samples = samples, [each for each in samples if each.is_answer]
     right = np.array([each.is_right for each in samples])
     rows = [each.features.values for each in samples]
     clusters = [each.cluster for each in samples]
@@ -157,7 +157,7 @@ def told_apart(name: str, samples: Sequence[Sample], settings: Answering) -> lis
     for kind, value in by_kind.items():
         print(f"  AUROC against {kind}: {value:.3f} ({kinds.count(kind)} questions)")
     print("  risk by coverage:", *(f"{part:.2f}:{risk:.2f}" for part, risk in points[::5]))
-    oracle(samples, scores, right)
+    oracle(every, scores, right)
     return [
         at_least(f"{name}: AUROC above the best single feature, low end", low, 0.0),
         *(
@@ -175,7 +175,8 @@ def answerable_share(samples: Sequence[Sample]) -> float:
 def oracle(samples: Sequence[Sample], scores: np.ndarray, right: np.ndarray) -> None:
     """How much could be answered at each risk, were the best threshold known: no promise."""
     for share in SHARES:
-        weights = weights_of(samples, unanswerable=share)
+        every = weights_of(samples, unanswerable=share)
+        weights = every[[each.is_answer for each in samples]]
         order = np.argsort(-scores, kind="stable")
         risks = np.cumsum(weights[order] * ~right[order]) / np.cumsum(weights[order])
         given = np.cumsum(right[order]) / right.sum()
