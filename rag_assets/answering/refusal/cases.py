@@ -91,6 +91,11 @@ class Sample:
     """Whether gold is among the hits."""
     domain: str
 
+    @property
+    def way(self) -> str:
+        """How its answer was made: looked up, or quoted."""
+        return "lookup" if self.features.values.get("looked_up") else "extractive"
+
 
 def gold_questions(
     questions: Sequence[Question],

@@ -45,7 +45,7 @@ from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same questions should give another rule."""
 
 SPLIT = "dev"
@@ -166,7 +166,13 @@ def fit_rule(samples: Sequence[Sample], *, asked: Answering, made_from: str) -> 
     names = known_names(rows)
     scores = out_of_fold(rows, right, weights=weights, names=names, clusters=clusters)
     promise = promise_of(
-        Answers.ordered(scores, wrong=~right, weights=weights, clusters=clusters),
+        Answers.ordered(
+            scores,
+            wrong=~right,
+            weights=weights,
+            clusters=clusters,
+            ways=[sample.way for sample in answers],
+        ),
         risk=asked.risk,
         confidence=asked.confidence,
         questions=count,
