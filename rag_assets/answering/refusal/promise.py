@@ -30,6 +30,8 @@ STEPS = 50
 """Thresholds that are tested, at equal shares."""
 LIKELY = 0.5
 """Level of the test of each way to answer by itself."""
+RISKS = tuple(step / 100 for step in range(5, 55, 5))
+"""Risks that are tried where the one that is asked for cannot be kept."""
 MOST_NEEDED = 100_000
 GROWTH = 1.1
 
@@ -49,6 +51,9 @@ class Promise:
     needed: int | None
     """About how many questions would be enough; None where there are enough, or where no number
     would be."""
+    reachable: float | None = None
+    """Where nothing is promised, the least larger risk that could be, of `RISKS`; None where none
+    could be. It was looked for on the same questions: to be asked for, not to be promised yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +107,17 @@ def promise_of(answers: Answers, *, risk: float, confidence: float, questions: i
     """
     places = _places(answers)
     tests = [_effective(answers, place) for place in places]
-    passed = _passed(answers, places, tests, risk=risk, level=1 - confidence)
+    level = 1 - confidence
+    passed = _passed(answers, places, tests, risk=risk, level=level)
     if passed is not None:
         threshold = float(answers.scores[passed - 1])
         return Promise(risk, confidence, threshold, questions, None)
-    needed = _needed(tests, questions, risk=risk, level=1 - confidence)
-    return Promise(risk, confidence, None, questions, needed)
+    needed = _needed(tests, questions, risk=risk, level=level)
+    larger = (other for other in RISKS if other > risk)
+    reachable = next(
+        (each for each in larger if _passed(answers, places, tests, risk=each, level=level)), None
+    )
+    return Promise(risk, confidence, None, questions, needed, reachable)
 
 
 def fewest_answers(risk: float, *, confidence: float) -> int:

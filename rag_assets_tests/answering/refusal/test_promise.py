@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from rag_assets.answering.refusal.promise import Answers, fewest_answers, promise_of, tail
+from rag_assets.answering.refusal.promise import Answers, Promise, fewest_answers, promise_of, tail
 
 RISK, CONFIDENCE = 0.1, 0.95
 
@@ -137,3 +137,24 @@ def test_a_sure_way_to_answer_does_not_pay_for_another_one():
 
     assert given([""] * count) == count
     assert 320 <= given(ways) <= 330
+
+
+def test_a_risk_that_could_be_promised_is_named():
+    draw = np.random.default_rng(0)
+    count = 400
+    answers = Answers.ordered(
+        draw.random(count),
+        wrong=draw.random(count) < 0.25,
+        weights=np.ones(count),
+        clusters=[str(number) for number in range(count)],
+        ways=[""] * count,
+    )
+
+    def promised(risk: float) -> Promise:
+        return promise_of(answers, risk=risk, confidence=CONFIDENCE, questions=count)
+
+    reachable = promised(0.05).reachable
+    assert reachable is not None
+    assert reachable >= 0.25
+    assert promised(reachable).threshold is not None
+    assert promised(reachable).reachable is None
