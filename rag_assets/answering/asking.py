@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from rag_assets.answering.answer import Answer, Scope, Sentence, Shown
 from rag_assets.answering.citations import Cell, Citation, Span
-from rag_assets.answering.drafting import Draft, Drafter
+from rag_assets.answering.drafting import AnswerDraft, Drafter
 from rag_assets.answering.refusal.deciding import RefusalDecision, RefusalRule
 from rag_assets.answering.refusal.features import features_of
 from rag_assets.config import Config, RetrieverName
@@ -102,7 +102,7 @@ def ask(
     )
 
 
-def _decided(drafted: Draft, decision: RefusalDecision) -> Draft:
+def _decided(drafted: AnswerDraft, decision: RefusalDecision) -> AnswerDraft:
     """What is left of an answer that the rule of refusal withholds: its evidence, or nothing."""
     match decision.outcome:
         case "answer":
@@ -116,7 +116,7 @@ def _decided(drafted: Draft, decision: RefusalDecision) -> Draft:
 
 
 def _decision(
-    index: "VariantIndex", question: str, results: Results, drafted: Draft, *, store: Store
+    index: "VariantIndex", question: str, results: Results, drafted: AnswerDraft, *, store: Store
 ) -> RefusalDecision:
     """What the rule of refusal for this index and retriever says of a draft that answers."""
     if not drafted.is_answer:

@@ -29,7 +29,7 @@ NOTHING = "the search found nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class AnswerDraft:
     """What there is to answer with."""
 
     outcome: Outcome
@@ -78,7 +78,7 @@ class Drafter:
         looked = look_up(question, self.catalogue)
         return looked if _is_allowed(looked, filters) else None
 
-    def draft(self, question: str, results: Results, *, looked: "LookedUp | None") -> Draft:
+    def draft(self, question: str, results: Results, *, looked: "LookedUp | None") -> AnswerDraft:
         """The answer of the lookup where it is sure, else the words of the hits.
 
         Args:
@@ -101,21 +101,21 @@ def draft_of(
     rows: Mapping[str, RowCells],
     looked: "LookedUp | None",
     most: int,
-) -> Draft:
+) -> AnswerDraft:
     """As `Drafter.draft`, from the cells of the rows among the hits."""
     if looked and looked.outcome == "answered" and looked.confidence >= SURE_FROM:
         told = looked.sentences[:most]
-        return Draft("answered", told, "lookup", row_ids=looked.row_ids)
+        return AnswerDraft("answered", told, "lookup", row_ids=looked.row_ids)
     asks_table = bool(results) and results[0].domain == "table"
     if looked and looked.outcome == "closest" and asks_table:
         told = looked.sentences[:most]
-        return Draft("closest", told, None, looked.reason, looked.readings)
+        return AnswerDraft("closest", told, None, looked.reason, looked.readings)
     sentences = extract(question, results.hits, most=most, rows=rows)
     refused = looked if looked and looked.outcome == "refused" and asks_table else None
     reason, readings = (refused.reason, refused.readings) if refused else ("", ())
     if sentences:
-        return Draft("answered", sentences, "extractive", reason, readings)
-    return Draft("nothing", (), None, reason or NOTHING, readings)
+        return AnswerDraft("answered", sentences, "extractive", reason, readings)
+    return AnswerDraft("nothing", (), None, reason or NOTHING, readings)
 
 
 def _allows_lookup(filters: Filters) -> bool:

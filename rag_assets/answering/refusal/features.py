@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rag_assets.answering.drafting import Draft
+from rag_assets.answering.drafting import AnswerDraft
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.retrieval.rankings import Ranking, ranked
@@ -43,7 +43,7 @@ class Features:
     hits: int
 
 
-def features_of(question: str, results: Results, drafted: Draft) -> Features:
+def features_of(question: str, results: Results, drafted: AnswerDraft) -> Features:
     """The features of the answer `drafted` to `question` from the `results` of its search."""
     terms = terms_of(question)
     held = [HeldTerms(f"{hit.title} {hit.section} {hit.text}") for hit in results.hits[:SHOWN]]
@@ -162,7 +162,7 @@ def _of_terms(
 def _of_draft(
     terms: Sequence[SoughtTerm],
     strict: Sequence[SoughtTerm],
-    drafted: Draft,
+    drafted: AnswerDraft,
     hits: Sequence[Hit],
 ) -> dict[str, Value]:
     """How the answer was made, and which part of the question it says itself."""
