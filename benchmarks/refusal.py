@@ -26,6 +26,9 @@ from bounds import Bound, at_least, dataset, finish, rag_assets
 from retrieval import write_config
 
 from rag_assets import config as configuration
+from rag_assets.answering.drafting import Drafter
+from rag_assets.answering.lookup.arm import arms_of
+from rag_assets.answering.lookup.catalogue import catalogue_of
 from rag_assets.answering.refusal.cases import UNANSWERABLE, Sample, samples_of
 from rag_assets.answering.refusal.curve import known_names, matrix_of, out_of_fold
 from rag_assets.answering.refusal.fitting import (
@@ -72,9 +75,12 @@ def asked(name: str, *, state: Path) -> list[Sample]:
         raise SystemExit(f"{name}: the refresh ended with {built.code}")
     config = configuration.load()
     store = Store.of(config)
-    index = open_index(store, config, config.serving_variant)
+    arms = arms_of(store)
+    index = open_index(store, config, config.serving_variant, arms=arms)
+    tables = catalogue_of(store, index.complete_set)
+    drafter = Drafter(store, index.complete_set, tables, config.answering.sentences)
     questions = questions_with_gold(store, config, index, split=None)
-    return samples_of(index, questions, log=print)
+    return samples_of(index, questions, drafter=drafter, log=print)
 
 
 def halves(samples: Sequence[Sample], draw: np.random.Generator) -> np.ndarray:
@@ -103,16 +109,19 @@ def held(samples: Sequence[Sample], inside: np.ndarray, *, settings: Answering) 
         return Outcome(False)
     rows = [each.features.values for each in samples]
     right = np.array([each.is_right for each in samples])
+    is_answer = np.array([each.is_answer for each in samples])
     weights = weights_of(samples, unanswerable=settings.unanswerable)
     scores = rule.curve.probabilities(rows)
-    scores[inside] = out_of_fold(
-        [each.features.values for each in calibrated],
-        right[inside],
-        weights=weights[inside],
+    seen = inside & is_answer
+    answers = [each for each in calibrated if each.is_answer]
+    scores[seen] = out_of_fold(
+        [each.features.values for each in answers],
+        right[seen],
+        weights=weights[seen],
         names=rule.curve.names,
-        clusters=[each.cluster for each in calibrated],
+        clusters=[each.cluster for each in answers],
     )
-    given = scores >= rule.promise.threshold
+    given = is_answer & (scores >= rule.promise.threshold)
     every = choices(given, right=right, weights=weights)
     rest = choices(given[~inside], right=right[~inside], weights=weights[~inside])
     answerable = ~inside & np.array([each.kind == "answerable" for each in samples])
@@ -127,10 +136,13 @@ def held(samples: Sequence[Sample], inside: np.ndarray, *, settings: Answering) 
 
 def told_apart(name: str, samples: Sequence[Sample], settings: Answering) -> list[Bound]:
     """AUROC of the rule by folds, against the best single feature, and by kind."""
+    every_weight = weights_of(samples, unanswerable=settings.unanswerable)
+    print(f"{name}: right answers to answerable questions: {answerable_share(samples):.3f}")
+    weights = every_weight[[each.is_answer for each in samples]]
+    every, samples = samples, [each for each in samples if each.is_answer]
     right = np.array([each.is_right for each in samples])
     rows = [each.features.values for each in samples]
     clusters = [each.cluster for each in samples]
-    weights = weights_of(samples, unanswerable=settings.unanswerable)
     scores = out_of_fold(rows, right, weights=weights, names=known_names(rows), clusters=clusters)
     feature, single = best_feature(samples, right, weights=weights)
     column = np.nan_to_num(matrix_of(rows, [feature]))[:, 0]
@@ -139,14 +151,13 @@ def told_apart(name: str, samples: Sequence[Sample], settings: Answering) -> lis
     points, aurc = risk_curve(scores, right, weights=weights)
     low, high = difference_interval(scores, column, right, weights, clusters)
     ours = auroc(scores, right, weights=weights) or 0.0
-    print(f"{name}: {len(samples)} samples of {len(set(clusters))} documents and rows")
-    print(f"  right answers to answerable questions: {answerable_share(samples):.3f}")
+    print(f"{name}: {len(samples)} answers, of {len(set(clusters))} documents and rows")
     print(f"  AUROC {ours:.3f}, best single feature {feature} {single:.3f}")
     print(f"  difference {ours - single:+.3f} ({low:+.3f} to {high:+.3f}); AURC {aurc:.3f}")
     for kind, value in by_kind.items():
         print(f"  AUROC against {kind}: {value:.3f} ({kinds.count(kind)} questions)")
     print("  risk by coverage:", *(f"{part:.2f}:{risk:.2f}" for part, risk in points[::5]))
-    oracle(samples, scores, right)
+    oracle(every, scores, right)
     return [
         at_least(f"{name}: AUROC above the best single feature, low end", low, 0.0),
         *(
@@ -164,7 +175,8 @@ def answerable_share(samples: Sequence[Sample]) -> float:
 def oracle(samples: Sequence[Sample], scores: np.ndarray, right: np.ndarray) -> None:
     """How much could be answered at each risk, were the best threshold known: no promise."""
     for share in SHARES:
-        weights = weights_of(samples, unanswerable=share)
+        every = weights_of(samples, unanswerable=share)
+        weights = every[[each.is_answer for each in samples]]
         order = np.argsort(-scores, kind="stable")
         risks = np.cumsum(weights[order] * ~right[order]) / np.cumsum(weights[order])
         given = np.cumsum(right[order]) / right.sum()

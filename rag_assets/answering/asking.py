@@ -10,21 +10,20 @@ quoted. Both say only what they cite: a quotation is exact, and what a lookup co
 run once more. So each sentence is supported in full, or the answer says that it is not.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import date
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from rag_assets.answering.answer import Answer, Mode, Outcome, Scope, Sentence, Shown
+from rag_assets.answering.answer import Answer, Scope, Sentence, Shown
 from rag_assets.answering.citations import Cell, Citation, Span
-from rag_assets.answering.extracting import extract
+from rag_assets.answering.drafting import AnswerDraft, Drafter
 from rag_assets.answering.refusal.deciding import RefusalDecision, RefusalRule
 from rag_assets.answering.refusal.features import features_of
-from rag_assets.answering.row_cells import RowCells, read_row_cells
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
@@ -32,27 +31,9 @@ from rag_assets.store import Store
 
 if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
-    from rag_assets.answering.lookup.looking_up import LookedUp
     from rag_assets.retrieval.search import VariantIndex
 
-SURE_FROM = 0.5
-"""Confidence of a lookup's reading from which its answer is given."""
-NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
-"""Filters under which no lookup is made: they ask for documents, or for a part of a table."""
-NOTHING = "the search found nothing"
 NO_RULE = RefusalDecision(None, "answer", "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What there is to answer with."""
-
-    outcome: Outcome
-    sentences: tuple[Sentence, ...]
-    mode: Mode | None
-    reason: str = ""
-    readings: tuple[str, ...] = ()
-    confidence: float | None = None
 
 
 class _Times(dict[str, float]):
@@ -97,20 +78,14 @@ def ask(
         results = index.search(
             question, retriever=retriever, top_k=config.answering.hits, filters=filters
         )
+    tables = catalogue or catalogue_of(store, index.complete_set)
+    drafter = Drafter(store, index.complete_set, tables, config.answering.sentences)
     with times.timed("lookup"):
-        tables = catalogue or catalogue_of(store, index.complete_set)
-        looked = _looked_up(question, tables, filters=filters)
+        looked = drafter.look_up(question, filters=filters)
     with times.timed("extract"):
-        row_ids = [hit.unit_id for hit in results if hit.domain == "table"]
-        rows = read_row_cells(store, index.complete_set, row_ids)
-        found = _found(
-            question,
-            results,
-            rows=rows,
-            looked=looked,
-            decision=_decision(index, question, results, store=store),
-            most=config.answering.sentences,
-        )
+        drafted = drafter.draft(question, results, looked=looked)
+        decision = _decision(index, question, results, drafted, store=store)
+        found = _decided(drafted, decision) if drafted.is_answer else drafted
     with times.timed("check"):
         sentences = _run_again(found.sentences, tables)
     return Answer(
@@ -122,74 +97,33 @@ def ask(
         mode=found.mode,
         reason=found.reason,
         readings=found.readings,
-        confidence=found.confidence,
+        confidence=decision.confidence,
         seconds=dict(times),
     )
 
 
-def _looked_up(
-    question: str, catalogue: "Catalogue", *, filters: Filters | None
-) -> "LookedUp | None":
-    """What the tables say; None where they may not be asked."""
-    from rag_assets.answering.lookup.looking_up import look_up
-
-    if filters is not None and not _allows_lookup(filters):
-        return None
-    looked = look_up(question, catalogue)
-    return looked if _is_allowed(looked, filters) else None
-
-
-def _allows_lookup(filters: Filters) -> bool:
-    return filters.domain != "document" and not any(getattr(filters, name) for name in NOT_OF_ROWS)
-
-
-def _is_allowed(looked: "LookedUp", filters: Filters | None) -> bool:
-    """Whether a plan asks a table that the filters allow."""
-    if filters is None or looked.plan is None:
-        return True
-    return filters.source in (None, looked.plan.source) and filters.table in (
-        None,
-        looked.plan.table,
-    )
-
-
-def _found(
-    question: str,
-    results: Results,
-    *,
-    rows: Mapping[str, RowCells],
-    looked: "LookedUp | None",
-    decision: RefusalDecision,
-    most: int,
-) -> _Found:
-    """The answer of the lookup where it is sure, else what the rule of refusal allows to quote."""
-    if looked and looked.outcome == "answered" and looked.confidence >= SURE_FROM:
-        return _Found("answered", looked.sentences[:most], "lookup")
-    asks_table = bool(results) and results[0].domain == "table"
-    if looked and looked.outcome == "closest" and asks_table:
-        return _Found("closest", looked.sentences[:most], None, looked.reason, looked.readings)
-    sentences = extract(question, results.hits, most=most, rows=rows)
-    if sentences and decision.outcome == "answer":
-        return _Found("answered", sentences, "extractive", confidence=decision.confidence)
-    told = sentences if decision.outcome == "closest" else ()
-    refused = looked if looked and looked.outcome == "refused" and asks_table else None
-    return _Found(
-        "closest" if told else "nothing",
-        told,
-        None,
-        decision.reason or (refused.reason if refused else NOTHING),
-        refused.readings if refused else (),
-        decision.confidence,
-    )
+def _decided(drafted: AnswerDraft, decision: RefusalDecision) -> AnswerDraft:
+    """What is left of an answer that the rule of refusal withholds: its evidence, or nothing."""
+    match decision.outcome:
+        case "answer":
+            return replace(drafted, reason="", readings=())
+        case "closest":
+            return replace(drafted, outcome="closest", mode=None, reason=decision.reason)
+        case "nothing":
+            return replace(
+                drafted, outcome="nothing", sentences=(), mode=None, reason=decision.reason
+            )
 
 
 def _decision(
-    index: "VariantIndex", question: str, results: Results, *, store: Store
+    index: "VariantIndex", question: str, results: Results, drafted: AnswerDraft, *, store: Store
 ) -> RefusalDecision:
-    """What the rule of refusal says, where one was fitted for this index and retriever."""
+    """What the rule of refusal for this index and retriever says of a draft that answers."""
+    if not drafted.is_answer:
+        return NO_RULE
     settings = index.settings.retrievers[results.retriever]
     rule = RefusalRule.read(store, index.complete_set, settings, within=index.settings)
-    return rule.decide(features_of(question, results)) if rule else NO_RULE
+    return rule.decide(features_of(question, results, drafted)) if rule else NO_RULE
 
 
 def _run_again(sentences: Sequence[Sentence], catalogue: "Catalogue") -> tuple[Sentence, ...]:

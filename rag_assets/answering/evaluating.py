@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,6 @@ from rag_assets.answering import extracting
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.asking import ask
 from rag_assets.answering.citations import Cell, Span
-from rag_assets.answering.extracting import quoted_units
 from rag_assets.answering.gold_cited import GoldPlaces, cited_units
 from rag_assets.answering.refusal.deciding import RefusalRule
 from rag_assets.answering.refusal.fitting import fit
@@ -141,21 +139,12 @@ def evaluate_answers(
 def fitted_rule(
     store: Store, config: Config, *, variant: str, log: Callable[[str], None]
 ) -> RefusalRule:
-    """The rule of refusal for what extractive answers cite; fitted where something changed.
+    """The rule of refusal for the answers of a variant; fitted where something changed.
 
     Raises:
         MissingIndexError: The variant has no complete index.
     """
-    most = config.answering.sentences
-    complete_set = set_of_recipe(store, config, variant)
-    return fit(
-        store,
-        config,
-        variant,
-        cites=partial(quoted_units, store=store, complete_set=complete_set, most=most),
-        cites_version=f"extracting {extracting.REVISION}, {most} sentences",
-        log=log,
-    )
+    return fit(store, config, variant, log=log)
 
 
 def file_of(store: Store, variant: str) -> Path:

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.choosing import Quotable, WeighedRow, choose
 from rag_assets.answering.citations import Span
-from rag_assets.answering.row_cells import RowCells, read_row_cells
+from rag_assets.answering.row_cells import RowCells
 from rag_assets.answering.row_facts import row_sentence
-from rag_assets.retrieval.hits import Hit, Results
-from rag_assets.store import Store
-from rag_assets.store.complete_sets import CompleteSet
+from rag_assets.retrieval.hits import Hit
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same hits should give another answer."""
 
 
@@ -42,16 +40,6 @@ def extract(
     of_rows = {(row.hit.rank, 0): row for row in chosen.rows}
     ordered = sorted({**of_pieces, **of_rows}.items())
     return tuple(_sentence(question, each) for _, each in ordered)
-
-
-def quoted_units(
-    question: str, results: Results, *, store: Store, complete_set: CompleteSet, most: int
-) -> list[str]:
-    """The units that an extractive answer would cite: see `refusal.cases.Cites`."""
-    row_ids = [hit.unit_id for hit in results if hit.domain == "table"]
-    rows = read_row_cells(store, complete_set, row_ids)
-    chosen = choose(question, results.hits, rows=rows, most=most)
-    return list(dict.fromkeys(each.hit.unit_id for each in (*chosen.pieces, *chosen.rows)))
 
 
 def _sentence(question: str, chosen: Quotable | WeighedRow) -> Sentence:

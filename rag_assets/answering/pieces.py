@@ -1,7 +1,8 @@
 """The pieces of a unit's text that an answer may quote: sentences, items of lists, rows of tables.
 
 Chunks are slices of Markdown-like text: blocks with empty lines between them. A heading is no
-piece, and neither is a line of dashes. An item keeps the introduction that ends with a colon, a row
+piece, and neither is a line of dashes. The halves of a sentence before and behind the break of a
+page or a column are one piece. An item keeps the introduction that ends with a colon, a row
 of a table keeps its header row, so that both can be read alone.
 """
 
@@ -42,7 +43,8 @@ class Piece:
     """One past the last character."""
     kind: PieceKind
     lead: Range | None = None
-    """What it is read with: the introduction of its list, or the header row of its table."""
+    """What it is read with: the introduction of its list, the header row of its table, or the first
+    half of its sentence, before the break of a page or a column."""
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -66,6 +68,8 @@ def pieces_of(text: str) -> list[Piece]:
             lead = None
         else:
             of_block = list(_sentences(text, start, end, lead=lead))
+            if found and of_block and _goes_on(found[-1], of_block[0], text):
+                of_block[0] = _joined(found.pop(), of_block[0], text)
             found += of_block
             lead = _introduction(text, of_block, before=lead)
     return found
@@ -178,6 +182,24 @@ def _sentences(text: str, start: int, end: int, *, lead: Range | None) -> Iterat
 def _kind(words: str) -> PieceKind:
     begins = not words[:1].islower() and not words.startswith((")", ",", ";", ":", "."))
     return "sentence" if begins and _WHOLE_END.search(words) else "fragment"
+
+
+def _goes_on(before: Piece, after: Piece, text: str) -> bool:
+    """Whether a break of a page or a column parts a sentence into `before` and `after`."""
+    return (
+        before.kind == after.kind == "fragment"
+        and before.lead is None
+        and after.lead is None
+        and _CLOSED.search(text[before.start : before.end]) is None
+        and text[after.start : after.end][:1].islower()
+    )
+
+
+def _joined(before: Piece, after: Piece, text: str) -> Piece:
+    is_closed = _WHOLE_END.search(text[after.start : after.end]) is not None
+    begins = not text[before.start : before.end][:1].islower()
+    kind = "sentence" if is_closed and begins else "fragment"
+    return Piece(after.start, after.end, kind, lead=(before.start, before.end))
 
 
 def _introduction(text: str, pieces: Sequence[Piece], *, before: Range | None) -> Range | None:

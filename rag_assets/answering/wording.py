@@ -1,15 +1,18 @@
 """The words of a question and of a text, and how alike two of them are.
 
-English and Swedish words that ask or join are left out. Words of one family are told by the letters
-that they begin with, as a dictionary of lemmas takes seconds to load.
+English and Swedish words that ask or join are left out. To quote and to tell cells, words of one
+family are told by the letters that they begin with (`Vocabulary`), as a dictionary of lemmas takes
+seconds to load; where it is asked whether something is there at all, by their lemma (`lemma_of`).
 """
 
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import takewhile
 
+LANGUAGES = ("en", "sv")
 LEAST_SHARED = 4
 """First letters that words of one family share, at least: `dense` and `density`."""
 LEAST_SHARE = 0.6
@@ -28,6 +31,7 @@ JOINING = frozenset(
 """Words that ask or join and name nothing."""
 
 _TERM = re.compile(r"\w+(?:[.,]\d+)*")
+_PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 _ASKS_FOR_NUMBER = re.compile(
     r"""\b(?:
@@ -50,6 +54,24 @@ def words_of(text: str) -> list[str]:
 def terms(text: str) -> list[str]:
     """Those of the words of `text` that name something."""
     return [word for word in words_of(text) if word not in JOINING]
+
+
+@lru_cache(maxsize=100_000)
+def lemma_of(word: str) -> str:
+    """The dictionary form of a word in lower case, in English or Swedish; else the word itself."""
+    import simplemma
+
+    return simplemma.lemmatize(word, lang=LANGUAGES).casefold()
+
+
+def parts_of(token: str) -> list[str]:
+    """Its runs of letters and digits: `EN-10025` has two."""
+    return _PART.findall(token)
+
+
+def plain(token: str) -> str:
+    """Letters and digits of a token, in lower case: `EN-10025` and `en 10025` meet."""
+    return "".join(parts_of(token)).casefold()
 
 
 def asks_for_number(question: str) -> bool:

@@ -18,6 +18,7 @@ from rag_assets.serving.commands import (
     answers,
     ask,
     backfill,
+    cite,
     clean_up,
     doctor,
     documents,
@@ -49,7 +50,7 @@ from rag_assets.store.places import UnreachableTablesError
 from rag_assets.store.serving_pointer import ServingPointerError
 
 COMMANDS = (
-    *(init, plan, refresh, search, ask, lookup, answers, replay, verify, show, explain),
+    *(init, plan, refresh, search, ask, lookup, answers, replay, verify, cite, show, explain),
     *(documents, evaluate, experiment),
     *(preview, try_index, backfill, promote, rollback, history),
     *(status, doctor, alerts, export, clean_up, purge, ui),

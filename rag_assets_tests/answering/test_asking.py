@@ -9,6 +9,10 @@ from rag_assets.answering.answer import Answer, from_json, to_json
 from rag_assets.answering.asking import ask
 from rag_assets.answering.citations import Cell, Span
 from rag_assets.answering.evaluating import evaluate_answers, file_of
+from rag_assets.answering.refusal.curve import Curve
+from rag_assets.answering.refusal.deciding import RefusalRule
+from rag_assets.answering.refusal.deciding import file_of as refusal_file
+from rag_assets.answering.refusal.promise import Promise
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
 from rag_assets.evaluation.questions import refresh_questions
@@ -16,6 +20,7 @@ from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.search import EmptyQueryError, VariantIndex
 from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
 from rag_assets_tests.answering import project
 
 Asked = Callable[..., Answer]
@@ -93,6 +98,35 @@ def test_the_same_question_has_the_same_answer_but_for_its_times(asked: Asked):
 def test_an_answer_survives_its_json(asked: Asked):
     answer = asked("What is the density of Invar?")
     assert from_json(to_json(answer)) == answer
+
+
+def test_a_row_that_is_left_out_is_not_looked_up(asked: Asked):
+    answer = asked("What is the density of Invar?")
+    assert answer.mode == "lookup"
+    rows = frozenset(each.unit_id for each in answer.shown if each.domain == "table")
+    found = asked("What is the density of Invar?", filters=Filters(without=rows))
+    cited = {each.unit_id for each in found.citations if isinstance(each, Cell | Span)}
+    assert cited.isdisjoint(rows)
+
+
+@pytest.mark.parametrize("question", ["What is the density of Invar?", "spring stiffness"])
+def test_a_doubtful_answer_is_withheld_however_it_was_made(
+    asked: Asked, config: Config, index: VariantIndex, question: str
+):
+    curve = Curve(names=("lead",), means=(0.0,), scales=(1.0,), weights=(0.0,), intercept=0.0)
+    promise = Promise(0.1, 0.95, 0.9, questions=100, needed=None)
+    rule = RefusalRule("by hand", curve, 0.2, promise, None)
+    retriever = index.settings.retrievers[config.retrieval.retriever]
+    file = refusal_file(Store.of(config), index.complete_set, retriever, within=index.settings)
+    write_atomically(file, rule.to_json())
+    try:
+        answer = asked(question)
+    finally:
+        file.unlink()
+    assert (answer.outcome, answer.mode, answer.confidence) == ("closest", None, 0.5)
+    assert answer.sentences
+    assert answer.reason
+    assert asked(question).outcome == "answered"
 
 
 def test_a_blank_question_is_refused(asked: Asked):

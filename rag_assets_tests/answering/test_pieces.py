@@ -86,3 +86,31 @@ def test_pieces_are_in_order_and_never_overlap(text: str):
 @given(st.lists(st.sampled_from(["The sky is blue.", "It rains!", "Why?"]), min_size=1))
 def test_every_sentence_is_a_piece(sentences: list[str]):
     assert lines(" ".join(sentences)) == sentences
+
+
+def test_a_sentence_is_whole_over_the_break_of_a_page():
+    start = "The plate is cut. It is welded along both of its long edges in one pass with"
+    text = f"{start}\n\nan electrode of steel. It cools."
+
+    pieces = pieces_of(text)
+
+    assert [shown(each, text) for each in pieces] == [
+        "The plate is cut.",
+        "It is welded along both of its long edges in one pass with an electrode of steel.",
+        "It cools.",
+    ]
+    assert pieces[1].kind == "sentence"
+    assert [text[slice(*part)] for part in pieces[1].ranges] == [
+        "It is welded along both of its long edges in one pass with",
+        "an electrode of steel.",
+    ]
+
+
+def test_an_introduction_is_no_half_of_what_follows():
+    text = "The solver is run by:\n\nicoFoam in the folder of the case. It takes a second."
+
+    assert [shown(each, text) for each in pieces_of(text)] == [
+        "The solver is run by:",
+        "The solver is run by: icoFoam in the folder of the case.",
+        "It takes a second.",
+    ]

@@ -27,6 +27,7 @@ COMMANDS = (
     "search",
     "show",
     "verify",
+    "cite",
     "evaluate",
     "experiment",
     "status",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from rag_assets.answering.drafting import Drafter
 from rag_assets.answering.refusal.features import SHOWN, Features, features_of
 from rag_assets.answering.refusal.neighbours import names_in, neighbour_of
 from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
@@ -48,9 +49,6 @@ ROUNDS = 6
 """Searches in which units that hold the value are left out, until no hit holds it."""
 LOOKED_UP = 20
 """Units that are read to see whether the index holds a text."""
-
-Cites: TypeAlias = Callable[[str, Results], Sequence[str]]
-"""The units that an answer to a question would cite, from the results of its search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +83,18 @@ class Sample:
     kind: CaseKind
     cluster: str
     features: Features
+    is_answer: bool
+    """Whether an answer would be given, were none withheld."""
     is_right: bool
-    """Whether an answer would cite gold; never where there is none."""
+    """Whether it would cite gold; never where there is none."""
     is_found: bool
     """Whether gold is among the hits."""
     domain: str
 
-
-def first_units(_question: str, results: Results) -> list[str]:
-    """The two best units: what an answer cites, where nothing says more."""
-    return [hit.unit_id for hit in results.hits[:2]]
+    @property
+    def way(self) -> str:
+        """How its answer was made: looked up, or quoted."""
+        return "lookup" if self.features.values.get("looked_up") else "extractive"
 
 
 def gold_questions(
@@ -141,24 +141,30 @@ def samples_of(
     index: "VariantIndex",
     questions: Sequence[GoldQuestion],
     *,
+    drafter: Drafter,
     retriever: RetrieverName | Retriever | None = None,
-    cites: Cites = first_units,
     log: Callable[[str], None] = lambda _line: None,
 ) -> list[Sample]:
     """What comes of each question, asked as it is and where it has no answer."""
     names = sorted({name for each in questions for name in names_in(each.question.text)})
     found: list[Sample] = []
     for number, each in enumerate(questions, start=1):
-        for kind, text, results in _searches(index, each, names=names, retriever=retriever):
-            cited = cites(text, results)
+        for kind, text, filters, results in _searches(
+            index, each, names=names, retriever=retriever
+        ):
+            looked = drafter.look_up(text, filters=filters)
+            drafted = drafter.draft(text, results, looked=looked)
             has_gold = kind == "answerable"
             found.append(
                 Sample(
                     question_id=each.question.question_id,
                     kind=kind,
                     cluster=each.cluster,
-                    features=features_of(text, results),
-                    is_right=has_gold and not each.gold.isdisjoint(cited),
+                    features=features_of(text, results, drafted),
+                    is_answer=drafted.is_answer,
+                    is_right=has_gold
+                    and drafted.is_answer
+                    and not each.gold.isdisjoint(drafted.units),
                     is_found=has_gold
                     and not each.gold.isdisjoint(hit.unit_id for hit in results.hits),
                     domain=each.question.domain,
@@ -186,13 +192,14 @@ def _searches(
     *,
     names: Sequence[tuple[str, str]],
     retriever: RetrieverName | Retriever | None,
-) -> Iterator[tuple[CaseKind, str, Results]]:
+) -> Iterator[tuple[CaseKind, str, Filters | None, Results]]:
+    """Each way to ask the question: kind, words, what is left out, and what is found then."""
     search = partial(index.search, retriever=retriever, top_k=SHOWN)
     text = asked.question.text
-    yield "answerable", text, search(text)
+    yield "answerable", text, None, search(text)
     if asked.is_recognized:
-        yield "source_gone", text, _without_value(asked, asked.source, search)
-        yield "value_gone", text, _without_value(asked, asked.gold, search)
+        yield "source_gone", text, *_without_value(asked, asked.source, search)
+        yield "value_gone", text, *_without_value(asked, asked.gold, search)
     other = neighbour_of(
         text,
         names=names,
@@ -200,20 +207,21 @@ def _searches(
         seed=asked.question.question_id,
     )
     if other is not None:
-        yield "neighbour", other, search(other)
+        yield "neighbour", other, None, search(other)
 
 
 def _without_value(
     asked: GoldQuestion, left_out: frozenset[str], search: Callable[..., Results]
-) -> Results:
-    """The results without the units `left_out`, and without all hits that hold the value."""
+) -> tuple[Filters, Results]:
+    """A filter that leaves out `left_out` and all hits that hold the value, and what it finds."""
     for _ in range(ROUNDS):
-        results = search(asked.question.text, filters=Filters(without=left_out))
+        filters = Filters(without=left_out)
+        results = search(asked.question.text, filters=filters)
         holding = {hit.unit_id for hit in results.hits if asked.is_told_by(hit.text)}
         if not holding:
             break
         left_out = left_out | holding
-    return results
+    return filters, results
 
 
 def _is_known(index: "VariantIndex", expression: str) -> bool:

@@ -19,7 +19,7 @@ from rag_assets.store.catalog import name_of
 from rag_assets.store.complete_sets import CompleteSet
 
 FOLDER = "refusal"
-FORMAT = 1
+FORMAT = 2
 """Raise it when rules are written in another way: older ones are not read."""
 NAMED = 3
 """Terms that a reason names."""

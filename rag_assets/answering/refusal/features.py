@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from rag_assets.answering.drafting import AnswerDraft
 from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.retrieval.rankings import Ranking, ranked
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same results should give other features: rules that were fitted are void."""
 
 SHOWN = 10
@@ -42,8 +43,8 @@ class Features:
     hits: int
 
 
-def features_of(question: str, results: Results) -> Features:
-    """The features of the answer to `question` that its search `results` allow."""
+def features_of(question: str, results: Results, drafted: AnswerDraft) -> Features:
+    """The features of the answer `drafted` to `question` from the `results` of its search."""
     terms = terms_of(question)
     held = [HeldTerms(f"{hit.title} {hit.section} {hit.text}") for hit in results.hits[:SHOWN]]
     strict = [term for term in terms if term.kind != "word"]
@@ -53,6 +54,7 @@ def features_of(question: str, results: Results) -> Features:
         **_of_signals(results, count=len(terms)),
         **_of_terms(terms, strict, held),
         **_of_places(results.hits),
+        **_of_draft(terms, strict, drafted, results.hits),
     }
     return Features(values, tuple(missing), tuple(apart), len(results.hits))
 
@@ -154,6 +156,27 @@ def _of_terms(
         "strict_covered": coverage(strict, held[:1]),
         "digits_covered": float(coverage(with_digits, held[:1]) == 1),
         "digits_covered_by_all": float(coverage(with_digits, held) == 1),
+    }
+
+
+def _of_draft(
+    terms: Sequence[SoughtTerm],
+    strict: Sequence[SoughtTerm],
+    drafted: AnswerDraft,
+    hits: Sequence[Hit],
+) -> dict[str, Value]:
+    """How the answer was made, and which part of the question it says itself."""
+    said = [HeldTerms(sentence.text) for sentence in drafted.sentences]
+    units = drafted.units
+    titles = [HeldTerms(f"{hit.title} {hit.section}") for hit in hits if hit.unit_id in units]
+    return {
+        "looked_up": float(drafted.mode == "lookup"),
+        "said": coverage(terms, said),
+        "said_best": max((coverage(terms, [text]) for text in said), default=0.0),
+        "said_or_titled": coverage(terms, [*said, *titles]),
+        "said_strict": coverage(strict, said),
+        "cites_first": float(bool(hits) and hits[0].unit_id in units),
+        "cites_places": float(len({(hit.source, hit.uri) for hit in hits if hit.unit_id in units})),
     }
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_assets import identity, schemas
+from rag_assets.answering import extracting
+from rag_assets.answering.drafting import Drafter
+from rag_assets.answering.lookup import arm
 from rag_assets.answering.lookup.arm import arms_of
 from rag_assets.answering.refusal.cases import (
-    Cites,
     GoldQuestion,
     Sample,
-    first_units,
     gold_questions,
     samples_of,
 )
@@ -44,7 +45,7 @@ from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same questions should give another rule."""
 
 SPLIT = "dev"
@@ -62,8 +63,6 @@ def fit(
     variant: str,
     *,
     retriever: RetrieverName | None = None,
-    cites: Cites = first_units,
-    cites_version: str = "first units",
     log: Callable[[str], None] = lambda _line: None,
 ) -> RefusalRule:
     """The rule of refusal of `variant`; the one that is there if nothing changed since.
@@ -73,13 +72,12 @@ def fit(
         config: As it is now.
         variant: Its index is searched.
         retriever: The one that answers; that of the config unless given.
-        cites: What an answer would cite.
-        cites_version: Another one where answers are made in another way.
         log: Told of progress.
 
     Raises:
         MissingIndexError: The variant has no complete index.
     """
+    from rag_assets.answering.lookup.catalogue import catalogue_of
     from rag_assets.retrieval.opening import open_index
 
     name = retriever or config.retrieval.retriever
@@ -88,7 +86,7 @@ def fit(
         complete_set = set_of_recipe(store, config, variant)
         made_from = identity.fingerprint(
             REVISION,
-            cites_version,
+            [extracting.REVISION, arm.REVISION, config.answering.sentences],
             validity(complete_set, settings, within=config.retrieval),
             [[pin.data_version, pin.files] for pin in complete_set.unit_pins],
             current_version(store, schemas.QUESTIONS_TABLE, key="question_id")
@@ -101,7 +99,10 @@ def fit(
             return known
         index = open_index(store, config, variant, complete_set=complete_set, arms=arms_of(store))
         asked = chosen(questions_with_gold(store, config, index, split=SPLIT))
-        samples = samples_of(index, asked, retriever=name, cites=cites, log=log)
+        drafter = Drafter(
+            store, complete_set, catalogue_of(store, complete_set), config.answering.sentences
+        )
+        samples = samples_of(index, asked, drafter=drafter, retriever=name, log=log)
         rule = fit_rule(samples, asked=config.answering, made_from=made_from)
         file = file_of(store, complete_set, settings, within=config.retrieval)
         write_atomically(file, rule.to_json())
@@ -152,18 +153,26 @@ def fit_rule(samples: Sequence[Sample], *, asked: Answering, made_from: str) -> 
         made_from: See `RefusalRule`.
     """
     count = len({sample.question_id for sample in samples})
-    right = np.array([sample.is_right for sample in samples], dtype=bool)
+    answers = [sample for sample in samples if sample.is_answer]
+    right = np.array([sample.is_right for sample in answers], dtype=bool)
     if count < FEWEST_QUESTIONS or right.all() or not right.any():
         needed = max(FEWEST_QUESTIONS, fewest_answers(asked.risk, confidence=asked.confidence))
         promise = Promise(asked.risk, asked.confidence, None, count, max(needed, count + 1))
         return RefusalRule(made_from, None, 0.0, promise, None)
-    weights = weights_of(samples, unanswerable=asked.unanswerable)
-    rows = [sample.features.values for sample in samples]
-    clusters = [sample.cluster for sample in samples]
+    every_weight = weights_of(samples, unanswerable=asked.unanswerable)
+    weights = every_weight[[sample.is_answer for sample in samples]]
+    rows = [sample.features.values for sample in answers]
+    clusters = [sample.cluster for sample in answers]
     names = known_names(rows)
     scores = out_of_fold(rows, right, weights=weights, names=names, clusters=clusters)
     promise = promise_of(
-        Answers.ordered(scores, wrong=~right, weights=weights, clusters=clusters),
+        Answers.ordered(
+            scores,
+            wrong=~right,
+            weights=weights,
+            clusters=clusters,
+            ways=[sample.way for sample in answers],
+        ),
         risk=asked.risk,
         confidence=asked.confidence,
         questions=count,
@@ -171,9 +180,9 @@ def fit_rule(samples: Sequence[Sample], *, asked: Answering, made_from: str) -> 
     return RefusalRule(
         made_from=made_from,
         curve=fit_curve(rows, right, weights=weights, names=names),
-        floor=_floor(samples, scores, promise),
+        floor=_floor(answers, scores, promise),
         promise=promise,
-        measured=_measured(samples, scores, weights=weights, threshold=promise.threshold),
+        measured=_measured(samples, scores, weights=every_weight, threshold=promise.threshold),
     )
 
 
@@ -214,18 +223,29 @@ def _measured(
     weights: np.ndarray,
     threshold: float | None,
 ) -> Measured:
+    """The measures of a rule.
+
+    Args:
+        samples: All of them; what is no answer is never given.
+        scores: (answers,) of those that are answers.
+        weights: (samples,) what each counts.
+        threshold: Of the promise.
+    """
+    is_answer = np.array([sample.is_answer for sample in samples])
+    answers = [sample for sample in samples if sample.is_answer]
     right = np.array([sample.is_right for sample in samples])
-    kinds = [sample.kind for sample in samples]
-    points, aurc = risk_curve(scores, right, weights=weights)
-    name, value = best_feature(samples, right, weights=weights)
+    kinds = [sample.kind for sample in answers]
+    of_answers = weights[is_answer]
+    points, aurc = risk_curve(scores, right[is_answer], weights=of_answers)
+    name, value = best_feature(answers, right[is_answer], weights=of_answers)
+    given = np.zeros(len(samples), dtype=bool)
+    given[is_answer] = threshold is not None and scores >= threshold
     return Measured(
-        kinds=Counter(kinds),
-        right=float(right[[kind == "answerable" for kind in kinds]].mean()),
-        choices=None
-        if threshold is None
-        else choices(scores >= threshold, right=right, weights=weights),
-        auroc=auroc(scores, right, weights=weights) or 0.0,
-        by_kind=auroc_by_kind(scores, right, weights=weights, kinds=kinds),
+        kinds=Counter(sample.kind for sample in samples),
+        right=float(right[[sample.kind == "answerable" for sample in samples]].mean()),
+        choices=None if threshold is None else choices(given, right=right, weights=weights),
+        auroc=auroc(scores, right[is_answer], weights=of_answers) or 0.0,
+        by_kind=auroc_by_kind(scores, right[is_answer], weights=of_answers, kinds=kinds),
         best_feature=name,
         best_feature_auroc=value,
         curve=points,

@@ -9,6 +9,11 @@ Questions about one document are not independent, and kinds of questions count d
 wrong answers are counted in effective numbers: those of a simple random sample whose share would be
 as exact (Korn and Graubard 1998, Confidence intervals for proportions with small expected number of
 positive counts estimated from survey data).
+
+The share of questions that are looked up, and of those that are quoted, differs between any two
+sets of questions, and a large document may weigh on one of them. So each way to answer must keep to
+the risk by itself as well, more likely than not: else the surer way would pay for the other one
+only as long as the shares stay what they were.
 """
 
 import itertools
@@ -23,6 +28,10 @@ ALLOWED = 1
 that takes, whatever becomes of them."""
 STEPS = 50
 """Thresholds that are tested, at equal shares."""
+LIKELY = 0.5
+"""Level of the test of each way to answer by itself."""
+RISKS = tuple(step / 100 for step in range(5, 55, 5))
+"""Risks that are tried where the one that is asked for cannot be kept."""
 MOST_NEEDED = 100_000
 GROWTH = 1.1
 
@@ -42,6 +51,9 @@ class Promise:
     needed: int | None
     """About how many questions would be enough; None where there are enough, or where no number
     would be."""
+    reachable: float | None = None
+    """Where nothing is promised, the least larger risk that could be, of `RISKS`; None where none
+    could be. It was looked for on the same questions: to be asked for, not to be promised yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,8 @@ class Answers:
     """(answers,) what each counts."""
     clusters: np.ndarray
     """(answers,) int, from 0."""
+    ways: np.ndarray
+    """(answers,) int, from 0: in which way each was made."""
 
     @classmethod
     def ordered(
@@ -65,11 +79,21 @@ class Answers:
         wrong: np.ndarray,
         weights: np.ndarray,
         clusters: Sequence[str],
+        ways: Sequence[str],
     ) -> "Answers":
         """The same answers in the order of their confidence."""
         order = np.argsort(-scores, kind="stable")
-        codes = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)[1].reshape(-1)
-        return cls(scores[order], wrong[order], weights[order], codes[order])
+        codes, way_codes = (
+            np.unique(np.asarray(names, dtype=str), return_inverse=True)[1].reshape(-1)
+            for names in (clusters, ways)
+        )
+        return cls(scores[order], wrong[order], weights[order], codes[order], way_codes[order])
+
+    def of_way(self, way: int, *, among: int) -> "Answers":
+        """Those of the first `among` that were made in one way."""
+        chosen = np.flatnonzero(self.ways[:among] == way)
+        columns = (self.scores, self.wrong, self.weights, self.clusters, self.ways)
+        return Answers(*(column[chosen] for column in columns))
 
 
 def promise_of(answers: Answers, *, risk: float, confidence: float, questions: int) -> Promise:
@@ -83,12 +107,17 @@ def promise_of(answers: Answers, *, risk: float, confidence: float, questions: i
     """
     places = _places(answers)
     tests = [_effective(answers, place) for place in places]
-    passed = _passed(answers, places, tests, risk=risk, level=1 - confidence)
+    level = 1 - confidence
+    passed = _passed(answers, places, tests, risk=risk, level=level)
     if passed is not None:
         threshold = float(answers.scores[passed - 1])
         return Promise(risk, confidence, threshold, questions, None)
-    needed = _needed(tests, questions, risk=risk, level=1 - confidence)
-    return Promise(risk, confidence, None, questions, needed)
+    needed = _needed(tests, questions, risk=risk, level=level)
+    larger = (other for other in RISKS if other > risk)
+    reachable = next(
+        (each for each in larger if _passed(answers, places, tests, risk=each, level=level)), None
+    )
+    return Promise(risk, confidence, None, questions, needed, reachable)
 
 
 def fewest_answers(risk: float, *, confidence: float) -> int:
@@ -150,10 +179,28 @@ def _passed(
     best = None
     for place, (wrong, count) in zip(places, tests, strict=True):
         if _begins(_plain_count(answers, place), risk, level):
-            if tail(wrong, count, risk) > level:
+            ways = _ways(answers, place)
+            if tail(wrong, count, risk) > level or any(_breaks(*way, risk) for way in ways):
                 break
-            best = place
+            if all(_can_tell(total, risk) for _, total in ways):
+                best = place
     return best
+
+
+def _ways(answers: Answers, place: int) -> list[tuple[float, float]]:
+    """As `_effective`, of each way to answer by itself."""
+    parts = [answers.of_way(int(way), among=place) for way in np.unique(answers.ways[:place])]
+    return [_effective(part, len(part.scores)) for part in parts]
+
+
+def _can_tell(count: float, risk: float) -> bool:
+    """Whether so many answers of a way can show that it keeps to `risk`."""
+    return tail(0, count, risk) <= LIKELY
+
+
+def _breaks(wrong: float, count: float, risk: float) -> bool:
+    """Whether a way breaks `risk` more likely than not."""
+    return _can_tell(count, risk) and tail(wrong, count, risk) > LIKELY
 
 
 def _begins(count: float, risk: float, level: float) -> bool:

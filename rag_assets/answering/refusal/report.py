@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rag_assets.answering.refusal.deciding import RefusalRule
 from rag_assets.answering.refusal.measures import Choices, Measured
+from rag_assets.answering.refusal.promise import Promise
 from rag_assets.reports import plots
 
 LABELS = {
@@ -34,12 +35,19 @@ def promise_sentence(rule: RefusalRule, *, unanswerable: float) -> str:
             f"Nothing is promised, and no answer is withheld: {promise.questions} questions of the "
             f"split dev with gold in the index are too few. About {promise.needed:,} questions "
             "like these would do; `evaluation.questions` in the config names files of questions."
+            f"{_reachable(promise)}"
         )
     return (
         "Nothing is promised, and no answer is withheld: no threshold keeps wrong answers to "
         f"{promise.risk:.0%}, however many questions like these there were. A better retriever or "
-        "a larger `answering.risk` would help."
+        f"a larger `answering.risk` would help.{_reachable(promise)}"
     )
+
+
+def _reachable(promise: Promise) -> str:
+    if promise.reachable is None:
+        return ""
+    return f" A risk of {promise.reachable:.0%} could be promised on these questions."
 
 
 def report_markdown(rule: RefusalRule, *, unanswerable: float) -> str:

@@ -7,29 +7,15 @@ them is mostly about something else. All other words count by their lemma.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TypeAlias
+
+from rag_assets.answering.wording import JOINING, lemma_of, parts_of, plain
 
 TermKind: TypeAlias = Literal["number", "identifier", "name", "word"]
 
-LANGUAGES = ("en", "sv")
 STRICT_WEIGHT = 3.0
 """What a number, an identifier or a name counts, where a word counts 1."""
-_STOP_WORDS = """
-a an and any are as at be been being but by can could did do does each for from give given had
-has have how i if in into is it its kind list many me might most much must my name of on or our
-shall should show so some such tell than that the their them there these they this those to
-under use used uses was we were what when where which while who whom whose why will with would
-you your
-alla andra att av blev de dem den det detta dessa du efter eller en ett finns från för genom
-ger ha har hur hör i inom ingår inte jag kan man med mellan mot mycket många måste nämn när och
-om på samt ska som till under upp ut vad var varför vem vid vilka vilken vilket vilkas är
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words that ask or join and name nothing, in English and Swedish."""
-
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-./:+]|(?<=\d),(?=\d))[^\W_]+)*")
-_PART = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ENDS_SENTENCE = re.compile(r"[.?!:]\s*[\"'“”(]*$")
 
@@ -66,7 +52,7 @@ class HeldTerms:
             token = match.group()
             self._numbers.update(map(_canonical, _NUMBER.findall(token)))
             self._tokens.add(plain(token))
-            self._tokens.update(part.casefold() for part in _PART.findall(token))
+            self._tokens.update(part.casefold() for part in parts_of(token))
         self._lemmas = {lemma_of(token) for token in self._tokens}
 
     def has(self, term: SoughtTerm) -> bool:
@@ -80,7 +66,7 @@ class HeldTerms:
                 return plain(term.text) in self._tokens or self._has_parts(term.text)
 
     def _has_parts(self, text: str) -> bool:
-        return all(lemma_of(part.casefold()) in self._lemmas for part in _PART.findall(text))
+        return all(lemma_of(part.casefold()) in self._lemmas for part in parts_of(text))
 
 
 def terms_of(question: str) -> tuple[SoughtTerm, ...]:
@@ -97,23 +83,10 @@ def coverage(terms: Sequence[SoughtTerm], texts: Iterable[HeldTerms]) -> float:
     return found / total if total else 1.0
 
 
-@lru_cache(maxsize=100_000)
-def lemma_of(word: str) -> str:
-    """The dictionary form of a word in lower case, in English or Swedish; else the word itself."""
-    import simplemma
-
-    return simplemma.lemmatize(word, lang=LANGUAGES).casefold()
-
-
-def plain(token: str) -> str:
-    """Letters and digits of a token, in lower case: `EN-10025` and `en 10025` meet."""
-    return "".join(_PART.findall(token)).casefold()
-
-
 def _terms(question: str) -> Iterator[SoughtTerm]:
     for match in _TOKEN.finditer(question):
         token = match.group()
-        if token.casefold() in STOP_WORDS:
+        if token.casefold() in JOINING:
             continue
         kind = _kind_of(token, is_first=_begins_sentence(question[: match.start()]))
         if kind == "number" or len(token) > 1:

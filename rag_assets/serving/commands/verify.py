@@ -45,7 +45,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Reply:
     """Check the answer, sentence by sentence."""
-    text = _read(options.file)
+    text = read_file(options.file)
     index = _opened(options.variant) if options.index or options.variant else None
     sentences = _sentences(text, index, name=options.file)
 
@@ -71,7 +71,12 @@ def is_bad(verdict: "SentenceVerdict") -> bool:
     return verdict.support == "none" or not verdict.cites or bool(verdict.nowhere)
 
 
-def _read(file: str) -> str:
+def read_file(file: str) -> str:
+    """The text of a file, or of stdin.
+
+    Raises:
+        CommandError: It cannot be read.
+    """
     try:
         return sys.stdin.read() if file == STDIN else Path(file).read_text("utf-8")
     except OSError as error:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rag_assets.answering.refusal.curve import Curve
@@ -66,4 +68,6 @@ def test_the_report_says_what_is_promised_or_what_it_takes():
     assert "25% have no answer" in promise_sentence(rule(), unanswerable=0.25)
     assert "About 1,300 questions" in report_markdown(rule(None, needed=1_300), unanswerable=0.25)
     assert "no threshold" in report_markdown(rule(None), unanswerable=0.25)
+    low = replace(rule(None), promise=Promise(0.1, 0.95, None, 120, None, reachable=0.3))
+    assert "A risk of 30% could be promised" in promise_sentence(low, unanswerable=0.25)
     assert risk_plot(rule()).startswith("<svg")

@@ -6,6 +6,8 @@ import random
 import pytest
 
 from rag_assets import lineage
+from rag_assets.answering.drafting import Drafter
+from rag_assets.answering.lookup.catalogue import catalogue_of
 from rag_assets.answering.refusal import fitting
 from rag_assets.answering.refusal.cases import UNANSWERABLE, samples_of, tells
 from rag_assets.answering.refusal.deciding import RefusalRule
@@ -113,6 +115,11 @@ def index(store, config):
 
 
 @pytest.fixture(scope="module")
+def drafter(store, index) -> Drafter:
+    return Drafter(store, index.complete_set, catalogue_of(store, index.complete_set), most=4)
+
+
+@pytest.fixture(scope="module")
 def asked(store, config, index):
     return questions_with_gold(store, config, index, split="dev")
 
@@ -125,8 +132,8 @@ def test_gold_is_found_at_its_own_level(asked):
     assert all(len(each.source) == 2 for each in documents)
 
 
-def test_each_question_is_asked_with_and_without_an_answer(index, asked):
-    samples = samples_of(index, asked[:8], retriever="bm25")
+def test_each_question_is_asked_with_and_without_an_answer(index, asked, drafter):
+    samples = samples_of(index, asked[:8], drafter=drafter, retriever="bm25")
 
     by_kind = {kind: [each for each in samples if each.kind == kind] for kind in UNANSWERABLE}
     assert all(len(found) == 8 for found in by_kind.values())
@@ -136,16 +143,20 @@ def test_each_question_is_asked_with_and_without_an_answer(index, asked):
     assert all(features.missing for features in neighbours)
 
 
-def test_what_is_left_out_holds_no_value_and_keeps_the_topic(index, asked):
+def test_what_is_left_out_holds_no_value_and_keeps_the_topic(index, asked, drafter):
     seen: list[tuple[str, list[str]]] = []
     answers = {each.question.text: each.answer for each in asked}
 
-    def remembering(question, results):
-        seen.append((question, [hit.text for hit in results.hits]))
-        return []
+    class Remembering(Drafter):
+        def draft(self, question, results, *, looked):
+            seen.append((question, [hit.text for hit in results.hits]))
+            return super().draft(question, results, looked=looked)
 
+    remembering = Remembering(
+        drafter.store, drafter.complete_set, drafter.catalogue, most=drafter.most
+    )
     documents = [each for each in asked if each.question.domain == "document"][:4]
-    samples = samples_of(index, documents, retriever="bm25", cites=remembering)
+    samples = samples_of(index, documents, drafter=remembering, retriever="bm25")
     for sample, (question, texts) in zip(samples, seen, strict=True):
         part = question.split()[-1].strip("?")
         if sample.kind in ("source_gone", "value_gone"):
@@ -156,8 +167,8 @@ def test_what_is_left_out_holds_no_value_and_keeps_the_topic(index, asked):
             assert not any(part in text for text in texts)
 
 
-def test_questions_without_an_answer_count_as_their_share(index, asked):
-    samples = samples_of(index, asked[:4])
+def test_questions_without_an_answer_count_as_their_share(index, asked, drafter):
+    samples = samples_of(index, asked[:4], drafter=drafter)
     weights = weights_of(samples, unanswerable=0.25)
 
     total = sum(weights)
@@ -209,21 +220,23 @@ def test_a_damaged_rule_counts_as_none(store, config):
     assert RefusalRule.read(store, complete_set, hybrid, within=config.retrieval)
 
 
-def test_with_too_few_questions_nothing_is_withheld(index, asked, config):
-    samples = samples_of(index, asked[:5])
+def test_with_too_few_questions_nothing_is_withheld(index, asked, config, drafter):
+    samples = samples_of(index, asked[:5], drafter=drafter)
     rule = fitting.fit_rule(samples, asked=config.answering, made_from="")
 
     assert rule.curve is None
     assert rule.promise.needed is not None
     assert rule.promise.needed > FEWEST_QUESTIONS
     found = index.search("What is the weight of part P999?")
-    assert rule.decide(features_of(found.query, found)).outcome == "answer"
+    drafted = drafter.draft(found.query, found, looked=None)
+    assert rule.decide(features_of(found.query, found, drafted)).outcome == "answer"
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "baseline", "hybrid", "hybrid_reranked", "best"])
-def test_features_are_had_from_any_retriever(index, retriever):
+def test_features_are_had_from_any_retriever(index, drafter, retriever):
     results = index.search(f"What is the weight of part {PARTS[1]}?", retriever=retriever)
-    features = features_of(results.query, results)
+    drafted = drafter.draft(results.query, results, looked=None)
+    features = features_of(results.query, results, drafted)
 
     assert features.missing == ()
     assert features.values["digits_covered_by_all"] == 1

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from rag_assets.answering.refusal.promise import Answers, fewest_answers, promise_of, tail
+from rag_assets.answering.refusal.promise import Answers, Promise, fewest_answers, promise_of, tail
 
 RISK, CONFIDENCE = 0.1, 0.95
 
@@ -15,7 +15,9 @@ def drawn(count: int, *, seed: int) -> Answers:
     scores = draw.beta(3, 0.6, count)
     wrong = draw.random(count) > scores
     clusters = [str(number // 2) for number in range(count)]
-    return Answers.ordered(scores, wrong=wrong, weights=np.ones(count), clusters=clusters)
+    return Answers.ordered(
+        scores, wrong=wrong, weights=np.ones(count), clusters=clusters, ways=[""] * count
+    )
 
 
 def true_risk(threshold: float) -> float:
@@ -53,6 +55,7 @@ def test_all_answers_are_given_where_all_are_right():
         wrong=np.zeros(count, dtype=bool),
         weights=np.ones(count),
         clusters=[str(number) for number in range(count)],
+        ways=[""] * count,
     )
     found = promise_of(answers, risk=RISK, confidence=CONFIDENCE, questions=count)
 
@@ -75,6 +78,7 @@ def test_where_most_answers_are_wrong_no_number_of_questions_is_named():
         wrong=draw.random(400) < 0.9,
         weights=np.ones(400),
         clusters=[str(number) for number in range(400)],
+        ways=[""] * 400,
     )
     found = promise_of(answers, risk=0.02, confidence=CONFIDENCE, questions=400)
 
@@ -90,7 +94,11 @@ def test_like_answers_of_one_document_count_less():
         wrong[100:108] = True
         names = [str(number * clusters // 200) for number in range(200)]
         answers = Answers.ordered(
-            np.linspace(1, 0, 200), wrong=wrong, weights=np.ones(200), clusters=names
+            np.linspace(1, 0, 200),
+            wrong=wrong,
+            weights=np.ones(200),
+            clusters=names,
+            ways=[""] * 200,
         )
         found = promise_of(answers, risk=RISK, confidence=CONFIDENCE, questions=200)
         return found.threshold
@@ -105,3 +113,48 @@ def test_the_fewest_answers_are_those_that_pass_with_one_error():
     fewest = fewest_answers(RISK, confidence=CONFIDENCE)
 
     assert tail(1, fewest, RISK) <= 0.05 < tail(1, fewest - 1, RISK)
+
+
+def test_a_sure_way_to_answer_does_not_pay_for_another_one():
+    """A third of the quotations is wrong: few among many lookups, and not in another mixture."""
+    count = 400
+    ways = ["lookup" if number % 5 else "quote" for number in range(count)]
+    wrong = np.array([way == "quote" and number % 3 == 0 for number, way in enumerate(ways)])
+    scores = np.array([0.9 if way == "lookup" else 0.5 for way in ways])
+    scores += np.linspace(0.01, 0, count)
+
+    def given(ways: list[str]) -> int:
+        answers = Answers.ordered(
+            scores,
+            wrong=wrong,
+            weights=np.ones(count),
+            clusters=[str(number) for number in range(count)],
+            ways=ways,
+        )
+        found = promise_of(answers, risk=RISK, confidence=CONFIDENCE, questions=count)
+        assert found.threshold is not None
+        return int((scores >= found.threshold).sum())
+
+    assert given([""] * count) == count
+    assert 320 <= given(ways) <= 330
+
+
+def test_a_risk_that_could_be_promised_is_named():
+    draw = np.random.default_rng(0)
+    count = 400
+    answers = Answers.ordered(
+        draw.random(count),
+        wrong=draw.random(count) < 0.25,
+        weights=np.ones(count),
+        clusters=[str(number) for number in range(count)],
+        ways=[""] * count,
+    )
+
+    def promised(risk: float) -> Promise:
+        return promise_of(answers, risk=risk, confidence=CONFIDENCE, questions=count)
+
+    reachable = promised(0.05).reachable
+    assert reachable is not None
+    assert reachable >= 0.25
+    assert promised(reachable).threshold is not None
+    assert promised(reachable).reachable is None
