@@ -217,28 +217,26 @@ def _is_same_kind(one: Number, other: Number) -> bool:
 def split_over_sources(
     sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
 ) -> float:
-    """1 where one clause joins a number and a name that no source has together.
+    """1 where a value comes from a source of which the sentence has no name.
 
-    The sentence cites two rows, and gives the one what only the other has.
+    The sentence cites two rows, names the one and gives it what only the other has. Names that all
+    sources have tell nothing.
     """
-    held = [
-        (match, own)
-        for match in matches
-        if match.atom.kind in ("number", "identifier", "name", "element") and match.is_covered
-        if (own := _sources_with(match, sentence, places))
-    ]
-    for place, (match, own) in enumerate(held):
-        for other, theirs in held[place + 1 :]:
-            kinds = {match.atom.kind, other.atom.kind}
-            begin, end = clause_around(sentence, match.atom.start)
-            if "number" in kinds and not own & theirs and begin <= other.atom.start < end:
-                return 1.0
-    return 0.0
+    total = len({place.source for place in places})
+    values, names = [], set[int]()
+    for match in matches:
+        if match.atom.kind in ("number", "identifier", "name") and match.is_covered:
+            own = _sources_with(match, sentence, places)
+            if 0 < len(own) < total:
+                number = match.atom.number
+                if number is not None and number.measure is not None:
+                    values.append(own)
+                else:
+                    names |= own
+    return float(bool(names) and any(not own & names for own in values))
 
 
-def _sources_with(
-    match: Match, sentence: Passage, places: Sequence[SourcePlace]
-) -> frozenset[int]:
+def _sources_with(match: Match, sentence: Passage, places: Sequence[SourcePlace]) -> frozenset[int]:
     return frozenset(
         place.source for place in places if strength_in(match.atom, sentence, place) >= ENOUGH
     )

@@ -220,9 +220,7 @@ def _ranged(found: list[Number], text: str) -> tuple[Number, ...]:
         comparator = "=" if one.comparator == ">=" else one.comparator
         found[place] = replace(one, of_range=ranges, comparator=comparator)
         comparator = "=" if after.comparator == "<=" else after.comparator
-        found[place + 1] = replace(
-            after, of_range=ranges, comparator=comparator, is_upper=True
-        )
+        found[place + 1] = replace(after, of_range=ranges, comparator=comparator, is_upper=True)
         ranges += 1
     return tuple(found)
 
@@ -261,7 +259,13 @@ def _value_fits(own: float, value: float, *, source: Number, stated: Number) -> 
     if stated.measure and source.measure:
         own, value = source.measure.in_base(own), stated.measure.in_base(value)
         step *= abs(stated.measure.factor)
-        if {stated.measure.text, source.measure.text} & {"°C", "ºC", "oC", "℃", "K"} and own != value:
+        if {stated.measure.text, source.measure.text} & {
+            "°C",
+            "ºC",
+            "oC",
+            "℃",
+            "K",
+        } and own != value:
             step = max(step, 0.4)  # 1150 °C is 1423 K and 1423.15 K
     elif stated.is_ratio and not source.is_ratio:
         own *= source.measure.factor if source.measure else 1.0

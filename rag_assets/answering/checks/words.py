@@ -93,9 +93,9 @@ DIRECTIONS: Mapping[str, tuple[str, int]] = {
 }
 """Words that say which way: by scale, and the sign on it."""
 
-ENDINGS = frozenset(
-    ("", *"e ed es s ing ation ations ion ions ate ated ates ive ity ment er al ly ise ize".split())
-)
+ENDINGS = _listed(
+    "e ed es s ing ation ations ion ions ate ated ates ive ity ment er al ly ise ize"
+) | {""}
 """Endings of English words that make another word of the same stem."""
 
 HEDGES = _listed(
