@@ -166,8 +166,8 @@ def _are_crossed(one: Passage, other: Passage) -> bool:
     own, theirs = _sides(one), _sides(other)
     if own is None or theirs is None:
         return False
-    straight = _shared(own[0], theirs[0]) + _shared(own[1], theirs[1])
-    return _shared(own[0], theirs[1]) + _shared(own[1], theirs[0]) > straight
+    crossed = _shared(own[1], theirs[0]) + _shared(theirs[1], own[0])
+    return crossed > _shared(own[1], theirs[1])
 
 
 def _sides(passage: Passage) -> tuple[set[str], set[str]] | None:
