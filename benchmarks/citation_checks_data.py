@@ -28,7 +28,7 @@ class Labelled:
 
 
 def labelled_sentences(file: Path, *, corpus: Path, split: str | None) -> list[Labelled]:
-    """The sentences of a split (None: of all), with the words and rows that they cite in `corpus`."""
+    """The sentences of a split (None: of all), with what they cite in `corpus`."""
     with file.open(encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines if line.strip()]
     return [
