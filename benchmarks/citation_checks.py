@@ -4,7 +4,8 @@ Sentences by another hand, none of them a quotation: true ones (units converted,
 comma, reordered, another word for a heading, Swedish) and false ones, each changed in one thing.
 The score of each form of false sentence is held against that of all true ones (area under the ROC
 curve). The weights and thresholds were fitted on the file that ships, so its figures flatter: give
-another with --sentences. An alarm is a true sentence of which the verdict is `none`; how many are supported in full is printed too.
+another with --sentences. An alarm is a true sentence of which the verdict is `none`; how many are
+supported in full is printed too.
 
 Reference matching is measured on answers whose sources are known: quotations with their citations
 taken off, and the true sentences above. Precision is printed at the thresholds of P1, figure 10.
