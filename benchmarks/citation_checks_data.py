@@ -27,8 +27,8 @@ class Labelled:
     sources: tuple[Source, ...]
 
 
-def labelled_sentences(file: Path, *, corpus: Path, split: str) -> list[Labelled]:
-    """The sentences of a split, with the words and rows that they cite in `corpus`."""
+def labelled_sentences(file: Path, *, corpus: Path, split: str | None) -> list[Labelled]:
+    """The sentences of a split (None: of all), with what they cite in `corpus`."""
     with file.open(encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines if line.strip()]
     return [
@@ -42,7 +42,7 @@ def labelled_sentences(file: Path, *, corpus: Path, split: str) -> list[Labelled
             sources=tuple(_sources(record["sources"], corpus)),
         )
         for record in records
-        if record.get("split", "dev") == split
+        if split is None or record.get("split", "dev") == split
     ]
 
 

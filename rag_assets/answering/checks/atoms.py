@@ -26,7 +26,7 @@ _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _MONTHS = "|".join(sorted(words.MONTHS, key=len, reverse=True))
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\.?\s+({_MONTHS})\s+(\d{{4}})\b", re.I)
 _MONTH_FIRST = re.compile(rf"\b({_MONTHS})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.I)
-_CELL = re.compile(r"\s*(?:[-*\u2022]\s+)?([^:.!?]{2,80}):\s+(\S.{0,200}?)\.?\s*")
+_CELL = re.compile(r"\s*(?:[-*\u2022]\s+)?([^:.!?\d]{2,60}):\s+(\S.{0,200}?)\.?\s*")
 _FIRST_YEAR, _LAST_YEAR = 1400, 2100
 
 
@@ -107,17 +107,21 @@ def _kind(term: Term, passage: Passage) -> AtomKind | None:
     if term.key in words.UNIVERSALS:
         return "universal" if _is_universal(term, passage) else None
     if term.key in words.LIMITERS:
-        return "limit"
+        return None if _stands_before_number(term, passage) else "limit"
     return "name" if is_name(term, passage) else None
 
 
 def _is_universal(term: Term, passage: Passage) -> bool:
     """Whether a word says `without exception`: not in `a third of all`, nor in `every 10 s`."""
-    if passage.text[: term.start].rstrip().casefold().endswith((" of", " av")):
+    if passage.text[: term.start].rstrip().casefold().endswith((" of", " av", " in")):
         return False
     if term.key not in words.DISTRIBUTIVE:
         return True
-    return not any(0 < number.start - term.end <= 2 for number in passage.numbers)
+    return not _stands_before_number(term, passage)
+
+
+def _stands_before_number(term: Term, passage: Passage) -> bool:
+    return any(0 < number.start - term.end <= 2 for number in passage.numbers)
 
 
 def is_name(term: Term, passage: Passage) -> bool:

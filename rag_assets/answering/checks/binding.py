@@ -9,19 +9,16 @@ A number that the source has, of another material, is the commonest real error. 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log
 
 from rag_assets.answering.checks import words
-from rag_assets.answering.checks.atoms import Atom
 from rag_assets.answering.checks.matching import ENOUGH, FoundNumber, Match, strength_in
 from rag_assets.answering.checks.numbers import Number, bears_out
 from rag_assets.answering.checks.passages import Passage, Term, are_alike, parts_of
 from rag_assets.answering.checks.slots import clause_around, slot_conflict, slots_of
 from rag_assets.answering.checks.sources import SourcePlace
 
-FEWEST_WORDS = 2.0
-"""Weight of the words that have to stand beside another number; a single word may do by chance."""
 NEARER = 1.5
 """How much nearer another number has to be."""
 CUT_COUNTS = 30
@@ -33,26 +30,34 @@ NEAR_WEIGHT = 1.0
 """What it counts that words stand beside another number."""
 
 
-def conflict_of(
+def conflicts_of(
     sentence: Passage,
     matches: Sequence[Match],
     places: Sequence[SourcePlace],
     *,
     is_other_language: bool,
-) -> float:
-    """How surely some number of `sentence` belongs to another thing in the sources, 0 to 1.
+) -> tuple[float, float]:
+    """How surely some number of `sentence` belongs to another thing, 0 to 1: in rows, in texts.
 
-    In another language than the source's, neighbouring words say little.
+    In another language than the source's, neighbouring words of a text say little.
     """
-    worst = 0.0
+    in_rows = in_texts = 0.0
     for match in matches:
         number = match.atom.number
         if number is None or not match.is_covered or (number.is_word and not number.measure):
             continue
         good = [found for found in match.found if found.strength >= 0.8 * match.strength]
-        conflicts = [_conflict(sentence, number, found, places) for found in good]
-        worst = max(worst, min(conflicts, default=0.0))
-    return worst if worst == 1.0 or not is_other_language else worst / 3
+        if not good:
+            continue
+        least, found = min(
+            ((_conflict(sentence, number, found, places), found) for found in good),
+            key=lambda each: each[0],
+        )
+        if places[found.place].heading is not None:
+            in_rows = max(in_rows, least)
+        elif not is_other_language:
+            in_texts = max(in_texts, least)
+    return in_rows, in_texts
 
 
 def _conflict(
@@ -93,8 +98,18 @@ def _of_cell(sentence: Passage, found: FoundNumber, places: Sequence[SourcePlace
         return 0.0 if own else OTHER_HEADING * _says_another(sentence, place, places)
     if not _is_said(sentence, place) and any(_is_said(sentence, each) for each in better):
         return 1.0
+    said = _said(sentence, place)
+    if any(said < _said(sentence, each) for each in better):
+        return 1.0
     best = max(agreement(sentence, each, places) for each in better)
     return (best - own) / best
+
+
+def _said(sentence: Passage, place: SourcePlace) -> frozenset[str]:
+    """The words of a cell's heading that the sentence says."""
+    lemmas = {term.lemma for term in place.heading.content} if place.heading else set()
+    stated = [term.lemma for term in sentence.content]
+    return frozenset(each for each in lemmas if any(are_alike(each, own) for own in stated))
 
 
 def _says_another(sentence: Passage, place: SourcePlace, places: Sequence[SourcePlace]) -> bool:
@@ -190,110 +205,38 @@ def _weight(term: Term) -> float:
     return 2.0 if term.is_identifier or term.text[:1].isupper() else 1.0
 
 
-def _against(
-    beside: Sequence[Term], own: Sequence[frozenset[str]], rivals: Sequence[frozenset[str]]
-) -> float:
-    """Share of the terms that only the rivals hold; identifiers and names count twice."""
-    against = total = 0.0
-    for term in beside:
-        weight = _weight(term)
-        is_own = any(_holds(each, term.lemma) for each in own)
-        is_rival = any(_holds(each, term.lemma) for each in rivals)
-        total += weight * (is_own or is_rival)
-        against += weight * (is_rival and not is_own)
-    return against / total if against >= FEWEST_WORDS else 0.0
-
-
 def _is_same_kind(one: Number, other: Number) -> bool:
     return (
         one.measure is not None and other.measure is not None and one.measure.is_like(other.measure)
     )
 
 
-def _in_clause(passage: Passage, position: int) -> frozenset[str]:
-    begin, end = clause_around(passage, position)
-    return frozenset(term.lemma for term in passage.content if begin <= term.start < end)
+# Sources
 
 
-# Identifiers and names
-
-
-def identifier_conflict(
+def split_over_sources(
     sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
 ) -> float:
-    """Share of the words beside an identifier that the source has beside its sister only.
+    """1 where a value comes from a source of which the sentence has no name.
 
-    Sisters begin alike: `X-1` and `X-2`.
+    The sentence cites two rows, names the one and gives it what only the other has. Names that all
+    sources have tell nothing.
     """
-    worst = 0.0
+    total = len({place.source for place in places})
+    values, names = [], set[int]()
     for match in matches:
-        if match.atom.kind != "identifier" or not match.is_covered:
-            continue
-        own = _contexts(places, lambda key, atom=match.atom: key == atom.key)
-        rivals = _contexts(places, lambda key, atom=match.atom: _are_sisters(key, atom.key))
-        said = {term.key for term in sentence.terms}
-        rivals = {key: lemmas for key, lemmas in rivals.items() if key not in said}
-        if own and rivals:
-            begin, end = clause_around(sentence, match.atom.start)
-            beside = [
-                term
-                for term in sentence.content
-                if begin <= term.start < end and term.key != match.atom.key
-            ]
-            worst = max(worst, _against(beside, [*own.values()], [*rivals.values()]))
-    return worst
+        if match.atom.kind in ("number", "identifier", "name") and match.is_covered:
+            own = _sources_with(match, sentence, places)
+            if 0 < len(own) < total:
+                number = match.atom.number
+                if number is not None and number.measure is not None:
+                    values.append(own)
+                else:
+                    names |= own
+    return float(bool(names) and any(not own & names for own in values))
 
 
-def _contexts(
-    places: Sequence[SourcePlace], is_wanted: Callable[[str], bool]
-) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    for place in places:
-        if place.heading is None:
-            for term in place.passage.terms:
-                if term.is_identifier and is_wanted(term.key):
-                    beside = _in_clause(place.passage, term.start)
-                    found[term.key] = found.get(term.key, frozenset()) | beside
-    return found
-
-
-def _are_sisters(one: str, other: str) -> bool:
-    stems = [re.split(r"[-\d]", key)[0] for key in (one, other)]
-    return one != other and len(stems[0]) > 1 and stems[0] == stems[1] and "-" in one + other
-
-
-def _ends_change(atom: Atom) -> bool:
-    """Whether a number is one end of `from 5 to 9`: the ends may come from different sentences."""
-    return atom.number is not None and atom.number.of_range is not None
-
-
-def apart_share(
-    sentence: Passage, matches: Sequence[Match], places: Sequence[SourcePlace]
-) -> float:
-    """Share of the pairs of names in one clause that no sentence of the sources has together."""
-    kinds = ("identifier", "name", "element", "number")
-    texts = [place for place in places if place.heading is None]
-    held = [
-        (
-            match.atom.start,
-            {
-                place
-                for place, each in enumerate(texts)
-                if strength_in(match.atom, sentence, each) >= ENOUGH
-            },
-        )
-        for match in matches
-        if match.atom.kind in kinds and match.is_covered and not _ends_change(match.atom)
-    ]
-    held = [each for each in held if 0 < len(each[1]) < max(2, len(texts) / 2)]
-    pairs = apart = 0
-    for place, (start, own) in enumerate(held):
-        for other, theirs in held[place + 1 :]:
-            if clause_around(sentence, start) == clause_around(sentence, other):
-                pairs += 1
-                apart += not own & theirs
-    return apart / pairs if pairs else 0.0
-
-
-def _holds(lemmas: frozenset[str], lemma: str) -> bool:
-    return lemma in lemmas or any(are_alike(lemma, each) for each in lemmas)
+def _sources_with(match: Match, sentence: Passage, places: Sequence[SourcePlace]) -> frozenset[int]:
+    return frozenset(
+        place.source for place in places if strength_in(match.atom, sentence, place) >= ENOUGH
+    )

@@ -27,6 +27,7 @@ from rag_assets.answering.checks.units import Measure, denominator
 ENOUGH = 0.5
 """Strength from which an atom counts as matched."""
 _LIMITING = words.LIMITERS | words.NEGATORS | words.CONDITIONS
+_DIGITS = "0123456789"
 VERBATIM = 0.8
 """Where the number stands inside a name of the source: `X-20%`."""
 PART_OF_UNIT = 0.9
@@ -89,7 +90,7 @@ def _numbers(
                 of_heading = each.heading is not None and position >= of_value
                 found.append(FoundNumber(place, number, strength * (0.95 if of_heading else 1)))
         if ended := _within(stated, each.numbers):
-            found.append(FoundNumber(place, ended, 0.4))
+            found.append(FoundNumber(place, ended, ENOUGH))
     yield from sorted(found, key=lambda match: -match.strength)
 
 
@@ -196,7 +197,10 @@ def _identifier(key: str, passage: Passage) -> float:
     for term in passage.terms:
         if term.key == key:
             return 1.0
-        if key in parts_of(term.key) or key.replace("-", "") == term.key.replace("-", ""):
+        if key in parts_of(term.key) or _solid(key) in (
+            _solid(term.key),
+            *map(_solid, term.key.split("_")),
+        ):
             best = max(best, 0.9)
     if best:
         return best
@@ -206,13 +210,22 @@ def _identifier(key: str, passage: Passage) -> float:
     if key.isalpha() and key in initials(passage.terms):
         return 0.9 if len(key) > 2 else 0.75
     stem, _, last = key.rpartition("-")
-    if stem and len(last) > 3 and last.isalpha():
+    if stem and len(last) > 3 and last.isalpha() and not _has_sister(stem, passage):
         return 0.9 * _identifier(stem, passage)  # the name and a word: `X-4-coating`
     parts = parts_of(key)
     if len(parts) > 1 and not any(character.isdigit() for character in key):
         keys = {part for term in passage.terms for part in (term.key, *parts_of(term.key))}
         return 0.9 if all(part in keys for part in parts) else 0.0
     return 0.0
+
+
+def _solid(key: str) -> str:
+    return key.replace("-", "")
+
+
+def _has_sister(stem: str, passage: Passage) -> bool:
+    """Whether the passage has the stem with another ending: `X-marine` where `X-fresh` is said."""
+    return any(term.key.startswith(f"{stem}-") for term in passage.terms)
 
 
 def _element(atom: Atom, passage: Passage) -> float:
@@ -225,7 +238,8 @@ def _name(key: str, passage: Passage) -> float:
     for term in passage.terms:
         if key == term.key or key in parts_of(term.key):
             return 1.0
-        if lemma == term.lemma or _is_inflected(key, term.key):
+        is_part = len(term.key) > 4 and key.startswith(term.key)
+        if is_part or are_alike(lemma, term.lemma) or _is_inflected(key, term.key.rstrip(_DIGITS)):
             strength = 0.9
     return strength
 

@@ -16,6 +16,9 @@ NEGATED_CELL = 0.8
 """Where the sentence negates what a cell says."""
 _REACH = 4
 """Words after a negation that it may negate."""
+_NEIGHBOURS = 6
+"""Content words around a word of direction that say what it is about."""
+_THAN = re.compile(r"\b(?:than|än|compared (?:to|with)|jämfört med|relative to)\b", re.I)
 _BEFORE_A_CONDITION = re.compile(
     r"\b(?:at|for|under|during|vid|för|in|below|above|över|until|after|efter)\s+(?:a\s|an\s|the\s)?"
     r"(?:\w+\s){0,2}$|[(=<>≥≤@]\s*$"
@@ -111,30 +114,75 @@ def _is_alike(passage: Passage | None, term: Term) -> bool:
 
 
 def direction_conflict(sentence: Passage, best: Sequence[SourcePlace]) -> float:
-    """How surely the sentence says more where its sources say less, or before for after."""
-    stated = directions_of(sentence)
-    theirs: dict[str, set[int]] = {}
-    for place in best:
-        for scale, signs in directions_of(place.passage).items():
-            theirs.setdefault(scale, set()).update(signs)
-        if place.heading:
-            return 0.0
+    """How surely the sentence says more where its sources say less of the same thing.
+
+    A word of direction is held against the one in the source whose neighbours it shares most of;
+    `A is more than B` and `B is less than A` agree.
+    """
     worst = 0.0
-    for scale, signs in stated.items():
-        if scale in theirs and not signs & theirs[scale]:
-            worst = max(worst, 1.0)
+    for term in sentence.terms:
+        if term.key not in words.DIRECTIONS:
+            continue
+        shared = {1: 0, -1: 0}
+        for place in best:
+            if place.heading is None:
+                for agrees, count in _aligned(term, sentence, place.passage):
+                    shared[agrees] = max(shared[agrees], count)
+        if shared[-1] > max(shared[1], 1):
+            worst = max(worst, min(1.0, shared[-1] / 3))
     return worst
 
 
-def directions_of(passage: Passage) -> dict[str, set[int]]:
-    """The signs of the words of direction, by their scale; a negation turns them."""
-    turned = {term.start for term in negated(passage)}
-    found: dict[str, set[int]] = {}
-    for term in passage.terms:
-        if term.key in words.DIRECTIONS:
-            scale, sign = words.DIRECTIONS[term.key]
-            found.setdefault(scale, set()).add(-sign if term.start in turned else sign)
-    return found
+def _aligned(term: Term, sentence: Passage, passage: Passage) -> Iterator[tuple[int, int]]:
+    """For each word of the same scale: whether it agrees (1, -1), and how many words both have."""
+    scale, sign = _direction(term, sentence)
+    beside = _beside(term, sentence)
+    crossed = _are_crossed(sentence, passage)
+    for other in passage.terms:
+        if other.key in words.DIRECTIONS:
+            own_scale, own_sign = _direction(other, passage)
+            if own_scale == scale:
+                theirs = _beside(other, passage)
+                count = sum(any(are_alike(one, each) for each in theirs) for one in beside)
+                yield (sign * own_sign * (-1 if crossed else 1), count)
+
+
+def _direction(term: Term, passage: Passage) -> tuple[str, int]:
+    """Scale and sign of a word of direction; a negation turns it."""
+    scale, sign = words.DIRECTIONS[term.key]
+    is_turned = any(each.start == term.start for each in negated(passage))
+    return scale, -sign if is_turned else sign
+
+
+def _beside(term: Term, passage: Passage) -> set[str]:
+    """The lemmas of the content words around a word of direction."""
+    content = [each for each in passage.content if each.key not in words.DIRECTIONS]
+    near = sorted(content, key=lambda each: abs(each.start - term.start))[:_NEIGHBOURS]
+    return {each.lemma for each in near}
+
+
+def _are_crossed(one: Passage, other: Passage) -> bool:
+    """Whether what stands before `than` in one stands behind it in the other."""
+    own, theirs = _sides(one), _sides(other)
+    if own is None or theirs is None:
+        return False
+    crossed = _shared(own[1], theirs[0]) + _shared(theirs[1], own[0])
+    return crossed > _shared(own[1], theirs[1])
+
+
+def _sides(passage: Passage) -> tuple[set[str], set[str]] | None:
+    """The content words on both sides of `than`, without those that are on both."""
+    found = _THAN.search(passage.text)
+    if found is None:
+        return None
+    content = [term for term in passage.content if term.key not in words.DIRECTIONS]
+    left = {term.lemma for term in content if term.start < found.start()}
+    right = {term.lemma for term in content if term.start >= found.end()}
+    return left - right, right - left
+
+
+def _shared(one: set[str], other: set[str]) -> int:
+    return sum(any(are_alike(lemma, each) for each in other) for lemma in one)
 
 
 # Conditions

@@ -8,25 +8,20 @@ refusals are counted apart here (`Refusals`), before either.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from rag_assets.answering.answer import Answer, Support
 from rag_assets.answering.checks.atoms import folded
 from rag_assets.answering.checks.citing import points_nowhere, sources_of
-from rag_assets.answering.checks.sources import CitedText, Source
+from rag_assets.answering.checks.sources import Source
 from rag_assets.answering.checks.support import check
 from rag_assets.answering.citations import Cell, Citation, Computed, Span
-
-if TYPE_CHECKING:
-    from lettucedetect.models.inference import HallucinationDetector
 
 SUPPORT_WEIGHTS: Mapping[Support, float] = {"full": 1.0, "part": 0.5, "none": 0.0, "unchecked": 0.0}
 """TREC RAG 2024, support evaluation (arXiv 2504.15205)."""
 MOST_CITATIONS = 3
 """Citations of a sentence that ALCE looks at (`at_most_citations`)."""
-LETTUCEDETECT = "KRLabsOrg/lettucedect-base-modernbert-en-v1"
 
 
 class SupportJudge(Protocol):
@@ -43,47 +38,6 @@ class RuleJudge:
     def judge(self, sentence: str, sources: Sequence[Source], /) -> Support:
         """See `SupportJudge`."""
         return check(sentence, sources).support if sources else "none"
-
-
-class LettuceDetectJudge:
-    """A model that marks the words of a sentence that its sources do not support.
-
-    Needs the extra `[lettucedetect]` and its weights. No word marked is full support, less than
-    half of the letters is support in part.
-    """
-
-    def __init__(self, model: str = LETTUCEDETECT) -> None:
-        """Use the model of this name or folder; it is loaded when it first judges."""
-        self._model = model
-
-    @cached_property
-    def _detector(self) -> "HallucinationDetector":
-        from lettucedetect.models.inference import HallucinationDetector
-
-        return HallucinationDetector(method="transformer", model_path=self._model)
-
-    def judge(self, sentence: str, sources: Sequence[Source], /) -> Support:
-        """See `SupportJudge`."""
-        if not sources:
-            return "none"
-        spans = self._detector.predict(
-            context=[text_of(source) for source in sources],
-            question=None,
-            answer=sentence,
-            output_format="spans",
-        )
-        marked = sum(span["end"] - span["start"] for span in spans)
-        if not marked:
-            return "full"
-        return "part" if marked < len(sentence) / 2 else "none"
-
-
-def text_of(source: Source) -> str:
-    """A source as text, for a model."""
-    if isinstance(source, CitedText):
-        return source.text
-    pairs = (f"{pair.heading}: {pair.value} {pair.unit or ''}".strip() for pair in source.pairs)
-    return "\n".join(filter(None, (source.subject, *pairs)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _FRACTIONS = "|".join(sorted(words.FRACTION_WORDS, key=len, reverse=True))
 _NUMBER = re.compile(
     f"(?<![^\\W_])(?<![^\\W\\d_][-\u2010\u2011#.])(?<!\\d[.,])(?P<numeral>{_SIGN}{_DIGITS}"
     f"{_POWER_OF_TEN}?)"
-    f"(?P<unit>[ \u00a0\u202f\u2009-]?(?:{PATTERN}))?(?![^\\W_])"
+    f"(?!-[A-Z]\\d|-[A-Z](?!\\w))(?P<unit>[ \u00a0\u202f\u2009-]?(?:{PATTERN}))?(?![^\\W_])"
     f"|(?<!\\w)(?P<word>(?i:{_WORD_NUMBERS}))(?!\\w)(?P<word_unit>[ \u00a0-](?:{PATTERN})(?!\\w))?"
     f"|(?<!\\w)(?P<fraction>(?i:{_FRACTIONS}))(?!\\w)"
 )
@@ -47,6 +47,8 @@ _OVER = re.compile(r"\b(?:over|över)\s+(?:a |an |the |en |ett )?$", re.I)
 _BEFORE = 100
 """Characters before a number where its comparator stands."""
 _CLAUSE = re.compile(r"[.;:()]\s|,\s")
+WRONG_SIDE = 0.2
+"""`at least 10` of `4 to 10`, `more than 10` of 10."""
 HEDGED = 0.06
 """How far from it the value may be that `about` stands before."""
 
@@ -72,6 +74,8 @@ class Number:
     """1 for `just over`, -1 for `just under`."""
     of_range: int | None = None
     """Position of its range among the ranges of the text."""
+    is_upper: bool = False
+    """Whether it is the upper end of its range."""
     is_power: bool = False
     is_loose: bool = False
     """Whether its comparator may be none: `under 5 bar` is below that, or at that."""
@@ -216,7 +220,7 @@ def _ranged(found: list[Number], text: str) -> tuple[Number, ...]:
         comparator = "=" if one.comparator == ">=" else one.comparator
         found[place] = replace(one, of_range=ranges, comparator=comparator)
         comparator = "=" if after.comparator == "<=" else after.comparator
-        found[place + 1] = replace(after, of_range=ranges, comparator=comparator)
+        found[place + 1] = replace(after, of_range=ranges, comparator=comparator, is_upper=True)
         ranges += 1
     return tuple(found)
 
@@ -255,13 +259,21 @@ def _value_fits(own: float, value: float, *, source: Number, stated: Number) -> 
     if stated.measure and source.measure:
         own, value = source.measure.in_base(own), stated.measure.in_base(value)
         step *= abs(stated.measure.factor)
-        if {stated.measure.text, source.measure.text} & {"°C", "℃", "K"} and own != value:
+        if {stated.measure.text, source.measure.text} & {
+            "°C",
+            "ºC",
+            "oC",
+            "℃",
+            "K",
+        } and own != value:
             step = max(step, 0.4)  # 1150 °C is 1423 K and 1423.15 K
     elif stated.is_ratio and not source.is_ratio:
         own *= source.measure.factor if source.measure else 1.0
     elif source.is_ratio and stated.measure and stated.measure.dimension == SHARE:
         value, step = value * stated.measure.factor, step * stated.measure.factor
     if _is_equal(own, value, step=step, stated=stated):
+        if source.of_range is not None and stated.of_range is None:
+            return _end_fits(source, stated.comparator)
         is_loose = source.is_loose or stated.is_loose
         return _comparators_fit(source.comparator, stated.comparator, is_loose=is_loose)
     if stated.is_ratio and own and _is_equal(1 / own, value, step=step, stated=stated):
@@ -305,7 +317,14 @@ def _comparators_fit(source: Comparator, stated: Comparator, *, is_loose: bool) 
         return 0.9
     if source in ("<=", ">="):
         return 0.9
-    return 0.35 if stated[0] in "<>" else 0.6
+    return WRONG_SIDE if stated[0] in "<>" else 0.8
+
+
+def _end_fits(end: Number, stated: Comparator) -> float:
+    """How well one end of a range agrees with its value, by what is stated before it."""
+    if stated[0] not in "<>":
+        return 0.9
+    return 0.95 if (stated[0] == "<") == end.is_upper else WRONG_SIDE
 
 
 def _follows(own: float, value: float, *, source: Number, stated: Number) -> float:

@@ -197,8 +197,8 @@ def are_alike(one: str, other: str) -> bool:
     """Whether two lemmas are one word, forms of one word, or words of one meaning."""
     if one == other:
         return True
-    group = words.SAME_MEANING.get(one)
-    if group is not None and group == words.SAME_MEANING.get(other):
+    group = _meaning(one)
+    if group is not None and group == _meaning(other):
         return True
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) < 4:
@@ -207,19 +207,29 @@ def are_alike(one: str, other: str) -> bool:
         (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         len(shorter),
     )
+    if shared >= 4 and {one[shared:], other[shared:]} <= words.ENDINGS:
+        return True  # degrade, degradation
     return shared >= max(4, 0.6 * len(longer)) or (len(shorter) > 4 and shared == len(shorter))
+
+
+@cache
+def _meaning(lemma: str) -> int | None:
+    """The group of a word's meaning; an ending of up to three letters does not matter."""
+    stems = (lemma[: len(lemma) - cut] for cut in range(4) if len(lemma) - cut > 4 or not cut)
+    return next((words.SAME_MEANING[stem] for stem in stems if stem in words.SAME_MEANING), None)
 
 
 def parts_of(key: str) -> list[str]:
     """The parts of a compound: `ni-infiltrated` is two."""
-    return [part for part in re.split(r"[-/]", key) if part]
+    return [part for part in re.split(r"[-/+_]", key) if part]
 
 
 def initials(terms: Sequence[Term]) -> frozenset[str]:
     """What the first letters of neighbouring words spell: an acronym may be written out."""
-    letters = [term.key[:1] for term in terms]
+    letters = [term.key[:1] if len(term.key) > 2 else " " for term in terms]
     return frozenset(
         "".join(letters[start : start + length])
         for length in range(2, 7)
         for start in range(len(letters) - length + 1)
+        if length > 2 or all(term.is_content for term in terms[start : start + length])
     )

@@ -32,23 +32,14 @@ def slots_of(passage: Passage) -> Slots:
     """The lists of numbers and of words in `passage` that are read in step."""
     is_said = _RESPECTIVELY.search(passage.text) is not None
     lists = [listed for listed in _number_lists(passage) if len(listed) > 1]
-    if is_said:
-        lists += _scattered(passage, lists)
-    if not is_said:
-        lists = [one for one in lists if any(_are_parallel(one, other) for other in lists)]
+    lists = lists + _scattered(passage, lists) if is_said else []
     sizes = {len(listed) for listed in lists}
     numbers = {number.start: slot for listed in lists for slot, number in enumerate(listed)}
     labels = [
         *((_key(number), slot) for listed in lists for slot, number in enumerate(listed)),
-        *(_word_labels(passage, sizes) if is_said else ()),
+        *(_word_labels(passage, sizes) if lists else ()),
     ]
     return Slots(numbers, labels)
-
-
-def _are_parallel(one: Sequence[Number], other: Sequence[Number]) -> bool:
-    return (
-        one is not other and len(one) == len(other) and _dimension(one[0]) != _dimension(other[0])
-    )
 
 
 def _dimension(number: Number) -> str:
@@ -199,7 +190,7 @@ def clause_around(passage: Passage, position: int) -> tuple[int, int]:
     cuts = [
         match.start()
         for match in re.finditer(
-            r"[,;:]\s|\b(?:and|but|while|whereas|och|men|medan|against|compared|jämfört)\b",
+            r"[,;:]\s|\b(?:and|but|while|whereas|och|men|medan|than|än|against|versus|compared|jämfört)\b",
             passage.text,
         )
     ]

@@ -18,7 +18,7 @@ _DASHES = "-\u2212\u2010\u2011\u2012\u2013"
 _PREFIX = "(?:da|[TGMkhdcmunpfµμ])?"
 _PREFIXED = "Hz|Pa|Wh|eV|bar|mol|m|g|s|A|K|N|J|W|V|F|S|T|L|l|Ω|Ω"
 _PLAIN = (
-    "°C|°F|℃|C(?=$|[\\s,;.)])|"
+    "°C|ºC|oC|°F|℃|C(?=$|[\\s,;.)])|"
     "wt\\.?[ -]?%|at\\.?[ -]?%|vol\\.?[ -]?%|mol\\.?[ -]?%|mass[ -]?%|%|‰|ppm|ppb|Å|"
     "angstrom|bohr|min|hrs?|h|rpm|sccm|dB|HV|HRC|HB|Da|USD|EUR|SEK|years?|yr|bar|ksi|psi|ft|lbs?"
 )
@@ -154,7 +154,7 @@ def _measured(text: str) -> Measure | None:
 
     if text in _SCALES:
         return Measure(text, f"[{text}]", 1.0)
-    if text in ("°C", "℃", "C") or text.casefold() in (
+    if text in ("°C", "ºC", "oC", "℃", "C") or text.casefold() in (
         "degrees celsius",
         "grader",
         "grader celsius",

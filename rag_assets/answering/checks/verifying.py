@@ -55,8 +55,9 @@ class SentenceVerdict:
 
 
 _REASONS = {
-    "others": "a value belongs to something else in the source",
-    "apart": "names stand together that no sentence of the source has together",
+    "cells": "the value stands under another heading in the row",
+    "neighbours": "the value belongs to something else in the source",
+    "split": "it joins a value of one source with a name of another",
     "polarity": "it negates what the source says, or says what the source negates",
     "direction": "it says more where the source says less, or the other way round",
     "universals": "it says all or always, and the source does not",

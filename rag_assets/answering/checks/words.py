@@ -86,12 +86,6 @@ DIRECTIONS: Mapping[str, tuple[str, int]] = {
             sjunker sjönk sjunkit underskrider understiger understeg kortare tunnare långsammare
             sämre svagare lättare försämras försämrade lägst minst minimum faller föll""",
         ),
-        ("order", -1, "before prior first earlier preceding före innan först tidigare"),
-        (
-            "order",
-            1,
-            "after following last later subsequent subsequently efter sist senare därefter",
-        ),
         ("place", 1, "top upper upp upptill övre"),
         ("place", -1, "bottom lower nedre nedtill botten"),
     )
@@ -99,31 +93,10 @@ DIRECTIONS: Mapping[str, tuple[str, int]] = {
 }
 """Words that say which way: by scale, and the sign on it."""
 
-RANKS: Mapping[int, tuple[str, ...]] = {
-    1: (
-        *(
-            "tops",
-            "number one",
-            "largest",
-            "biggest",
-            "leading",
-            "leads",
-            "foremost",
-            "top producer",
-        ),
-        *("first place", "ranks first", "comes first", "störst", "största", "ledande", "främst"),
-    ),
-    2: (
-        "second largest",
-        "comes second",
-        "ranks second",
-        "runner-up",
-        "näst störst",
-        "näst största",
-    ),
-    3: ("third largest", "comes third", "ranks third", "tredje störst", "tredje största"),
-}
-"""How a place in a ranked list is called."""
+ENDINGS = _listed(
+    "e ed es s ing ation ations ion ions ate ated ates ive ity ment er al ly ise ize"
+) | {""}
+"""Endings of English words that make another word of the same stem."""
 
 HEDGES = _listed(
     """about approximately approx around roughly nearly almost some circa ca ca. close near ~ ≈ c.
