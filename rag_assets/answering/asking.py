@@ -74,6 +74,7 @@ def ask(
     filters: Filters | None = None,
     retriever: RetrieverName | None = None,
     catalogue: "Catalogue | None" = None,
+    read_as: str = "",
 ) -> Answer:
     """The answer to `question` from what `index` holds.
 
@@ -85,6 +86,7 @@ def ask(
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
         catalogue: The tables of the index, where the caller keeps them for many questions.
+        read_as: The question with what it takes from a conversation: see `condensation`.
 
     Raises:
         EmptyQueryError: The question is blank.
@@ -93,22 +95,23 @@ def ask(
     from rag_assets.answering.lookup.catalogue import catalogue_of
 
     times = _Times()
+    whole = read_as or question
     with times.timed("search"):
         results = index.search(
-            question, retriever=retriever, top_k=config.answering.hits, filters=filters
+            whole, retriever=retriever, top_k=config.answering.hits, filters=filters
         )
     with times.timed("lookup"):
         tables = catalogue or catalogue_of(store, index.complete_set)
-        looked = _looked_up(question, tables, filters=filters)
+        looked = _looked_up(whole, tables, filters=filters)
     with times.timed("extract"):
         row_ids = [hit.unit_id for hit in results if hit.domain == "table"]
         rows = read_row_cells(store, index.complete_set, row_ids)
         found = _found(
-            question,
+            whole,
             results,
             rows=rows,
             looked=looked,
-            decision=_decision(index, question, results, store=store),
+            decision=_decision(index, whole, results, store=store),
             most=config.answering.sentences,
         )
     with times.timed("check"):
@@ -120,6 +123,7 @@ def ask(
         scope=_scope(index, results, filters),
         shown=(*map(_shown, results), *_shown_rows(found.sentences, results)),
         mode=found.mode,
+        read_as=read_as,
         reason=found.reason,
         readings=found.readings,
         confidence=found.confidence,
