@@ -76,6 +76,9 @@ class Answer:
     """The units that were retrieved, best first."""
     mode: Mode | None = None
     """None where there is no answer."""
+    read_as: str = ""
+    """The question with what it took from the conversation before it; empty where it took
+    nothing."""
     reason: str = ""
     """Why there is no answer, or what stands in its way, in one sentence; else empty."""
     readings: tuple[str, ...] = ()

@@ -55,6 +55,7 @@ def ask(
     filters: Filters | None = None,
     retriever: RetrieverName | None = None,
     catalogue: "Catalogue | None" = None,
+    read_as: str = "",
 ) -> Answer:
     """The answer to `question` from what `index` holds.
 
@@ -66,6 +67,7 @@ def ask(
         filters: What may be cited.
         retriever: What searches; that of the config unless given.
         catalogue: The tables of the index, where the caller keeps them for many questions.
+        read_as: The question with what it takes from a conversation: see `condensation`.
 
     Raises:
         EmptyQueryError: The question is blank.
@@ -74,17 +76,18 @@ def ask(
     from rag_assets.answering.lookup.catalogue import catalogue_of
 
     times = _Times()
+    whole = read_as or question
     with times.timed("search"):
         results = index.search(
-            question, retriever=retriever, top_k=config.answering.hits, filters=filters
+            whole, retriever=retriever, top_k=config.answering.hits, filters=filters
         )
     tables = catalogue or catalogue_of(store, index.complete_set)
     drafter = Drafter(store, index.complete_set, tables, config.answering.sentences)
     with times.timed("lookup"):
-        looked = drafter.look_up(question, filters=filters)
+        looked = drafter.look_up(whole, filters=filters)
     with times.timed("extract"):
-        drafted = drafter.draft(question, results, looked=looked)
-        decision = _decision(index, question, results, drafted, store=store)
+        drafted = drafter.draft(whole, results, looked=looked)
+        decision = _decision(index, whole, results, drafted, store=store)
         found = _decided(drafted, decision) if drafted.is_answer else drafted
     with times.timed("check"):
         sentences = _run_again(found.sentences, tables)
@@ -95,6 +98,7 @@ def ask(
         scope=_scope(index, results, filters),
         shown=(*map(_shown, results), *_shown_rows(found.sentences, results)),
         mode=found.mode,
+        read_as=read_as,
         reason=found.reason,
         readings=found.readings,
         confidence=decision.confidence,

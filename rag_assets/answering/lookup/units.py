@@ -54,6 +54,13 @@ def pint_unit(text: str) -> str | None:
         return None
 
 
+@lru_cache(maxsize=65_536)
+def pint_dimension(text: str) -> str | None:
+    """The dimension of a unit (`[length]`); None for a scale that `pint` does not know."""
+    unit = pint_unit(text)
+    return str(_registry().get_dimensionality(unit)) if unit else None
+
+
 def is_unit(text: str) -> bool:
     """Whether `text` reads as a unit, or as the short name of a scale such as `HV`."""
     text = text.strip()

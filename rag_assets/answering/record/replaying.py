@@ -38,6 +38,7 @@ class Ask(Protocol):
         config: Config,
         filters: Filters | None = None,
         retriever: RetrieverName | None = None,
+        read_as: str = "",
     ) -> Answer:
         """The answer to `question` from `index`."""
         ...
@@ -104,6 +105,7 @@ def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answ
             config=then,
             filters=kept.context.filters,
             retriever=kept.context.retriever,
+            read_as=kept.answer.read_as,
         )
     except OutdatedIndexError as error:
         raise _gone(kept, tables_gone(kept, store) or [complete_set.joint.table]) from error
@@ -121,6 +123,7 @@ def _as_it_is(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answe
         config=config,
         filters=kept.context.filters,
         retriever=kept.context.retriever,
+        read_as=kept.answer.read_as,
     )
 
 

@@ -2,11 +2,13 @@
 
 import argparse
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.config import Config
 from rag_assets.serving.answer_text import answer_text
+from rag_assets.serving.conversations import kept_answer, turns_in, turns_of
 from rag_assets.serving.replies import CommandError, Reply, search_errors
 from rag_assets.serving.searching import (
     STDIN,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_assets.answering.answer import Answer
+    from rag_assets.answering.condensation.conversation import Turn
     from rag_assets.retrieval.filters import Filters
 
 SUMMARY = "answer a question from the sources, each sentence with its proof"
@@ -28,6 +31,7 @@ EXAMPLES = """\
   rag-assets ask "What is the yield strength of hot rolled steel?"
   rag-assets ask "Which element has the highest melting point?" --domain table
   rag-assets ask "How is the surface treated?" --source documents --json
+  rag-assets ask "and of cold rolled?" --after 0198c5d2-...    go on from a kept answer
   rag-assets ask - < questions.txt         one question a line"""
 
 
@@ -44,6 +48,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Declare the options of this command."""
     command.add_argument("question", help="the question; - reads questions from stdin, one a line")
     add_search_options(command)
+    before = command.add_mutually_exclusive_group()
+    before.add_argument(
+        "--after", metavar="ID", help="the kept answer that the question follows: it is completed"
+    )
+    before.add_argument(
+        "--history",
+        metavar="FILE",
+        type=Path,
+        help='what was said before: a JSON object with "question" and "answer" a line',
+    )
     command.add_argument("--user", help="who asks: `answers --forget-user` erases by it")
 
 
@@ -70,11 +84,13 @@ def _answers(
 ) -> "list[Asked]":
     """The answers, which are kept; the index, its models and its tables are opened once."""
     from rag_assets.answering.asking import ask
+    from rag_assets.answering.condensation.rules import condensed
     from rag_assets.answering.lookup.arm import LookupArm
     from rag_assets.answering.record.keeping import keep
     from rag_assets.answering.record.kept import context_of
 
     store = Store.of(config)
+    said = _said_before(store, options)
     tables = LookupArm(store)
     index = opened(config, store, options.variant, arms={"lookup": tables})
     catalogue = tables.catalogue(index.complete_set)
@@ -82,6 +98,7 @@ def _answers(
     answers = []
     with search_errors():
         for question in questions:
+            whole = condensed(question, said, catalogue=catalogue)
             answer = ask(
                 index,
                 question,
@@ -90,12 +107,24 @@ def _answers(
                 filters=filters,
                 retriever=retriever,
                 catalogue=catalogue,
+                read_as=whole.question if whole.is_follow_up else "",
             )
             context = context_of(
-                index, config, retriever=retriever, filters=filters, user=options.user
+                index,
+                config,
+                retriever=retriever,
+                filters=filters,
+                user=options.user,
+                history=tuple(turn.question for turn in said),
             )
             answers.append(Asked(answer, keep(store, config, answer, context)))
     return answers
+
+
+def _said_before(store: Store, options: argparse.Namespace) -> "Sequence[Turn]":
+    if options.after:
+        return turns_of(kept_answer(store, options.after))
+    return turns_in(options.history) if options.history else ()
 
 
 def _one(asked: Asked) -> Reply:

@@ -35,10 +35,11 @@ def quoting(
     config: Config,
     filters: Filters | None = None,
     retriever: RetrieverName | None = None,
+    read_as: str = "",
 ) -> Answer:
     """Stands in for `asking.ask`: quotes the first sentence of each of the best hits."""
     found = index.search(
-        question, retriever=retriever, top_k=config.answering.hits, filters=filters
+        read_as or question, retriever=retriever, top_k=config.answering.hits, filters=filters
     )
     sentences = tuple(_quoted(hit) for hit in found[:QUOTED])
     return Answer(

@@ -59,3 +59,41 @@ def test_several_questions_from_stdin(capsys, monkeypatch):
 def test_errors_are_one_sentence(arguments, says, capsys):
     assert cli.main(arguments) == FAILED
     assert says in capsys.readouterr().err
+
+
+def test_a_follow_up_is_completed_from_a_kept_answer(capsys):
+    assert cli.main(["ask", "What is the density of Invar?", "--json"]) == OK
+    first = json.loads(capsys.readouterr().out)
+    assert cli.main(["ask", "and of AlMg3?", "--after", first["id"], "--json"]) == OK
+    second = json.loads(capsys.readouterr().out)
+    assert (second["question"], second["read_as"]) == (
+        "and of AlMg3?",
+        "What is the density of AlMg3?",
+    )
+    assert "2.66" in json.dumps(second["sentences"])
+    assert cli.main(["replay", second["id"]]) == OK
+
+
+def test_a_follow_up_is_completed_from_a_file(capsys, tmp_path):
+    history = tmp_path / "said.jsonl"
+    history.write_text('{"question": "What is the density of Invar?", "answer": "8.05"}\n')
+    assert cli.main(["ask", "and of AlMg3?", "--history", str(history)]) == OK
+    assert "Read as: What is the density of AlMg3?" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "says"),
+    [
+        ("--history", "nonsense\n", "line 1"),
+        ("--history", '{"answer": "8"}\n', "question"),
+        ("--history", None, "cannot be read"),
+        ("--after", "018f-nothing", "no answer 018f-nothing is kept"),
+    ],
+)
+def test_a_conversation_that_cannot_be_read_is_named(option, content, says, capsys, tmp_path):
+    file = tmp_path / "said.jsonl"
+    if content is not None:
+        file.write_text(content)
+    value = str(file) if option == "--history" else "018f-nothing"
+    assert cli.main(["ask", "and of AlMg3?", option, value]) == FAILED
+    assert says in capsys.readouterr().err

@@ -1,0 +1,5 @@
+"""A question that leans on what was said before, made whole, so that it can be searched.
+
+`conversation` holds what was said, `mentions` finds the things that a text is about, `words` are
+those that point back, and `rules` completes the question.
+"""

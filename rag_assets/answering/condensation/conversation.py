@@ -1,0 +1,37 @@
+"""What was said before a question, as far as it is remembered."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+REMEMBERED_TOKENS = 4_000
+"""Of a conversation, as in P1, section 3."""
+BYTES_PER_TOKEN = 3
+"""An estimate on the safe side, as no model's tokenizer is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question and what was answered."""
+
+    question: str
+    """As it was asked."""
+    answer: str = ""
+    """In words; empty where there was none."""
+
+    @property
+    def tokens(self) -> int:
+        """An estimate."""
+        return 2 + len((self.question + self.answer).encode()) // BYTES_PER_TOKEN
+
+
+def remembered(turns: Sequence[Turn], *, most_tokens: int = REMEMBERED_TOKENS) -> tuple[Turn, ...]:
+    """The newest of `turns` that fit into `most_tokens`, the oldest of them first."""
+    return tuple(reversed([*_newest(turns, most_tokens)]))
+
+
+def _newest(turns: Sequence[Turn], left: int) -> Iterator[Turn]:
+    for turn in reversed(turns):
+        left -= turn.tokens
+        if left < 0:
+            return
+        yield turn

@@ -1,0 +1,75 @@
+"""What was said before a question: a kept answer, or a file of earlier questions and answers."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from rag_assets.serving.replies import CommandError
+from rag_assets.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_assets.answering.condensation.conversation import Turn
+    from rag_assets.answering.record.kept import KeptAnswer
+
+
+class _Line(BaseModel):
+    """A line of a file of a conversation."""
+
+    question: str
+    answer: str = ""
+
+
+def turns_of(kept: "KeptAnswer") -> "list[Turn]":
+    """What was said up to and with a kept answer.
+
+    Its question is taken as it was read, so that what it took from earlier ones is in it.
+    """
+    from rag_assets.answering.condensation.conversation import Turn
+
+    said = " ".join(sentence.text for sentence in kept.answer.sentences)
+    return [Turn(kept.answer.read_as or kept.answer.question, said)]
+
+
+def kept_answer(store: Store, answer_id: str) -> "KeptAnswer":
+    """The kept answer of that id.
+
+    Raises:
+        CommandError: There is none.
+    """
+    from rag_assets.answering.record.database import AnswersFileError, answers_of
+    from rag_assets.answering.record.listing import UnknownAnswerError, one
+
+    try:
+        return one(answers_of(store), answer_id)
+    except (UnknownAnswerError, AnswersFileError) as error:
+        raise CommandError(str(error)) from error
+
+
+def turns_in(file: Path) -> "Sequence[Turn]":
+    """The turns in a file of one JSON object a line, the oldest first.
+
+    Raises:
+        CommandError: The file cannot be read, or a line is not of the form.
+    """
+    from rag_assets.answering.condensation.conversation import Turn
+
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file} cannot be read: {error}") from error
+    turns = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            read = TypeAdapter(_Line).validate_python(json.loads(line))
+        except (ValueError, ValidationError) as error:
+            raise CommandError(
+                f'{file}, line {number}: expected {{"question": "…", "answer": "…"}}: {error}'
+            ) from error
+        turns.append(Turn(read.question, read.answer))
+    return turns
