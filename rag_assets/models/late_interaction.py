@@ -3,7 +3,9 @@
 The score of a text is the mean, over the query's tokens, of the largest cosine with any token of
 the text (MaxSim; Khattab and Zaharia 2020, "ColBERT", take the sum). It uses an embedding model and
 has no weights of its own: token vectors are the model's last hidden states, without those of
-special tokens. Token vectors of texts are cached, so that each text passes the model once.
+special tokens. A model that was trained for it has a layer more, and is read as it was trained (see
+`token_projection`: the multi-vectors of BGE-M3). Token vectors of texts are cached, so that each
+text passes the model once.
 """
 
 from collections import OrderedDict, defaultdict
@@ -20,6 +22,7 @@ from rag_assets.identity import fingerprint
 from rag_assets.models.openvino import load_openvino
 from rag_assets.models.paths import path_of
 from rag_assets.models.replicas import EncoderError, Forward, Replicas, load_torch
+from rag_assets.models.token_projection import TokenProjection, token_projection
 from rag_assets.models.weights import ID_LENGTH, Weights
 from rag_assets.models.windows import Window, Windows, batches_of, padded
 
@@ -52,17 +55,30 @@ def load_late_interaction(
             precision=precision,
             output="token_embeddings",
         )
-    return LateInteraction(model, weights=weights, path=path, replicas=replicas)
+    projection = token_projection(weights.folder)
+    return LateInteraction(
+        model, weights=weights, path=path, replicas=replicas, projection=projection
+    )
 
 
 class LateInteraction:
     """A reranker over the token vectors of an embedding model; safe to share between threads."""
 
     def __init__(
-        self, model: EmbeddingModel, *, weights: Weights, path: str, replicas: Replicas
+        self,
+        model: EmbeddingModel,
+        *,
+        weights: Weights,
+        path: str,
+        replicas: Replicas,
+        projection: TokenProjection | None = None,
     ) -> None:
         """Use `load_late_interaction` instead."""
-        self.reranker_id = fingerprint("late_interaction:1", weights.model_id, path)[:ID_LENGTH]
+        layer = [] if projection is None else [fingerprint(projection.matrix.tobytes().hex())]
+        self.reranker_id = fingerprint("late_interaction:1", weights.model_id, path, *layer)[
+            :ID_LENGTH
+        ]
+        self._projection = projection
         self._replicas = replicas
         self._queries, self._texts = (
             Windows(replicas.tokenizer, max_tokens=weights.max_tokens, prefix=prefix)
@@ -137,9 +153,7 @@ class LateInteraction:
             list(batches_of(tokenized.windows, batch_tokens=BATCH_TOKENS))
         ):
             for window, tokens in zip(batch, vectors, strict=True):
-                own = ~np.isin(window.ids, self._special)
-                own = own if own.any() else np.ones(len(window.ids), bool)
-                found = tokens[: len(window.ids)][own]
+                found = self._of_window(window, tokens[: len(window.ids)])
                 lengths = np.linalg.norm(found, axis=1, keepdims=True)
                 unit = found / np.maximum(lengths, np.finfo(np.float32).tiny)
                 parts[window.text].append((order[id(window)], unit.astype(np.float16)))
@@ -147,6 +161,12 @@ class LateInteraction:
             np.concatenate([part for _, part in sorted(found, key=lambda entry: entry[0])])
             for found in parts
         ]
+
+    def _of_window(self, window: Window, tokens: np.ndarray) -> np.ndarray:
+        if self._projection is not None:
+            return self._projection(tokens)
+        own = ~np.isin(window.ids, self._special)
+        return tokens[own] if own.any() else tokens
 
     def _run(self, batches: Sequence[list[Window]]) -> Iterator[tuple[list[Window], np.ndarray]]:
         idle: SimpleQueue[Forward] = SimpleQueue()
