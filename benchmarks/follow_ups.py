@@ -1,10 +1,11 @@
 """Follow-ups that are completed by rules: do they find what the full question finds?
 
-usage: follow_ups.py FILE [--state FOLDER]
+usage: follow_ups.py [FILE] [--state FOLDER]
 
-FILE has a conversation a line: `history` (questions with their answers), `follow_up`, `full` (the
-follow-up as a question that needs no history), `gold` and `lang`. Each is searched three times in
-the index of materials_demo: as the full question, as the rules complete it, and as it was typed.
+FILE (`other_hand/follow_ups.jsonl`) has a conversation a line: `history` (questions with their
+answers), `follow_up`, `full` (the same as a question that needs no history), `gold` and `lang`.
+Each is searched three times in the index of materials_demo: as the full question, as the rules
+complete it, and as it was typed.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from rag_assets.retrieval.search import VariantIndex
 from rag_assets.store import Store
 
 DATASET = "materials_demo"
+FILE = Path(__file__).parent / "other_hand" / "follow_ups.jsonl"
 LEAST_SHARE = 0.9
 TOP_K = 10
 
@@ -36,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?", default=FILE)
     parser.add_argument("--state", type=Path, help="folder to keep the index in")
     arguments = parser.parse_args()
     cases = [json.loads(line) for line in arguments.file.read_text("utf-8").splitlines() if line]
