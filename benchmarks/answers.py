@@ -96,7 +96,7 @@ def answered(name: str, *, state: Path, splits: Sequence[str]) -> Iterator[Measu
         question_sets.questions_table(list(parsed.rows.values()))
     )
     answers = {key: row["answer"] for key, row in parsed.rows.items()}
-    tables = LookupArm(store)
+    tables = LookupArm(store, config)
     index = open_index(store, config, VARIANT, arms={"lookup": tables})
     indexed = read_indexed_gold(
         store,

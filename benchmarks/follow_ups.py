@@ -54,7 +54,7 @@ def measured(cases: Iterable[Mapping], *, home: Path) -> Iterable[Bound]:
     rag_assets("refresh", config=config_file)
     config = configuration.load()
     store = Store.of(config)
-    tables = LookupArm(store)
+    tables = LookupArm(store, config)
     index = open_index(store, config, config.serving_variant, arms={"lookup": tables})
     catalogue = tables.catalogue(index.complete_set)
     paths = _paths()

@@ -75,7 +75,7 @@ def asked(name: str, *, state: Path) -> list[Sample]:
         raise SystemExit(f"{name}: the refresh ended with {built.code}")
     config = configuration.load()
     store = Store.of(config)
-    arms = arms_of(store)
+    arms = arms_of(store, config)
     index = open_index(store, config, config.serving_variant, arms=arms)
     tables = catalogue_of(store, index.complete_set)
     drafter = Drafter(store, index.complete_set, tables, config.answering.sentences)

@@ -296,7 +296,7 @@ def ask_all(file: Path, *, most: int) -> list[str]:
     """Ask and keep; returns the ids of the answers."""
     config = configuration.load(file)
     store = Store.of(config)
-    index = open_serving(store, config, arms=arms_of(store))
+    index = open_serving(store, config, arms=arms_of(store, config))
     ids = []
     for place, question in enumerate(questions_of(config, most=most)):
         retriever = (None, "bm25", "hybrid_late_fusion")[place % 3]

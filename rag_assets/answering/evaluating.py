@@ -192,7 +192,7 @@ def _measured(
     from rag_assets.answering.lookup.arm import LookupArm
     from rag_assets.retrieval.opening import open_index
 
-    tables = LookupArm(store)
+    tables = LookupArm(store, config)
     index = open_index(store, config, variant, complete_set=complete_set, arms={"lookup": tables})
     questions = question_sets.read_questions(store)
     documents = read_indexed_gold(

@@ -263,7 +263,9 @@ def _measure(
     cutoffs = sorted({*config.evaluation.cutoffs})
     retrievers = list(dict.fromkeys(retrievers))
     depth = depth_of(config)
-    index = open_index(store, config, variant, complete_set=complete_set, arms=arms_of(store))
+    index = open_index(
+        store, config, variant, complete_set=complete_set, arms=arms_of(store, config)
+    )
     retrievers = _usable(index, retrievers, log=log)
     gold = [piece for question in questions for piece in question.gold]
     indexed = read_indexed_gold(store, config, variant=variant, joint=complete_set.joint, gold=gold)

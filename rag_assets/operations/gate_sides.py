@@ -134,7 +134,7 @@ class Side:
             self.config,
             self.variant,
             complete_set=self.complete_set,
-            arms=arms_of(self.store),
+            arms=arms_of(self.store, self.config),
             open_table=self.open_table,
         )
 

@@ -260,6 +260,17 @@ def _words(text: str) -> Form:
 
 def glossary_of(config: Config) -> Glossary | None:
     """The glossary of the config; None without one. What cannot be used of it is logged."""
+    glossary = read_glossary(config)
+    problems = glossary.problems if glossary else ()
+    for problem in problems[:PROBLEMS_SHOWN]:
+        logger.warning("glossary: %s", problem)
+    if (more := len(problems) - PROBLEMS_SHOWN) > 0:
+        logger.warning("glossary: %d more like these", more)
+    return glossary
+
+
+def read_glossary(config: Config) -> Glossary | None:
+    """The glossary of the config, and `Glossary.problems` with it; None without one."""
     settings = config.glossary
     if settings is None:
         return None
@@ -269,12 +280,7 @@ def glossary_of(config: Config) -> Glossary | None:
         entries += _of_file(file, unread=unread)
     sources = config.sources.tables if settings.headings else []
     headings = [entry for source in sources for entry in _of_headings(source, unread=unread)]
-    glossary = Glossary(settings.weight, entries, headings, unread)
-    for problem in glossary.problems[:PROBLEMS_SHOWN]:
-        logger.warning("glossary: %s", problem)
-    if (more := len(glossary.problems) - PROBLEMS_SHOWN) > 0:
-        logger.warning("glossary: %d more like these", more)
-    return glossary
+    return Glossary(settings.weight, entries, headings, unread)
 
 
 def _of_file(file: Path, *, unread: list[str]) -> list[GlossaryEntry]:

@@ -5,10 +5,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from rag_assets.config import ArmName, Retriever
+from rag_assets.config import ArmName, Config, Retriever
 from rag_assets.identity import Canonical
 from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.glossary import read_glossary
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.store.pins import Pin
 
-REVISION = 1
+REVISION = 2
 """Raise it when the same question should find other rows: evaluations are then made anew."""
 
 MOST_FOUND = 10
@@ -30,8 +31,9 @@ WARM_UP = "how many rows are there?"
 class LookupArm:
     """Looks questions up in the tables of an index: see `retrieval.arms.Arm`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, config: Config) -> None:
         self._store = store
+        self._glossary = read_glossary(config)
         self._catalogues: dict[tuple[Pin, ...], Catalogue] = {}
         self._prepared: WeakSet[Catalogue] = WeakSet()
         self._lock = Lock()
@@ -68,13 +70,13 @@ class LookupArm:
             if key not in self._catalogues:
                 if len(self._catalogues) >= CATALOGUES_KEPT:
                     self._catalogues.pop(next(iter(self._catalogues)))
-                self._catalogues[key] = catalogue_of(self._store, pins)
+                self._catalogues[key] = catalogue_of(self._store, pins, glossary=self._glossary)
             return self._catalogues[key]
 
 
-def arms_of(store: Store) -> Mapping[ArmName, Arm]:
+def arms_of(store: Store, config: Config) -> Mapping[ArmName, Arm]:
     """All arms that there are, for whoever opens an index."""
-    return {"lookup": LookupArm(store)}
+    return {"lookup": LookupArm(store, config)}
 
 
 def revisions_of(*retrievers: Retriever) -> Sequence[Canonical]:

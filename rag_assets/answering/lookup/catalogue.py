@@ -25,6 +25,7 @@ from rag_assets.answering.lookup.table_contents import (
     contents_of,
 )
 from rag_assets.columns.sql import quoted
+from rag_assets.retrieval.glossary import Glossary
 from rag_assets.store import Store
 from rag_assets.store.complete_sets import CompleteSet
 
@@ -58,6 +59,7 @@ class Catalogue:
         load: Callable[[], tuple[Mapping[tuple[str, str], TableContents], tuple[str, ...]]],
         load_documents: Callable[[], tuple[Mapping[tuple[str, str], TableContents], int]] = _none,
         document_version: str = "",
+        glossary: Glossary | None = None,
     ) -> None:
         """Use `catalogue_of`; tests may hand in their own tables.
 
@@ -67,11 +69,17 @@ class Catalogue:
                 too large.
             load_documents: Gives the sound tables inside documents, and how many are not sound.
             document_version: Of the units of documents.
+            glossary: Other words for what a question says.
         """
         self.data_version = data_version
         self.document_version = document_version
         self._load = load
         self._load_documents = load_documents
+        self._glossary = glossary
+
+    def rephrased(self, question: str) -> str | None:
+        """The question in other words of the glossary; None if it has none for it."""
+        return self._glossary.rephrased(question) if self._glossary else None
 
     @property
     def tables(self) -> tuple[TableInfo, ...]:
@@ -125,6 +133,7 @@ class Catalogue:
             data_version=self.data_version,
             load=lambda: (self._documents[0], ()),
             document_version=self.document_version,
+            glossary=self._glossary,
         )
 
     @cached_property
@@ -146,7 +155,9 @@ class Catalogue:
         return found
 
 
-def catalogue_of(store: Store, complete_set: CompleteSet) -> Catalogue:
+def catalogue_of(
+    store: Store, complete_set: CompleteSet, *, glossary: Glossary | None = None
+) -> Catalogue:
     """The tables of a complete set, and those inside its documents.
 
     A set of a release that did not pin its rows has no table of a source.
@@ -157,6 +168,7 @@ def catalogue_of(store: Store, complete_set: CompleteSet) -> Catalogue:
         load=lambda: _tables(store, complete_set),
         load_documents=lambda: document_contents(store, complete_set),
         document_version=complete_set.documents.data_version if complete_set.documents else "",
+        glossary=glossary,
     )
 
 

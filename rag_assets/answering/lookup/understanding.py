@@ -9,7 +9,7 @@ answer costs more than none.
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rag_assets.answering.lookup import vocabulary
@@ -72,7 +72,19 @@ def understand(question: str, catalogue: Catalogue) -> Understood | Unclear:
     Args:
         question: In English or Swedish.
         catalogue: The tables that may be asked; an index over them is built at the first question.
+            Where its glossary has other words for the question, these are tried second.
     """
+    read = _understood(question, catalogue)
+    other = catalogue.rephrased(question) if isinstance(read, Unclear) else None
+    if other is None:
+        return read
+    again = _understood(other, catalogue)
+    if isinstance(again, Unclear):
+        return read
+    return replace(again, explanation=f"{again.explanation} (asked as: {other})")
+
+
+def _understood(question: str, catalogue: Catalogue) -> Understood | Unclear:
     links = links_of(catalogue)
     asked = parsed(question, known=links.known, scales=links.scales, whole=links.whole)
     if _asks_for_reasons(asked):

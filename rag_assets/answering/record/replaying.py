@@ -98,7 +98,7 @@ def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answ
                 variant,
                 complete_set=complete_set,
                 retrieval=then.retrieval,
-                arms=arms_of(store),
+                arms=arms_of(store, config),
             ),
             kept.answer.question,
             store=store,
@@ -117,7 +117,7 @@ def _as_it_was(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answ
 
 def _as_it_is(kept: KeptAnswer, store: Store, config: Config, ask: Ask) -> Answer:
     return ask(
-        open_serving(store, config, arms=arms_of(store)),
+        open_serving(store, config, arms=arms_of(store, config)),
         kept.answer.question,
         store=store,
         config=config,

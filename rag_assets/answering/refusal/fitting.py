@@ -97,7 +97,9 @@ def fit(
         known = RefusalRule.read(store, complete_set, settings, within=config.retrieval)
         if known is not None and known.made_from == made_from:
             return known
-        index = open_index(store, config, variant, complete_set=complete_set, arms=arms_of(store))
+        index = open_index(
+            store, config, variant, complete_set=complete_set, arms=arms_of(store, config)
+        )
         asked = chosen(questions_with_gold(store, config, index, split=SPLIT))
         drafter = Drafter(
             store, complete_set, catalogue_of(store, complete_set), config.answering.sentences

@@ -197,7 +197,7 @@ class ArmRunner:
                 self.config,
                 variant,
                 complete_set=set_of_recipe(self.store, self.config, variant),
-                arms=arms_of(self.store),
+                arms=arms_of(self.store, self.config),
             )
         return self._indexes[variant]
 

@@ -104,7 +104,7 @@ def _found(
     store = Store.of(config)
     if options.variant:
         config.variant(options.variant)
-    index = opened(config, store, options.variant, arms=arms_of(store))
+    index = opened(config, store, options.variant, arms=arms_of(store, config))
     with search_errors():
         hits = [
             hit

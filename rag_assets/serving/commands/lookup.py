@@ -68,12 +68,13 @@ def run(options: argparse.Namespace) -> Reply:
     from rag_assets.answering.lookup.catalogue import catalogue_of
     from rag_assets.answering.lookup.plan import PlanError
     from rag_assets.answering.lookup.sandbox import SandboxError
+    from rag_assets.retrieval.glossary import read_glossary
 
     config = configuration.load()
     if options.variant:
         config.variant(options.variant)
     index = _opened(config, options.variant)
-    catalogue = catalogue_of(Store.of(config), index.complete_set)
+    catalogue = catalogue_of(Store.of(config), index.complete_set, glossary=read_glossary(config))
     try:
         if options.document:
             return _required(Store.of(config), index, catalogue, uri=options.document)

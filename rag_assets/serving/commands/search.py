@@ -81,7 +81,7 @@ def _opened(config: Config, variant: str | None) -> "VariantIndex":
     from rag_assets.answering.lookup.arm import arms_of
 
     store = Store.of(config)
-    return opened(config, store, variant, arms=arms_of(store))
+    return opened(config, store, variant, arms=arms_of(store, config))
 
 
 def _origins(index: "VariantIndex", found: "Sequence[Results]") -> "Mapping[str, Json]":

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from rag_assets.answering.lookup.catalogue import Catalogue, TableContents, contents_of
 from rag_assets.answering.lookup.cells import ColumnCells
+from rag_assets.retrieval.glossary import Glossary
 
 SOURCE = "shop"
 BEAMS: Mapping[str, Sequence[str | None]] = {
@@ -55,8 +56,10 @@ def contents(
     )
 
 
-def catalogue(*tables: TableContents, data_version: str = "v1") -> Catalogue:
+def catalogue(
+    *tables: TableContents, data_version: str = "v1", glossary: Glossary | None = None
+) -> Catalogue:
     """A catalogue of these tables; of the beams unless given."""
     held = tables or (contents(),)
     by_name = {(each.info.source, each.info.table): each for each in held}
-    return Catalogue(data_version=data_version, load=lambda: (by_name, ()))
+    return Catalogue(data_version=data_version, load=lambda: (by_name, ()), glossary=glossary)

@@ -6,6 +6,8 @@ from rag_assets.answering.lookup.catalogue import Catalogue
 from rag_assets.answering.lookup.plan import Condition, LookupPlan
 from rag_assets.answering.lookup.running import run_plan
 from rag_assets.answering.lookup.understanding import Unclear, Understood, understand
+from rag_assets.config import GlossaryEntry
+from rag_assets.retrieval.glossary import Glossary
 from rag_assets_tests.answering.lookup.tables import catalogue, contents
 
 ROLLS = {
@@ -180,3 +182,27 @@ def test_a_catalogue_without_tables_refuses():
 def test_the_same_question_reads_the_same_twice(shop):
     question = "What is the average tensile strength of grade K20?"
     assert understand(question, shop) == understand(question, shop)
+
+
+def test_words_of_the_glossary_are_read_as_those_of_the_table():
+    entry = GlossaryEntry(term="tensile strength", synonyms=["tearing force"])
+    rolls = contents(
+        ROLLS, table="rolls", title="Rolls of sheet", headings=ROLL_HEADINGS, hidden=()
+    )
+    question = "What is the highest tearing force of grade K40?"
+    assert isinstance(understand(question, catalogue(rolls)), Unclear)
+    told = catalogue(rolls, glossary=Glossary(0.3, [entry]))
+    read = understand(question, told)
+    assert isinstance(read, Understood)
+    assert run_plan(read.plan, told).value == 650
+    assert "asked as: What is the highest tensile strength of grade K40?" in read.explanation
+
+
+def test_the_glossary_never_changes_what_is_understood_without_it(shop):
+    entry = GlossaryEntry(term="tensile strength", synonyms=["width"])
+    rolls = contents(
+        ROLLS, table="rolls", title="Rolls of sheet", headings=ROLL_HEADINGS, hidden=()
+    )
+    told = catalogue(contents(), rolls, glossary=Glossary(0.3, [entry]))
+    question = "How many rolls have a width above 0.18 m?"
+    assert understand(question, told) == understand(question, shop)

@@ -157,7 +157,7 @@ def test_people_read_sentences_and_a_table(built, monkeypatch, capsys):
 
 def test_the_arm_brings_the_row_to_the_front_of_a_search(opened):
     store, config = opened
-    index = open_index(store, config, "default", arms={"lookup": LookupArm(store)})
+    index = open_index(store, config, "default", arms={"lookup": LookupArm(store, config)})
     retriever = Retriever(signals=["bm25"], arms=("lookup",))
     first = index.search(HIGHEST, retriever=retriever)[0]
     assert (first.table, first.row_key, first.arms["lookup"].rank) == ("alloys", "2", 1)
@@ -169,7 +169,7 @@ def test_the_arm_brings_the_row_to_the_front_of_a_search(opened):
 
 def test_a_query_that_is_no_question_to_a_table_is_ranked_as_without_the_arm(opened):
     store, config = opened
-    index = open_index(store, config, "default", arms={"lookup": LookupArm(store)})
+    index = open_index(store, config, "default", arms={"lookup": LookupArm(store, config)})
     plain, beside = Retriever(signals=["bm25"]), Retriever(signals=["bm25"], arms=("lookup",))
     query = "why does the alloy bear salt"
     assert [(hit.unit_id, hit.score) for hit in index.search(query, retriever=plain)] == [
