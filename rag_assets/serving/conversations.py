@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rag_assets.answering.record.kept import KeptAnswer
 
 
-class _Line(BaseModel):
+class _SaidLine(BaseModel):
     """A line of a file of a conversation."""
 
     question: str
@@ -66,7 +66,7 @@ def turns_in(file: Path) -> "Sequence[Turn]":
         if not line.strip():
             continue
         try:
-            read = TypeAdapter(_Line).validate_python(json.loads(line))
+            read = TypeAdapter(_SaidLine).validate_python(json.loads(line))
         except (ValueError, ValidationError) as error:
             raise CommandError(
                 f'{file}, line {number}: expected {{"question": "…", "answer": "…"}}: {error}'

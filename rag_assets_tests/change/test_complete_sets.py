@@ -141,7 +141,7 @@ def test_an_open_reader_keeps_answering_from_a_table_that_is_begun_anew(made, mo
     edit(made)
     wider = schemas.units(32).append(schemas.FINGERPRINT.with_name("another_required"))
     with monkeypatch.context() as patch:
-        patch.setattr(joint.schemas, "units", lambda _: wider)
+        patch.setattr(joint.schemas, "units", lambda _, **_options: wider)
         with pytest.raises(Exception, match="another_required"):
             refresh(made.config)
     assert made.store.generation(name) != held

@@ -5,7 +5,7 @@ import secrets
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from rag_assets.store.serving_pointer import QuerySide
 if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOT_COMPARED = ("seconds", "confidence")
 SHOWN_NOT_COMPARED = ("score",)
 """Parts of an answer, and of a unit it shows, that may differ each time it is made. The last digits
@@ -151,7 +152,7 @@ def new_id(at: datetime) -> str:
     get the same answer twice, and both are kept. Ids that begin with the time sort as the answers
     came, so that pages of a list need no other key.
     """
-    milliseconds = int(at.timestamp() * 1_000) & (2**48 - 1)
+    milliseconds = (at.astimezone(UTC) - EPOCH) // timedelta(milliseconds=1) & (2**48 - 1)
     random = secrets.randbits(74)
     number = milliseconds << 80 | 7 << 76 | (random >> 62) << 64 | 2 << 62 | random & (2**62 - 1)
     return str(uuid.UUID(int=number))
