@@ -16,7 +16,7 @@ IS_SUPPORTED := import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 1
 QUERIES := "minimum coating thickness against corrosion on cab sheet" \
     "vilka krav gäller för åldring av tätningar" "fatigue strength of tempered chromium steel"
 QUESTIONS := "What is the minimum coating thickness against corrosion on cab sheet?" \
-    "What is the highest fatigue strength of the fatigue tests?"
+    "What is the highest stress amplitude of the fatigue tests?"
 
 # No weights are fetched and nothing calls home: all that is needed comes with the packages.
 export HF_HUB_OFFLINE := 1
