@@ -36,8 +36,6 @@ class Condensed:
     """What is searched and looked up."""
     is_follow_up: bool
     """Whether anything was carried over."""
-    carried: tuple[str, ...] = ()
-    """What was carried over, as it was said."""
 
 
 def condensed(
@@ -66,25 +64,23 @@ def _completed(text: str, before: Said | None, catalogue: "Catalogue | None") ->
     before, asked = before.within(table), asked.within(table)
     if not asked.leans:
         return Condensed(text, is_follow_up=False)
-    if asked.is_fragment and not asked.pointing():
-        return _in_its_place(asked, before)
-    return _pointing_back(asked, before)
+    is_placed = asked.is_fragment and not asked.pointing()
+    whole = (_in_its_place if is_placed else _pointing_back)(asked, before)
+    return Condensed(whole or text, is_follow_up=whole is not None)
 
 
-def _in_its_place(asked: FollowUp, before: Said) -> Condensed:
+def _in_its_place(asked: FollowUp, before: Said) -> str:
     """The last question with what the fragment names instead of what is of its kind."""
-    text, placed = before.question, list[Mention]()
+    placed: dict[Mention, Mention] = {}
     things = [each for each in asked.mentions if not _is_property(each)]
     for new in things or asked.mentions:
-        old = _alike(new, [each for each in before.mentions if each.text in text])
-        if old is None:
-            continue
-        at = text.index(old.text)
-        text = f"{text[:at]}{_in_unit_of(old, new)}{text[at + len(old.text) :]}"
-        placed.append(new)
-    rest = _without(asked.text, [(each.start, each.end) for each in placed])
-    left = rest if terms(rest) else ""
-    return Condensed(_question(text, left), is_follow_up=True, carried=(before.question,))
+        if old := _alike(new, [each for each in before.mentions if each not in placed]):
+            placed[old] = new
+    text = before.question
+    for old, new in sorted(placed.items(), key=lambda pair: -pair[0].start):
+        text = f"{text[: old.start]}{_in_unit_of(old, new)}{text[old.end :]}"
+    rest = _without(asked.text, [(each.start, each.end) for each in placed.values()])
+    return _question(text, rest if terms(rest) else "")
 
 
 def _alike(new: Mention, olds: Sequence[Mention]) -> Mention | None:
@@ -116,8 +112,11 @@ def _shape(text: str) -> str:
     return re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", text)))
 
 
-def _pointing_back(asked: FollowUp, before: Said) -> Condensed:
-    """The question with what it points to, and the conditions that it does not change."""
+def _pointing_back(asked: FollowUp, before: Said) -> str | None:
+    """The question with what it points to, and the conditions that it does not change.
+
+    None where the last question has nothing to add.
+    """
     points = asked.pointing()
     is_named = True
     if before.names_an_answer and points:
@@ -130,14 +129,14 @@ def _pointing_back(asked: FollowUp, before: Said) -> Condensed:
         carried = _terms_left(before.question, asked.text)
     carried = [each for each in carried if folded(each) not in folded(asked.text)]
     if not carried:
-        return Condensed(f"{asked.text}?", is_follow_up=False)
+        return None
     text = asked.text
     if is_named and len(points) == 1 and folded(points[0].group()) not in words.POSSESSIVES:
         text = f"{text[: points[0].start()]}{carried[0]}{text[points[0].end() :]}"
         more = carried[1:]
     else:
         text, more = _without(text, [match.span() for match in points]), carried
-    return Condensed(_question(text, " ".join(more)), is_follow_up=True, carried=tuple(carried))
+    return _question(text, " ".join(more))
 
 
 def _is_property(mention: Mention) -> bool:

@@ -46,6 +46,11 @@ def completed(said: str, asked: str, *, answer: str = "", tables: Catalogue | No
             "How far does it creep at 500 °C?",
         ),
         ("How far does it creep at 400 °C?", "and at 500?", "How far does it creep at 500 °C?"),
+        (
+            "How strong is a 15 mm rod with a 5 mm bore?",
+            "and 6 mm?",
+            "How strong is a 15 mm rod with a 6 mm bore?",
+        ),
         ("Vilken hårdhet har X5CrNi18-10?", "och X6Cr17 då?", "Vilken hårdhet har X6Cr17?"),
         ("Hur långt kryper det vid 400 °C?", "och vid 500?", "Hur långt kryper det vid 500 °C?"),
     ],
@@ -111,3 +116,8 @@ def test_odd_questions_do_no_harm(asked):
 
 def test_without_history_nothing_is_changed():
     assert condensed("and for 304L?", []).question == "and for 304L?"
+
+
+def test_what_has_nothing_to_lean_on_stays_as_it_was_typed():
+    found = condensed("And how is it?", [Turn("How is it?")])
+    assert (found.question, found.is_follow_up) == ("And how is it?", False)
