@@ -74,10 +74,7 @@ class LateInteraction:
         projection: TokenProjection | None = None,
     ) -> None:
         """Use `load_late_interaction` instead."""
-        layer = [] if projection is None else [fingerprint(projection.matrix.tobytes().hex())]
-        self.reranker_id = fingerprint("late_interaction:1", weights.model_id, path, *layer)[
-            :ID_LENGTH
-        ]
+        self.reranker_id = fingerprint("late_interaction:1", weights.model_id, path)[:ID_LENGTH]
         self._projection = projection
         self._replicas = replicas
         self._queries, self._texts = (

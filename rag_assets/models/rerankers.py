@@ -7,7 +7,9 @@ across queries; scores of different rerankers may not.
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 
 from rag_assets.config import EmbeddingModel, Endpoint, RerankerSettings
 from rag_assets.identity import fingerprint
+from rag_assets.models import token_projection
 from rag_assets.models.hosted import ServerError
 from rag_assets.models.hosted_reranker import HostedReranker, identity_now
 from rag_assets.models.late_interaction import load_late_interaction
@@ -104,7 +107,13 @@ def _loaded(settings: RerankerSettings, weights: Weights | None, name: str, home
 
 
 def _weights(settings: RerankerSettings, *, home: Path) -> Weights:
-    return weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
+    """The weights; a layer on their token vectors makes them another model where it is used."""
+    weights = weights_of(_as_model(settings), home=home, with_code=settings.trust_remote_code)
+    layer = weights.folder / token_projection.FILE
+    if settings.backend != "late_interaction" or not layer.is_file():
+        return weights
+    content = sha256(layer.read_bytes()).hexdigest()
+    return replace(weights, model_id=fingerprint(weights.model_id, content)[:ID_LENGTH])
 
 
 def _as_model(settings: RerankerSettings) -> EmbeddingModel:

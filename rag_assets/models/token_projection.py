@@ -7,12 +7,18 @@ states of all tokens but the first, through this layer (Chen et al. 2024, arXiv:
 
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 
 import numpy as np
 
 from rag_assets.models.weights import WeightsError
 
 FILE = "colbert_linear.pt"
+BROKEN = (
+    *(UnpicklingError, EOFError, RuntimeError, AttributeError, LookupError),
+    *(TypeError, ValueError),
+)
+"""What reading a file raises that is cut, no file of PyTorch, or one of something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ def token_projection(folder: Path) -> TokenProjection | None:
     try:
         layer = torch.load(file, map_location="cpu", weights_only=True)
         matrix, bias = (layer[name].float().numpy() for name in ("weight", "bias"))
-    except Exception as error:
+    except BROKEN as error:
         raise WeightsError(
             f"{file} is not the layer of BGE-M3's multi-vectors ({type(error).__name__}): download "
             "the model again"
