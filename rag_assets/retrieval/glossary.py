@@ -16,13 +16,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
+from threading import Lock
 from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from rag_assets.config import Config, ConfigError, GlossaryEntry, TableSource
+from rag_assets.config import Config, ConfigError, GlossaryEntry, GlossarySettings, TableSource
 from rag_assets.config.headings import read_headings
 from rag_assets.identity import fingerprint
 
@@ -52,6 +54,9 @@ Form: TypeAlias = tuple[str, ...]
 """The words of an expression, without regard to case; or `AS_IT_STANDS` and a word."""
 
 logger = logging.getLogger(__name__)
+_read: dict[str, "Glossary"] = {}
+"""The glossary that was read last, by what it was read from: a long one takes seconds."""
+_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,10 +275,31 @@ def glossary_of(config: Config) -> Glossary | None:
 
 
 def read_glossary(config: Config) -> Glossary | None:
-    """The glossary of the config, and `Glossary.problems` with it; None without one."""
-    settings = config.glossary
-    if settings is None:
+    """The glossary of the config, and `Glossary.problems` with it; None without one.
+
+    Who asks for it again gets the same one, until a file or the config says something else.
+    """
+    if config.glossary is None:
         return None
+    sources = config.sources.tables if config.glossary.headings else []
+    said = [each.model_dump_json() for each in (config.glossary, *sources)]
+    files = [*config.glossary.files, *(each.headings_file for each in sources)]
+    key = fingerprint(said, [_content(file) for file in files if file])
+    with _lock:
+        if key not in _read:
+            _read.clear()
+            _read[key] = _read_anew(config, config.glossary)
+        return _read[key]
+
+
+def _content(file: Path) -> str:
+    try:
+        return sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        return str(error)
+
+
+def _read_anew(config: Config, settings: GlossarySettings) -> Glossary:
     unread: list[str] = []
     entries = [*settings.entries]
     for file in settings.files:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rag_assets.config import Config, GlossaryEntry
 from rag_assets.retrieval import lexical
 from rag_assets.retrieval.filters import encodable
-from rag_assets.retrieval.glossary import Glossary, Meaning, glossary_of
+from rag_assets.retrieval.glossary import Glossary, Meaning, glossary_of, read_glossary
 from rag_assets.retrieval.opening import open_index
 from rag_assets.retrieval.rewriters import by_rules
 from rag_assets.retrieval.units import UnitTable
@@ -314,3 +314,20 @@ def test_reformulated_queries_use_the_glossary(tmp_path):
     searched(index, "YS of S355", "twice")
     searched(index, "YS of S355", "plain")
     assert asked == ["YS of S355", "yield strength S355", "YS of S355", "YS S355"]
+
+
+def test_a_glossary_is_read_again_only_where_it_says_something_else(tmp_path):
+    file = tmp_path / "glossary.csv"
+    file.write_text("term,synonyms\nyield strength,proof stress\n", "utf-8")
+    config = Config.model_validate({"glossary": str(file)})
+    first = read_glossary(config)
+    assert first is not None
+    assert read_glossary(config) is first
+    file.write_text("term,synonyms\nyield strength,proof stresz\n", "utf-8")
+    second = read_glossary(config)
+    assert second is not None
+    assert others(second, "yield strength") == ["proof stresz"]
+    file.unlink()
+    gone = read_glossary(config)
+    assert gone is not None
+    assert "cannot be read" in gone.problems[0]
