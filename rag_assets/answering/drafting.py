@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rag_assets.answering.answer import Mode, Outcome, Sentence
 from rag_assets.answering.citations import Cell, Computed, Span
 from rag_assets.answering.extracting import extract
+from rag_assets.answering.lookup.arm import SURE_FROM
 from rag_assets.answering.row_cells import RowCells, read_row_cells
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Results
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.answering.lookup.looking_up import LookedUp
 
-SURE_FROM = 0.5
-"""Confidence of a lookup's reading from which its answer is given."""
 NOT_OF_ROWS = ("uri", "section", "type", "language", "fields", "documents")
 """Filters under which no lookup is made: they ask for documents, or for a part of a table."""
 NOTHING = "the search found nothing"

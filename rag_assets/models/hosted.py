@@ -126,10 +126,7 @@ class Server:
         except requests.RequestException as error:
             reason = f"{self.name} does not answer ({type(error).__name__})"
             if UNSIGNED in str(error):
-                raise ServerError(
-                    f"{reason}: nobody whom this machine trusts has signed its certificate. Name "
-                    "the file of those who did in the environment variable REQUESTS_CA_BUNDLE"
-                ) from None
+                raise unsigned(reason, variable="REQUESTS_CA_BUNDLE") from None
             raise PassingError(reason) from None
         if answer.status_code >= 300:
             raise error_of(
@@ -148,6 +145,19 @@ class Server:
     def _headers(self) -> dict[str, str]:
         key = os.environ.get(self._endpoint.key_variable)
         return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def unsigned(reason: str, *, variable: str) -> ServerError:
+    """The error of a server whose certificate this machine does not trust: see `UNSIGNED`.
+
+    Args:
+        reason: What happened.
+        variable: The environment variable in which the HTTP client looks for other authorities.
+    """
+    return ServerError(
+        f"{reason}: nobody whom this machine trusts has signed its certificate. Name the file of "
+        f"those who did in the environment variable {variable}"
+    )
 
 
 def error_of(

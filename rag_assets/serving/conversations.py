@@ -1,10 +1,9 @@
 """What was said before a question: a kept answer, or a file of earlier questions and answers."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from rag_assets.serving.replies import CommandError
 from rag_assets.store import Store
@@ -66,10 +65,13 @@ def turns_in(file: Path) -> "Sequence[Turn]":
         if not line.strip():
             continue
         try:
-            read = TypeAdapter(_SaidLine).validate_python(json.loads(line))
-        except (ValueError, ValidationError) as error:
+            read = _SaidLine.model_validate_json(line)
+        except ValidationError as error:
+            [problem, *_] = error.errors(include_url=False, include_input=False)
+            key = ".".join(map(str, problem["loc"]))
             raise CommandError(
-                f'{file}, line {number}: expected {{"question": "…", "answer": "…"}}: {error}'
+                f'{file}, line {number}: expected {{"question": "...", "answer": "..."}}: '
+                f"{key and f'{key}: '}{problem['msg']}"
             ) from error
         turns.append(Turn(read.question, read.answer))
     return turns

@@ -7,29 +7,18 @@ import pytest
 
 from rag_assets.config import TextIndexSettings
 from rag_assets.index.building import build_text_index
-from rag_assets.store import Store, branches
+from rag_assets.store import branches
 from rag_assets.store.clean_up import clean_up
 from rag_assets.store.pins import pin_of
-from rag_assets_tests import object_store
 
 NAME = f"{branches.PREFIX}stem"
 SCHEMA = pa.schema([pa.field(name, pa.string()) for name in ("unit_id", "text", "fingerprint")])
 NOW = timedelta(0)
 
 
-@pytest.fixture(scope="module")
-def bucket():
-    pytest.importorskip("moto", reason="needs an S3 server: pip install 'moto[s3]' flask-cors")
-    with object_store.running() as url:
-        yield url
-
-
-@pytest.fixture(params=["folder", "bucket"])
-def store(request, tmp_path):
-    if request.param == "folder":
-        return Store(tmp_path)
-    url = request.getfixturevalue("bucket")
-    return Store(tmp_path, tables=f"{url}/{tmp_path.name}/")
+@pytest.fixture
+def store(store_anywhere):
+    return store_anywhere
 
 
 def rows(*texts: str) -> pa.Table:

@@ -12,7 +12,6 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED
 from rag_assets.store import MissingTableError, PassRecord, Store, complete_sets
 from rag_assets.store.places import MANIFESTS
-from rag_assets_tests import object_store
 from rag_assets_tests.faults import comparing, project
 from rag_assets_tests.faults.hashing import HashEncoder, hashing
 from rag_assets_tests.faults.pipeline import refresh
@@ -20,19 +19,9 @@ from rag_assets_tests.faults.pipeline import refresh
 SCHEMA = pa.schema([pa.field("key", pa.string()), pa.field("group", pa.string())])
 
 
-@pytest.fixture(scope="module")
-def bucket():
-    pytest.importorskip("moto", reason="needs an S3 server: pip install 'moto[s3]' flask-cors")
-    with object_store.running() as url:
-        yield url
-
-
-@pytest.fixture(params=["folder", "bucket"])
-def store(request, tmp_path):
-    if request.param == "folder":
-        return Store(tmp_path)
-    url = request.getfixturevalue("bucket")
-    return Store(tmp_path, tables=f"{url}/{tmp_path.name}/")
+@pytest.fixture
+def store(store_anywhere):
+    return store_anywhere
 
 
 def rows(**groups):

@@ -23,7 +23,7 @@ REVISION = 2
 MOST_FOUND = 10
 """A plan that selects more rows is too broad to rank: they would push all else out."""
 SURE_FROM = 0.5
-"""Confidence of a reading, from which its rows join."""
+"""Confidence of a reading from which it counts: its rows join a ranking, its answer is given."""
 CATALOGUES_KEPT = 2
 WARM_UP = "how many rows are there?"
 

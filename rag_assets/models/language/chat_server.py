@@ -24,6 +24,7 @@ from rag_assets.models.hosted import (
     ServerError,
     error_of,
     patiently,
+    unsigned,
 )
 from rag_assets.models.language.answers import chat_answer, judged
 from rag_assets.models.language.calls import Completion, Request
@@ -244,10 +245,7 @@ class ChatServer:
         except (openai.APIConnectionError, httpx2.HTTPError) as error:
             reason = f"{self._named} does not answer ({type(error).__name__})"
             if UNSIGNED in str(error.__cause__ or error):
-                raise ServerError(
-                    f"{reason}: nobody whom this machine trusts has signed its certificate. Name "
-                    "the file of those who did in the environment variable SSL_CERT_FILE"
-                ) from None
+                raise unsigned(reason, variable="SSL_CERT_FILE") from None
             raise PassingError(reason) from None
         except UnicodeEncodeError:
             raise ServerError(
