@@ -21,8 +21,8 @@ Support: TypeAlias = Literal["full", "part", "none", "unchecked"]
 """What the cited sources say of a sentence: all of it, some of it, nothing; or nobody looked."""
 Outcome: TypeAlias = Literal["answered", "closest", "nothing"]
 """`closest`: the nearest evidence, which does not answer the question."""
-Mode: TypeAlias = Literal["extractive", "lookup", "both"]
-"""How the sentences were made."""
+Mode: TypeAlias = Literal["extractive", "lookup", "both", "generated"]
+"""How the sentences were made; `generated`: a language model wrote them."""
 
 
 class AnswerFormatError(ValueError):
@@ -64,6 +64,30 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Generation:
+    """How a language model came to an answer."""
+
+    model: str
+    """Its name in the config."""
+    identity: str
+    """Which model it is, as its server states it."""
+    prompts: Mapping[str, str]
+    """SHA-256 of each prompt that it was asked by."""
+    calls: int
+    """Answers of the model that were read, kept ones included."""
+    kept_calls: int
+    """Those that were made before: nothing was sent, no token is counted below."""
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """By the prices of the config; None without them."""
+    asked_again: bool
+    """Whether what is delivered was written after faults were named."""
+    further_queries: tuple[str, ...]
+    """What was searched for after the first answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What `ask` returns."""
 
@@ -87,6 +111,8 @@ class Answer:
     """Probability that the answer holds, by the rule of refusal; None where it is not fitted."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Wall time of each stage."""
+    generation: Generation | None = None
+    """Of a question that a language model was asked, whether or not its answer is delivered."""
 
     @property
     def citations(self) -> Iterator[Citation]:

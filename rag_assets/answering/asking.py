@@ -8,9 +8,12 @@
 A question to a table is looked up; where that gives no sure answer, the words of the best hits are
 quoted. Both say only what they cite: a quotation is exact, and what a lookup counts or computes is
 run once more. So each sentence is supported in full, or the answer says that it is not.
+
+A writer (see `generation`) is asked for what would be quoted, and for nothing that is withheld or
+looked up. Where it fails, the quotations stand, and the answer says so.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import date
@@ -19,17 +22,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from rag_assets.answering.answer import Answer, Scope, Sentence, Shown
+from rag_assets.answering.answer import Answer, Generation, Scope, Sentence, Shown
 from rag_assets.answering.citations import Cell, Citation, Span
 from rag_assets.answering.drafting import AnswerDraft, Drafter
 from rag_assets.answering.refusal.deciding import RefusalDecision, RefusalRule
 from rag_assets.answering.refusal.features import features_of
+from rag_assets.answering.row_cells import RowCells, read_row_cells
 from rag_assets.config import Config, RetrieverName
 from rag_assets.retrieval.filters import Filters
 from rag_assets.retrieval.hits import Hit, Results
 from rag_assets.store import Store
 
 if TYPE_CHECKING:
+    from rag_assets.answering.generation.writing import Writer, Written
     from rag_assets.answering.lookup.catalogue import Catalogue
     from rag_assets.retrieval.search import VariantIndex
 
@@ -56,6 +61,7 @@ def ask(
     retriever: RetrieverName | None = None,
     catalogue: "Catalogue | None" = None,
     read_as: str = "",
+    writer: "Writer | None" = None,
 ) -> Answer:
     """The answer to `question` from what `index` holds.
 
@@ -68,6 +74,7 @@ def ask(
         retriever: What searches; that of the config unless given.
         catalogue: The tables of the index, where the caller keeps them for many questions.
         read_as: The question with what it takes from a conversation: see `condensation`.
+        writer: A language model that writes the answer; None to quote the sources.
 
     Raises:
         EmptyQueryError: The question is blank.
@@ -90,20 +97,68 @@ def ask(
         decision = _decision(index, whole, results, drafted, store=store)
         found = _decided(drafted, decision) if drafted.is_answer else drafted
     with times.timed("check"):
-        sentences = _run_again(found.sentences, tables)
+        found = replace(found, sentences=_run_again(found.sentences, tables))
+    hits, generation = results.hits, None
+    if writer is not None and found.mode == "extractive":
+        with times.timed("write"):
+            found, hits, generation = _written(
+                found, whole, results, writer, index=index, store=store, filters=filters
+            )
     return Answer(
         question=question,
         outcome=found.outcome,
-        sentences=sentences,
+        sentences=found.sentences,
         scope=_scope(index, results, filters),
-        shown=(*map(_shown, results), *_shown_rows(found.sentences, results)),
+        shown=(*_shown(hits), *_shown_rows(found.sentences, hits)),
         mode=found.mode,
         read_as=read_as,
         reason=found.reason,
         readings=found.readings,
         confidence=decision.confidence,
         seconds=dict(times),
+        generation=generation,
     )
+
+
+def _written(
+    quoted: AnswerDraft,
+    question: str,
+    results: Results,
+    writer: "Writer",
+    *,
+    index: "VariantIndex",
+    store: Store,
+    filters: Filters | None,
+) -> tuple[AnswerDraft, tuple[Hit, ...], Generation]:
+    """What `writer` makes of the hits; what was quoted of them, where that is nothing."""
+    from rag_assets.answering.generation.generated import generate
+
+    def search(query: str) -> Sequence[Hit]:
+        return index.search(query, retriever=results.retriever, filters=filters).hits
+
+    def read_rows(hits: Sequence[Hit]) -> Mapping[str, RowCells]:
+        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
+        return read_row_cells(store, index.complete_set, row_ids)
+
+    found = generate(question, results.hits, writer, search=search, read_rows=read_rows)
+    return _draft_of(found.written, quoted), found.hits, found.record
+
+
+def _draft_of(written: "Written", quoted: AnswerDraft) -> AnswerDraft:
+    """The answer that a model wrote; where it wrote none, what was quoted, with the reason.
+
+    That the sources do not say what was asked makes quotations evidence that does not answer.
+    """
+    if written.sentences:
+        notes = [f"the sources do not say: {what}" for what in written.absent if what]
+        if written.left_out:
+            notes.append(f"left out, as no source supports it: {len(written.left_out)} sentences")
+        return replace(
+            quoted, sentences=written.sentences, mode="generated", reason="; ".join(notes)
+        )
+    if written.absent:
+        return replace(quoted, outcome="closest", mode=None, reason=written.reason)
+    return replace(quoted, reason=f"{written.reason}; these are the words of the sources")
 
 
 def _decided(drafted: AnswerDraft, decision: RefusalDecision) -> AnswerDraft:
@@ -168,9 +223,9 @@ def _as_json(value: str | date | tuple[str, ...] | frozenset[str]) -> JsonValue:
     return value if isinstance(value, str) else [*sorted(value)]
 
 
-def _shown_rows(sentences: Sequence[Sentence], results: Results) -> Iterator[Shown]:
+def _shown_rows(sentences: Sequence[Sentence], hits: Sequence[Hit]) -> Iterator[Shown]:
     """The rows that a lookup cites and the search did not find, after all others."""
-    known = {hit.unit_id for hit in results}
+    known = {hit.unit_id for hit in hits}
     for sentence in sentences:
         for cell in sentence.citations:
             if isinstance(cell, Cell) and cell.unit_id is not None and cell.unit_id not in known:
@@ -179,5 +234,7 @@ def _shown_rows(sentences: Sequence[Sentence], results: Results) -> Iterator[Sho
                 yield Shown(cell.unit_id, cell.text_hash or "", len(known), 0.0, "table", uri)
 
 
-def _shown(hit: Hit) -> Shown:
-    return Shown(hit.unit_id, hit.text_hash, hit.rank, hit.score, hit.domain, hit.uri)
+def _shown(hits: Sequence[Hit]) -> Iterator[Shown]:
+    """The hits as they were then; those of further searches rank behind the first ones."""
+    for rank, hit in enumerate(hits, start=1):
+        yield Shown(hit.unit_id, hit.text_hash, rank, hit.score, hit.domain, hit.uri)

@@ -58,6 +58,11 @@ def row_sentence(question: str, row: RowCells, hit: Hit) -> Sentence:
     return Sentence(f"{text}.", tuple(_citation(cell, row, hit) for cell in told), "full")
 
 
+def cells_of(row: RowCells, hit: Hit) -> tuple[Cell, ...]:
+    """All cells of a row as citations, in the table's order."""
+    return tuple(_citation(cell, row, hit) for cell in _with_units(row))
+
+
 def _with_units(row: RowCells) -> list[_ToldCell]:
     """The cells with their units: of the heading, or of a column of units that follows."""
     found: list[_ToldCell] = []

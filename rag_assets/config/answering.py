@@ -1,8 +1,10 @@
 """The section `answering`: how questions are answered, when an answer is withheld, what is kept."""
 
+from typing import Literal
+
 from pydantic import Field
 
-from rag_assets.config.base import Section
+from rag_assets.config.base import Section, Slug
 
 
 class Answering(Section):
@@ -10,6 +12,22 @@ class Answering(Section):
 
     hits: int = Field(10, ge=1, le=100, description="units that an answer is made from, at most")
     sentences: int = Field(4, ge=1, le=20, description="sentences of an answer, at most")
+    writer: Slug | None = Field(
+        None,
+        description="entry of language_models that writes answers; null: they are quoted from the "
+        "sources",
+    )
+    unsupported: Literal["mark", "leave_out"] = Field(
+        "mark",
+        description="what becomes of a sentence of the writer that its sources do not support, "
+        "after it was asked again once",
+    )
+    further_queries: int = Field(
+        2,
+        ge=0,
+        le=2,
+        description="searches for what the writer's first answer lacks, before it writes again",
+    )
     risk: float = Field(
         0.1,
         gt=0,

@@ -39,8 +39,15 @@ def _opening(answer: Answer) -> Iterable[str]:
 
 
 def _closing(answer: Answer) -> Iterable[str]:
-    """Where nothing was found: what was searched."""
+    """What stands in the way of an answer; where nothing was found, what was searched."""
+    if answer.mode == "generated" and answer.generation:
+        yield _filled(
+            f"Written by the language model {answer.generation.model}, and checked sentence by "
+            "sentence."
+        )
     if answer.outcome == "answered":
+        if answer.reason:
+            yield _filled(f"Note: {answer.reason}.")
         return
     scope = answer.scope
     filters = "".join(f", {name} {value}" for name, value in scope.filters.items())

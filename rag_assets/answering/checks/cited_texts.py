@@ -12,6 +12,7 @@ A source is its text; or, where an index is open, the id of a unit or the URI of
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rag_assets.answering.checks.passages import sentences_of
 from rag_assets.answering.checks.sources import CitedText
@@ -46,11 +47,7 @@ def read_cited(text: str, *, find: Finder | None = None) -> list[CitedSentence]:
     """
     body, listed = _parts(text)
     sources = {number: _source(number, held, find) for number, held in listed.items()}
-    found = [
-        _cited(sentence, sources, listed)
-        for sentence in sentences_of(_MARK_BEHIND_STOP.sub(r"\2\1", body))
-        if _MARK.sub("", sentence).strip(" #*-.")
-    ]
+    found = [_cited(sentence, sources, listed) for sentence in marked_sentences(body)]
     if not found:
         raise CitedTextError(
             "it holds no sentence: write the answer first, with [1] behind what a source says, "
@@ -87,18 +84,44 @@ def _source(number: int, held: str, find: Finder | None) -> CitedText | None:
     return None if text is None else CitedText(text, name=f"[{number}]")
 
 
-def _cited(
-    sentence: str, sources: Mapping[int, CitedText | None], listed: Mapping[int, str]
-) -> CitedSentence:
+@dataclass(frozen=True, slots=True)
+class MarkedSentence:
+    """A sentence with the numbers behind it."""
+
+    text: str
+    """Without its marks."""
+    numbers: tuple[int, ...]
+
+
+def marked_sentences(text: str) -> list[MarkedSentence]:
+    """The sentences of `text`, with the numbers of the marks in each: `[1, 3-5]` is four."""
+    sentences = sentences_of(_MARK_BEHIND_STOP.sub(r"\2\1", text))
+    read = [_marked(sentence) for sentence in sentences]
+    return [sentence for sentence in read if sentence.text.strip(".")]
+
+
+def without_sources(text: str) -> str:
+    """`text` without headings and without the list of sources at its end."""
+    return _parts(text)[0]
+
+
+def _marked(sentence: str) -> MarkedSentence:
     numbers = [number for mark in _MARK.finditer(sentence) for number in _numbers(mark[1])]
+    plain = _MARK.sub("", sentence) if numbers else sentence
+    return MarkedSentence(plain.strip(" #*-"), tuple(dict.fromkeys(numbers)))
+
+
+def _cited(
+    sentence: MarkedSentence, sources: Mapping[int, CitedText | None], listed: Mapping[int, str]
+) -> CitedSentence:
+    numbers = sentence.numbers
     found = [source for number in numbers if (source := sources.get(number))]
     nowhere = [
         f"[{number}] {listed.get(number, '')}".strip()
         for number in numbers
         if sources.get(number) is None
     ]
-    plain = _MARK.sub("", sentence).strip(" #*-") if numbers else sentence.strip(" #*-")
-    return CitedSentence(plain, tuple(dict.fromkeys(found)), tuple(nowhere))
+    return CitedSentence(sentence.text, tuple(dict.fromkeys(found)), tuple(nowhere))
 
 
 def _numbers(mark: str) -> Sequence[int]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rag_assets.retrieval.search import VariantIndex
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NOT_COMPARED = ("seconds", "confidence")
+NOT_COMPARED = ("seconds", "confidence", "generation")
 SHOWN_NOT_COMPARED = ("score",)
 """Parts of an answer, and of a unit it shows, that may differ each time it is made. The last digits
 of a reranker's score depend on the texts that were scored together with one, which a cache decides
@@ -129,6 +129,20 @@ def context_of(
         checks=checks or {},
         cost=cost or {},
     )
+
+
+def cost_of(answer: Answer) -> dict[str, float]:
+    """What the language model behind `answer` took, by kind; nothing without one."""
+    made = answer.generation
+    if made is None:
+        return {}
+    cost = {} if made.cost is None else {"cost": made.cost}
+    return {
+        "calls": made.calls - made.kept_calls,
+        "tokens read": made.prompt_tokens,
+        "tokens written": made.completion_tokens,
+        **cost,
+    }
 
 
 def canonical(answer: Answer) -> str:

@@ -32,6 +32,7 @@ EXAMPLES = """\
   rag-assets ask "Which element has the highest melting point?" --domain table
   rag-assets ask "How is the surface treated?" --source documents --json
   rag-assets ask "and of cold rolled?" --after 0198c5d2-...    go on from a kept answer
+  rag-assets ask "How is it welded?" --writer local   a language model writes, each sentence checked
   rag-assets ask - < questions.txt         one question a line"""
 
 
@@ -58,6 +59,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         type=Path,
         help='what was said before: a JSON object with "question" and "answer" a line',
     )
+    command.add_argument(
+        "--writer",
+        metavar="NAME",
+        help="entry of language_models that writes the answer instead of answering.writer; none: "
+        "the sources are quoted",
+    )
     command.add_argument("--user", help="who asks: `answers --forget-user` erases by it")
 
 
@@ -82,12 +89,17 @@ def _answers(
     options: argparse.Namespace,
     filters: "Filters",
 ) -> "list[Asked]":
-    """The answers, which are kept; the index, its models and its tables are opened once."""
+    """The answers, which are kept; the index, its models and its tables are opened once.
+
+    Raises:
+        ConfigError: No language model has the name of the writer.
+    """
     from rag_assets.answering.asking import ask
     from rag_assets.answering.condensation.rules import condensed
+    from rag_assets.answering.generation.writing import open_writer
     from rag_assets.answering.lookup.arm import LookupArm
     from rag_assets.answering.record.keeping import keep
-    from rag_assets.answering.record.kept import context_of
+    from rag_assets.answering.record.kept import context_of, cost_of
 
     store = Store.of(config)
     said = _said_before(store, options)
@@ -96,7 +108,7 @@ def _answers(
     catalogue = tables.catalogue(index.complete_set)
     retriever = options.retriever
     answers = []
-    with search_errors():
+    with search_errors(), open_writer(config, options.writer) as writer:
         for question in questions:
             whole = condensed(question, said, catalogue=catalogue)
             answer = ask(
@@ -108,6 +120,7 @@ def _answers(
                 retriever=retriever,
                 catalogue=catalogue,
                 read_as=whole.question if whole.is_follow_up else "",
+                writer=writer,
             )
             context = context_of(
                 index,
@@ -116,6 +129,7 @@ def _answers(
                 filters=filters,
                 user=options.user,
                 history=tuple(turn.question for turn in said),
+                cost=cost_of(answer),
             )
             answers.append(Asked(answer, keep(store, config, answer, context)))
     return answers

@@ -1,6 +1,7 @@
 """`rag-assets replay`: run a kept answer again, and show what differs."""
 
 import argparse
+from functools import partial
 
 from rag_assets import config as configuration
 from rag_assets.serving.replies import FAILED, OK, CommandError, Reply, search_errors
@@ -27,8 +28,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Reply:
-    """Ask the question again; exit code 1 if the versions of then give another answer."""
+    """Ask the question again; exit code 1 if the versions of then give another answer.
+
+    What a language model wrote is written again by the model of that name; calls that are still
+    kept are not made anew.
+
+    Raises:
+        ConfigError: The config has no language model of that name any more.
+    """
     from rag_assets.answering.asking import ask
+    from rag_assets.answering.generation.writing import NOBODY, open_writer
     from rag_assets.answering.record.database import AnswersFileError, answers_of
     from rag_assets.answering.record.listing import UnknownAnswerError, one
     from rag_assets.answering.record.replaying import ReplayError, replay
@@ -38,10 +47,15 @@ def run(options: argparse.Namespace) -> Reply:
     store = Store.of(config)
     try:
         kept = one(answers_of(store), options.answer)
-        with search_errors():
-            done = replay(kept, store=store, config=config, ask=ask, on=options.index)
+        made = kept.answer.generation
+        is_kept = options.index == KEPT
+        then = kept.context.conditions.within(config) if is_kept else config
+        name = (made.model if made else NOBODY) if is_kept else None
+        with search_errors(), open_writer(then, name) as writer:
+            asked = partial(ask, writer=writer)
+            done = replay(kept, store=store, config=config, ask=asked, on=options.index)
     except (AnswersFileError, UnknownAnswerError, ReplayError) as error:
         raise CommandError(str(error)) from error
-    differs = options.index == KEPT and not done.difference.is_equal
+    differs = is_kept and not done.difference.is_equal
     record = {"index": options.index, **replay_record(done)}
     return Reply(record, replay_text(done, on=options.index), code=FAILED if differs else OK)

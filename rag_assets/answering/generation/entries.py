@@ -1,0 +1,125 @@
+"""The numbered entries that a language model is shown: units, with what each of them is.
+
+P4, section 3.5: a header before each passage says where it stands, so that the model can cite it by
+its number alone. The text itself stands between fences whose name no text can hold, so that nothing
+in it looks like the end of a quotation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rag_assets import identity
+from rag_assets.answering.row_cells import RowCells
+from rag_assets.retrieval.hits import Hit
+
+LEAST_TEXT = 200
+"""Characters of an entry that is worth showing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A unit as the model sees it."""
+
+    number: int
+    """From 1."""
+    hit: Hit
+    row: RowCells | None
+    """Its cells, if it is a row."""
+    text: str
+
+    @property
+    def header(self) -> str:
+        """What the entry is, in one line."""
+        parts = _of_row(self.hit) if self.hit.domain == "table" else _of_chunk(self.hit)
+        return f"[{self.number}] {', '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What is shown, in the order of the hits."""
+
+    entries: tuple[Entry, ...]
+    fence: str
+    """Name of the tag around each text."""
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def of_number(self, number: int) -> Entry | None:
+        """The entry called `[number]`; None if there is none."""
+        return self.entries[number - 1] if 1 <= number <= len(self.entries) else None
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Names of the sources whose text is shown."""
+        return frozenset(entry.hit.source for entry in self.entries)
+
+    @property
+    def as_text(self) -> str:
+        """All entries as they are sent."""
+        return "\n\n".join(
+            f"{entry.header}\n<{self.fence}>\n{entry.text}\n</{self.fence}>"
+            for entry in self.entries
+        )
+
+    def first(self, count: int) -> "Entries":
+        """The first `count` of them."""
+        return replace(self, entries=self.entries[:count])
+
+
+def entries_of(hits: Sequence[Hit], rows: Mapping[str, RowCells], *, characters: int) -> Entries:
+    """The hits that fit into so many characters, best first; the last one may be cut.
+
+    Args:
+        hits: Best first.
+        rows: The cells of those that are rows, by their unit.
+        characters: Of headers and texts together, at most.
+    """
+    shown: list[Entry] = []
+    fence = _fence([hit.text for hit in hits])
+    left = characters
+    for number, hit in enumerate(hits, start=1):
+        row = rows.get(hit.unit_id)
+        entry = Entry(number, hit, row, _text_of(hit, row))
+        around = len(entry.header) + 2 * len(fence) + 12
+        room = left - around
+        if room < min(LEAST_TEXT, len(entry.text)):
+            break
+        shown.append(replace(entry, text=entry.text[:room]))
+        left -= around + len(shown[-1].text)
+    return Entries(tuple(shown), fence)
+
+
+def _text_of(hit: Hit, row: RowCells | None) -> str:
+    if row is None or not row.cells:
+        return hit.text
+    return "; ".join(f"{cell.heading}: {cell.value}" for cell in row.cells)
+
+
+def _of_chunk(hit: Hit) -> Iterator[str]:
+    yield f"document {hit.uri}"
+    if hit.section:
+        yield f"section {hit.section}"
+    if hit.pages:
+        yield f"page{'s' if len(hit.pages) > 1 else ''} {', '.join(map(str, hit.pages))}"
+    if hit.version or hit.is_superseded:
+        version = f"version {hit.version}, " if hit.version else ""
+        yield f"{version}{'superseded' if hit.is_superseded else 'current'}"
+
+
+def _of_row(hit: Hit) -> Iterator[str]:
+    yield f"table {hit.title or hit.table}"
+    yield f"row {hit.row_key}"
+
+
+def _fence(texts: Sequence[str]) -> str:
+    """A name that stands in none of the texts, the same for the same texts."""
+    seed = identity.text_hash("\n".join(texts))
+    name = f"source-{seed[:8]}"
+    while any(name in text for text in texts):
+        seed = identity.text_hash(seed)
+        name = f"source-{seed[:8]}"
+    return name

@@ -1,0 +1,107 @@
+"""What each sentence of a language model cites, and whether that supports it.
+
+The model gives numbers; the citation is made here. It is first the whole unit, and where a part of
+the unit supports the sentence as well, that part: the fewer words a reader has to look at the
+better. Numbers that stand for nothing are no citation, and a fault.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.checks.cited_texts import MarkedSentence
+from rag_assets.answering.checks.citing import sources_of
+from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, verdicts_of
+from rag_assets.answering.citations import Cell, Citation
+from rag_assets.answering.extracting import span_of
+from rag_assets.answering.generation.entries import Entries, Entry
+from rag_assets.answering.pieces import pieces_of
+from rag_assets.answering.row_facts import cells_of
+from rag_assets.answering.wording import Vocabulary, folded, terms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_NAMED = 3
+"""What a fault names of what no source has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenSentence:
+    """A sentence with its citations, its support, and what is wrong with it."""
+
+    sentence: Sentence
+    faults: tuple[str, ...]
+    """In words; none where it is supported in full and cites nothing that is not there."""
+
+
+def prove(sentences: Sequence[MarkedSentence], entries: Entries) -> list[ProvenSentence]:
+    """Each sentence of an answer, checked against the entries that it cites."""
+    return [_proven(sentence, entries) for sentence in sentences]
+
+
+def _proven(sentence: MarkedSentence, entries: Entries) -> ProvenSentence:
+    cited = [entry for number in sentence.numbers if (entry := entries.of_number(number))]
+    nowhere = [number for number in sentence.numbers if entries.of_number(number) is None]
+    narrow = tuple(each for entry in cited for each in _narrow(sentence.text, entry))
+    whole = tuple(each for entry in cited for each in _whole(entry))
+    texts = {entry.hit.unit_id: entry.hit.text for entry in cited}
+    citations, verdict = narrow, _verdict(sentence.text, narrow, texts)
+    if verdict.support != "full":
+        broader = _verdict(sentence.text, whole, texts)
+        if broader.score > verdict.score:
+            citations, verdict = whole, broader
+    faults = [f"[{number}] is no source" for number in nowhere]
+    faults += [] if cited or nowhere else ["it cites no source"]
+    faults += _faults_of(verdict) if cited and verdict.support != "full" else []
+    return ProvenSentence(Sentence(sentence.text, citations, verdict.support), tuple(faults))
+
+
+def _verdict(
+    text: str, citations: Sequence[Citation], texts: "Mapping[str, str]"
+) -> SentenceVerdict:
+    [verdict] = verdicts_of([CitedSentence(text, sources_of(citations, texts))])
+    return verdict
+
+
+def _faults_of(verdict: SentenceVerdict) -> Iterator[str]:
+    if verdict.uncovered:
+        names = ", ".join(repr(each.text) for each in verdict.uncovered[:MOST_NAMED])
+        yield f"its sources do not have {names}"
+    yield from verdict.reasons
+    if not verdict.uncovered and not verdict.reasons:
+        yield "its sources do not say this"
+
+
+def _whole(entry: Entry) -> tuple[Citation, ...]:
+    if entry.row is not None and entry.row.cells:
+        return cells_of(entry.row, entry.hit)
+    return (span_of(entry.hit, 0, len(entry.hit.text)),)
+
+
+def _narrow(sentence: str, entry: Entry) -> tuple[Citation, ...]:
+    """The cells whose values the sentence holds, or the piece of the text that is most like it."""
+    if entry.row is not None and entry.row.cells:
+        cells = cells_of(entry.row, entry.hit)
+        return tuple(cell for cell in cells if _is_told(cell, sentence)) or cells
+    words = terms(sentence)
+    pieces = pieces_of(entry.hit.text)
+    if not pieces or not words:
+        return _whole(entry)
+    best = max(pieces, key=lambda piece: _shared(words, entry.hit.text[piece.start : piece.end]))
+    return tuple(span_of(entry.hit, start, end) for start, end in best.ranges)
+
+
+def _is_told(cell: Cell, sentence: str) -> bool:
+    return f" {folded(str(cell.value))} " in f" {_parted(sentence)} "
+
+
+def _parted(sentence: str) -> str:
+    """The words of a sentence, without the punctuation at their ends."""
+    return " ".join(word.strip(".,;:()[]'\"") for word in folded(sentence).split())
+
+
+def _shared(words: Sequence[str], text: str) -> float:
+    held = Vocabulary(terms(text))
+    return sum(map(held.share_of, words))
