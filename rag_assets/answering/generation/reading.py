@@ -17,7 +17,7 @@ from rag_assets.answering.checks.cited_texts import (
 
 ABSENT = "NOT IN THE SOURCES"
 """What the prompt asks a model to begin a line with that says what the sources leave open."""
-_ABSENT = re.compile(rf"^[\s*#>\-]*\W?{ABSENT}\W*(.*?)\W*$", re.IGNORECASE | re.MULTILINE)
+_ABSENT = re.compile(rf"{ABSENT}\b\W*([^\n]*?)\W*$", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(r"^\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 
@@ -33,15 +33,20 @@ class Reading:
 
 def read_answer(text: str) -> Reading:
     """The sentences of an answer, without what a reasoning model thought before it."""
-    said = _THOUGHT.sub("", text)
-    absent = tuple(match[1].strip() for match in _ABSENT.finditer(said))
-    body = without_sources(_ABSENT.sub("", said))
+    body = without_sources(_THOUGHT.sub("", text))
     sentences = [
         sentence
-        for paragraph in _PARAGRAPHS.split(body)
+        for paragraph in _PARAGRAPHS.split(_ABSENT.sub(_on_its_own, body))
         for sentence in _with_numbers_of_paragraph(paragraph)
     ]
-    return Reading(tuple(sentences), absent)
+    absent = {each: match[1] for each in sentences if (match := _ABSENT.match(each.text))}
+    said = tuple(each for each in sentences if each not in absent)
+    return Reading(said, tuple(dict.fromkeys(absent.values())))
+
+
+def _on_its_own(match: re.Match[str]) -> str:
+    """What is not in the sources as a paragraph of its own, which takes no numbers."""
+    return f"\n\n{match[0].strip()}\n\n"
 
 
 def _with_numbers_of_paragraph(paragraph: str) -> Iterator[MarkedSentence]:

@@ -1,0 +1,59 @@
+"""Sentences of a model against what they cite."""
+
+from rag_assets.answering.checks.cited_texts import MarkedSentence
+from rag_assets.answering.citations import Cell, Span
+from rag_assets.answering.generation.entries import entries_of
+from rag_assets.answering.generation.proving import ProvenSentence, prove
+from rag_assets_tests.answering.generation.shown import chunk, row
+
+TEXT = (
+    "A spring stores energy. Its stiffness is 12 N/mm at room temperature. The paint is red. "
+    "It must be greased every 500 hours."
+)
+
+
+def proven(text: str, *numbers: int) -> ProvenSentence:
+    hit, cells = row("S355", grade="S355", strength="355", thickness="16")
+    entries = entries_of([chunk("spring", TEXT), hit], {"S355": cells}, characters=9999)
+    [found] = prove([MarkedSentence(text, numbers)], entries)
+    return found
+
+
+def test_the_part_that_says_it_is_cited():
+    found = proven("The stiffness is 12 N/mm.", 1)
+    assert (found.sentence.support, found.faults) == ("full", ())
+    [citation] = found.sentence.citations
+    assert isinstance(citation, Span)
+    assert citation.text == "Its stiffness is 12 N/mm at room temperature."
+    assert TEXT[citation.start : citation.end] == citation.text
+
+
+def test_the_cells_that_are_told_are_cited():
+    found = proven("Steel S355 has a strength of 355.", 2)
+    assert found.sentence.support == "full"
+    told = {cell.column for cell in found.sentence.citations if isinstance(cell, Cell)}
+    assert told == {"grade", "strength"}
+
+
+def test_another_number_is_a_fault_that_is_named():
+    found = proven("The stiffness is 13 N/mm.", 1)
+    assert found.sentence.support != "full"
+    assert any("13 N/mm" in fault for fault in found.faults)
+
+
+def test_a_number_that_stands_for_nothing_is_a_fault_and_no_citation():
+    found = proven("The stiffness is 12 N/mm.", 99)
+    assert found.sentence.citations == ()
+    assert found.sentence.support == "none"
+    assert found.faults == ("[99] is no source",)
+
+
+def test_a_sentence_that_cites_nothing_is_not_supported():
+    found = proven("The paint is red.")
+    assert found.sentence.support == "none"
+    assert found.faults == ("it cites no source",)
+
+
+def test_two_parts_of_one_unit_support_what_neither_says_alone():
+    found = proven("The paint is red and it must be greased every 500 hours.", 1)
+    assert found.sentence.support == "full"
