@@ -86,6 +86,7 @@ def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:
     return {
         "results": dg.MetadataValue.md(report_of(found)),
         "questions": dg.MetadataValue.int(len(found.answers)),
+        **{name: _value(value) for name, value in found.spending.items()},
         "seconds": dg.MetadataValue.float(found.seconds),
         **{
             f"{domain.domain}/{name}": dg.MetadataValue.float(round(number.mean, 4))
@@ -93,3 +94,13 @@ def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:
             for name, number in domain.numbers.items()
         },
     }
+
+
+def _value(value: float | str) -> dg.MetadataValue:
+    match value:
+        case int():
+            return dg.MetadataValue.int(value)
+        case float():
+            return dg.MetadataValue.float(value)
+        case str():
+            return dg.MetadataValue.text(value)

@@ -2,14 +2,16 @@
 
 Five numbers, never one (see `checks.measures`), each with its interval over clusters of questions;
 what was not answered is counted apart. Where index, questions and settings are those of the
-evaluation that lies there, it is returned as it is.
+evaluation that lies there, it is returned as it is; if a language model failed in some of its
+answers, these alone are asked for again, as all other calls are kept.
 """
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ from rag_assets.answering import extracting
 from rag_assets.answering.answer import Answer
 from rag_assets.answering.asking import ask
 from rag_assets.answering.citations import Cell, Span
+from rag_assets.answering.generation.writing import Writer, open_writer
 from rag_assets.answering.gold_cited import GoldPlaces, cited_units
 from rag_assets.answering.refusal.deciding import RefusalRule
 from rag_assets.answering.refusal.fitting import fit
@@ -33,6 +36,7 @@ from rag_assets.evaluation.gold import DocumentGold, DocumentKey
 from rag_assets.evaluation.indexed_gold import read_indexed_gold
 from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
 from rag_assets.evaluation.questions import Question
+from rag_assets.models.hosted import asked_side_by_side
 from rag_assets.store import Store
 from rag_assets.store.atomic import write_atomically
 from rag_assets.store.complete_sets import CompleteSet, set_of_recipe
@@ -100,6 +104,10 @@ class AnswerEvaluation:
     seconds: float
     domains: Sequence[AnswersOfDomain]
     answers: Sequence[MeasuredAnswer]
+    failed: int = 0
+    """Answers that a language model should have written: it failed, so the sources are quoted."""
+    spending: Mapping[str, int | float | str] = field(default_factory=dict)
+    """What the language model took: see `models.language.spending`; empty without one."""
 
 
 def evaluate_answers(
@@ -113,15 +121,19 @@ def evaluate_answers(
     if not store.count(schemas.QUESTIONS_TABLE):
         return None
     rule = fitted_rule(store, config, variant=variant, log=log)
-    with store.lock(f"answer_evaluation__{variant}", log=log):
+    with store.lock(f"answer_evaluation__{variant}", log=log), open_writer(config) as writer:
         complete_set = set_of_recipe(store, config, variant)
-        made_from = _made_from(store, config, variant=variant, complete_set=complete_set, rule=rule)
+        made_from = _made_from(
+            store, config, variant=variant, complete_set=complete_set, rule=rule, writer=writer
+        )
         file = file_of(store, variant)
         known = _read(file)
-        if known and known.made_from == made_from:
+        if known and known.made_from == made_from and not known.failed:
             return known
         started = time.monotonic()
-        measured = list(_measured(store, config, variant, complete_set, log=log))
+        bench = open_bench(store, config, variant, complete_set=complete_set)
+        answers = bench.answers(writer, log=log)
+        measured = list(map(bench.measured, bench.questions, answers))
         found = AnswerEvaluation(
             made_from=made_from,
             variant=variant,
@@ -130,6 +142,8 @@ def evaluate_answers(
             seconds=round(time.monotonic() - started, 3),
             domains=_by_domain(measured, samples=config.evaluation.bootstrap_samples),
             answers=measured,
+            failed=sum(map(is_failure, answers)),
+            spending=writer.model.spending.record() if writer else {},
         )
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, json.dumps(asdict(found), indent=1))
@@ -160,8 +174,19 @@ def _read(file: Path) -> AnswerEvaluation | None:
         return None
 
 
+def is_failure(answer: Answer) -> bool:
+    """Whether a language model was asked and failed, so that the sources were quoted instead."""
+    return answer.generation is not None and answer.mode == "extractive"
+
+
 def _made_from(
-    store: Store, config: Config, *, variant: str, complete_set: CompleteSet, rule: RefusalRule
+    store: Store,
+    config: Config,
+    *,
+    variant: str,
+    complete_set: CompleteSet,
+    rule: RefusalRule,
+    writer: Writer | None,
 ) -> str:
     searched = fingerprint_of(
         store,
@@ -178,36 +203,71 @@ def _made_from(
         rule.made_from,
         config.answering.hits,
         config.answering.sentences,
+        *([writer.fingerprint] if writer else []),
     )
 
 
-def _measured(
-    store: Store,
-    config: Config,
-    variant: str,
-    complete_set: CompleteSet,
-    *,
-    log: Callable[[str], None],
-) -> Iterator[MeasuredAnswer]:
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """An index with the imported questions, and what their answers are measured against."""
+
+    store: Store
+    config: Config
+    index: "VariantIndex"
+    catalogue: "Catalogue"
+    questions: Sequence[Question]
+    documents: Mapping[str, Sequence[DocumentKey]]
+    """The documents that each URI of the gold stands for."""
+
+    def answers(self, writer: Writer | None, *, log: Callable[[str], None]) -> list[Answer]:
+        """The answer to each question; several at once where a language model writes them."""
+        at_once = writer.model.settings.concurrency if writer else 1
+        found: list[Answer] = []
+        for answer in asked_side_by_side(
+            partial(self._answer, writer=writer), self.questions, at_once=at_once
+        ):
+            if len(found) % LOGGED_EVERY == 0:
+                variant, last = self.index.variant, len(self.questions)
+                log(f"{variant}: answering questions {len(found) + 1:,} to {last:,}")
+            found.append(answer)
+        return found
+
+    def _answer(self, question: Question, *, writer: Writer | None) -> Answer:
+        return ask(
+            self.index,
+            question.text,
+            store=self.store,
+            config=self.config,
+            catalogue=self.catalogue,
+            writer=writer,
+        )
+
+    def measured(self, question: Question, answer: Answer) -> MeasuredAnswer:
+        """The answer to one question, measured."""
+        return _of_one(question, answer, index=self.index, documents=self.documents)
+
+
+def open_bench(store: Store, config: Config, variant: str, *, complete_set: CompleteSet) -> Bench:
+    """The index of a variant with all imported questions.
+
+    Raises:
+        MissingIndexError: The variant has no complete index.
+    """
     from rag_assets.answering.lookup.arm import LookupArm
     from rag_assets.retrieval.opening import open_index
 
     tables = LookupArm(store, config)
     index = open_index(store, config, variant, complete_set=complete_set, arms={"lookup": tables})
     questions = question_sets.read_questions(store)
-    documents = read_indexed_gold(
+    gold = read_indexed_gold(
         store,
         config,
         variant=variant,
         joint=complete_set.joint,
         gold=[piece for question in questions for piece in question.gold],
-    ).documents
-    catalogue: Catalogue = tables.catalogue(complete_set)
-    for number, question in enumerate(questions):
-        if number % LOGGED_EVERY == 0:
-            log(f"{variant}: answering questions {number + 1:,} to {len(questions):,}")
-        answer = ask(index, question.text, store=store, config=config, catalogue=catalogue)
-        yield _of_one(question, answer, index=index, documents=documents)
+    )
+    catalogue = tables.catalogue(complete_set)
+    return Bench(store, config, index, catalogue, questions, gold.documents)
 
 
 def _of_one(

@@ -45,6 +45,11 @@ def _lines(evaluation: AnswerEvaluation) -> Iterator[str]:
         shown = " | ".join(_shown(domain.numbers.get(name)) for domain in evaluation.domains)
         yield f"| {name.replace('_', ' ')} | {MEANINGS[name]} | {shown} |"
     yield from map(_doubt, evaluation.domains)
+    if evaluation.failed:
+        yield (
+            f"\nIn {evaluation.failed} of {len(evaluation.answers)} answers the language model "
+            "failed: quotations are measured instead. The next run asks for these again."
+        )
 
 
 def _shown(number: AnswerNumber | None) -> str:

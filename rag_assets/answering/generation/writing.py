@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from rag_assets import identity
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.generation.entries import Entries, entries_of
 from rag_assets.answering.generation.proving import ProvenSentence, prove
 from rag_assets.answering.generation.reading import ABSENT, read_answer
 from rag_assets.answering.row_cells import RowCells
 from rag_assets.config import Config
-from rag_assets.models.language.calls import Completion, LanguageModel, Message, Request
+from rag_assets.models.language.calls import Completion, Message, Request
+from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.models.language.prompts import Prompt, read_prompt
 from rag_assets.retrieval.hits import Hit
@@ -85,7 +87,7 @@ class _Draft:
 class Writer:
     """A language model that writes answers."""
 
-    model: LanguageModel
+    model: LanguageModelClient
     sentences: int
     """Of an answer, at most; what a model writes beyond is not delivered."""
     unsupported: Literal["mark", "leave_out"]
@@ -96,6 +98,23 @@ class Writer:
     asks_again: bool = True
     """Whether the model is asked again for an answer with faults."""
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: prompts_of("answer"))
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all that makes an answer to a question from the same units what it is."""
+        return identity.fingerprint(
+            REVISION,
+            self.model.identity,
+            self.sentences,
+            self.unsupported,
+            self.further_queries,
+            self.output_tokens,
+            self.model.settings.temperature,
+            self.model.settings.seed,
+            self.rules,
+            self.asks_again,
+            sorted(prompt.hash for prompt in self.prompts.values()),
+        )
 
     def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
         """An answer to `question` from `hits`.
