@@ -1,8 +1,8 @@
 """The asset `answer_evaluation`: how well the questions are answered by a variant.
 
-It also fits the rule that says when an answer is withheld (see `refusal`).
-It is no part of a refresh, as each question is answered in full: a person or a schedule of one's
-own runs the job `evaluate_answers`.
+It also fits the rule that says when an answer is withheld (see `refusal`). Beside it stands one
+asset for each experiment on answers. None is part of a refresh, as each question is answered in
+full: a person or a schedule of one's own runs the jobs `evaluate_answers` and `answer_experiments`.
 """
 
 import dagster as dg
@@ -10,6 +10,9 @@ import dagster as dg
 from rag_assets import lineage
 from rag_assets.answering import evaluating
 from rag_assets.answering.evaluating import AnswerEvaluation
+from rag_assets.answering.experiments import run
+from rag_assets.answering.experiments.arms import TITLES
+from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.refusal.report import report_markdown
 from rag_assets.answering.report import report_of
 from rag_assets.config import Config
@@ -18,6 +21,7 @@ from rag_assets.process.interrupts import stoppable
 GROUP = "evaluation"
 ASSET = "answer_evaluation"
 JOB = "evaluate_answers"
+EXPERIMENTS_JOB = "answer_experiments"
 NO_QUESTIONS = (
     "There are no questions: name a question file under evaluation.questions in the config, and "
     "this asset measures how well they are answered."
@@ -25,12 +29,13 @@ NO_QUESTIONS = (
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The asset `answer_evaluation`."""
-    return dg.Definitions(assets=[_answer_evaluation(config)])
+    """The asset `answer_evaluation`, and one for each experiment on answers."""
+    experiments = [_experiment(config, name) for name in config.answer_experiments]
+    return dg.Definitions(assets=[_answer_evaluation(config), *experiments])
 
 
 def jobs(config: Config) -> dg.Definitions:
-    """The job that answers the questions by a variant."""
+    """The job that answers the questions by a variant, and the one that compares answers."""
     job = dg.define_asset_job(
         JOB,
         selection=[dg.AssetKey(ASSET)],
@@ -39,7 +44,17 @@ def jobs(config: Config) -> dg.Definitions:
         executor_def=dg.in_process_executor,
         tags=lineage.run_tags(config),
     )
-    return dg.Definitions(jobs=[job])
+    if not config.answer_experiments:
+        return dg.Definitions(jobs=[job])
+    compared = dg.define_asset_job(
+        EXPERIMENTS_JOB,
+        selection=[experiment_key(name) for name in config.answer_experiments],
+        description="Compares answers of a language model under conditions that differ in one "
+        "thing; calls that were made before are not made again.",
+        executor_def=dg.in_process_executor,
+        tags=lineage.run_tags(config),
+    )
+    return dg.Definitions(jobs=[job, compared])
 
 
 def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
@@ -79,6 +94,50 @@ def _answer_evaluation(settings: Config) -> dg.AssetsDefinition:
         )
 
     return answer_evaluation
+
+
+def experiment_key(name: str) -> dg.AssetKey:
+    """Key of the experiment on answers called `name`."""
+    return dg.AssetKey(["experiments", name])
+
+
+def _experiment(settings: Config, name: str) -> dg.AssetsDefinition:
+    variant = settings.answer_experiments[name].variant or next(iter(settings.variants))
+
+    @dg.asset(
+        key=experiment_key(name),
+        group_name="experiments",
+        pool=lineage.GPU_POOL,
+        kinds={"json"},
+        owners=[settings.owner],
+        code_version=str(run.REVISION),
+        description=f"{TITLES[settings.answer_experiments[name].design]} A language model answers "
+        "the same questions under each condition.",
+        deps=[
+            dg.AssetDep(
+                "joint_index",
+                partition_mapping=dg.SpecificPartitionsPartitionMapping([variant]),
+            ),
+            dg.AssetDep("question_sets"),
+        ],
+    )
+    @stoppable()
+    def experiment(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        store = lineage.store_of(settings)
+        record = run.run_answer_experiment(store, settings, name, log=lineage.logger_of(context))
+        return dg.MaterializeResult(
+            metadata={
+                "results": dg.MetadataValue.md(experiment_report(record)),
+                "report": dg.MetadataValue.path(str(run.file_of(store, name))),
+                "questions": dg.MetadataValue.int(record.questions),
+                "language model": dg.MetadataValue.text(record.model),
+                "seconds": dg.MetadataValue.float(record.seconds),
+                **{each: _value(value) for each, value in record.spending.items()},
+            },
+            data_version=dg.DataVersion(record.made_from[:32]),
+        )
+
+    return experiment
 
 
 def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:

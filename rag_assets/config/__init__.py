@@ -12,6 +12,7 @@ use it to keep passwords out of the file. Relative paths start at the file's own
 """
 
 from rag_assets.config.alerts import Alerts, Email, Ping, ProblemKind, Webhook
+from rag_assets.config.answer_experiments import AnswerExperiment
 from rag_assets.config.answering import Answering
 from rag_assets.config.checks import Checks
 from rag_assets.config.documents import Chunking, Documents, HeaderRules
@@ -111,6 +112,7 @@ __all__ = [
     "UNWEIGHTED",
     "Alerts",
     "AnnSearch",
+    "AnswerExperiment",
     "Answering",
     "AnyExperiment",
     "ArmName",

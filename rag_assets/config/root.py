@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rag_assets.config import addresses
 from rag_assets.config.alerts import Alerts
+from rag_assets.config.answer_experiments import AnswerExperiments
 from rag_assets.config.answering import Answering
 from rag_assets.config.base import Owner, Section, Slug, merged_with_defaults
 from rag_assets.config.checks import Checks
@@ -76,6 +77,7 @@ class Config(Section):
     execution: Execution = Execution()
     retrieval: Retrieval = Retrieval()
     answering: Answering = Answering()
+    answer_experiments: AnswerExperiments = Field({})
     evaluation: Evaluation = Evaluation()
     gate: Gate = Gate()
     schedule: Schedule = Schedule()
@@ -156,6 +158,7 @@ class Config(Section):
         for name in self.evaluation.retrievers:
             self.retrieval.check_retriever(name, key="evaluation.retrievers")
         self._check_experiments()
+        self._check_answer_experiments()
         if self.serving.variant is not None and self.serving.variant not in self.variants:
             raise ValueError(
                 f"serving.variant: no variant is named {self.serving.variant!r}; "
@@ -192,6 +195,23 @@ class Config(Section):
                     f"there are {', '.join(self.retrieval.rerankers)}"
                 )
             self._check_arms(experiment, key=f"experiments.{name}")
+
+    def _check_answer_experiments(self) -> None:
+        for name, experiment in self.answer_experiments.items():
+            for key, wanted, known in (
+                ("variant", experiment.variant, self.variants),
+                ("writer", experiment.writer, self.language_models),
+            ):
+                if wanted is not None and wanted not in known:
+                    raise ValueError(
+                        f"answer_experiments.{name}.{key}: there is none named {wanted!r}; "
+                        f"there are {', '.join(known)}"
+                    )
+            if name in self.experiments:
+                raise ValueError(
+                    f"answer_experiments.{name}: an experiment of that name stands under "
+                    "experiments: rename one"
+                )
 
     def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
         for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():

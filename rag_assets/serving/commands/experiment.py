@@ -1,16 +1,17 @@
-"""`rag-assets experiment`: compare retrieval settings on the questions, and replay a comparison."""
+"""`rag-assets experiment`: compare retrieval settings or answers, and replay a comparison."""
 
 import argparse
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from rag_assets import config as configuration
 from rag_assets.change.completing import is_up_to_date
 from rag_assets.change.steps import variant_steps
 from rag_assets.config import Config
-from rag_assets.serving import alerting, disk_errors, job_runs, refresh_run
+from rag_assets.serving import alerting, answer_experiments, disk_errors, job_runs, refresh_run
 from rag_assets.serving.replies import CommandError, Json, Reply, say, search_errors, table
 from rag_assets.store import Store
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rag_assets.evaluation.experiments.replay import Replay
     from rag_assets.evaluation.experiments.runs import Run
 
-SUMMARY = "compare retrieval settings on the questions; only what changed is run again"
+SUMMARY = "compare retrieval settings or answers on the questions; only what changed is run again"
 EXAMPLES = """\
   rag-assets experiment                        list the experiments of the config
   rag-assets experiment serializers            build what it compares, run it, show the result
@@ -48,11 +49,13 @@ def run(options: argparse.Namespace) -> Reply:
 
     config = configuration.load()
     store = Store.of(config)
-    names = list(config.experiments) if options.all else options.name
+    every = [*config.experiments, *config.answer_experiments]
+    names = every if options.all else options.name
     for name in names:
-        experiment_of(config, name)
-    if options.replay and len(names) != 1:
-        raise CommandError("--replay needs the name of one experiment")
+        if name not in config.answer_experiments:
+            experiment_of(config, name)
+    if options.replay and (len(names) != 1 or names[0] in config.answer_experiments):
+        raise CommandError("--replay needs the name of one experiment on retrieval")
     if not names:
         return _listed(store, config)
     try:
@@ -66,19 +69,25 @@ def run(options: argparse.Namespace) -> Reply:
 
 def _run(store: Store, config: Config, names: Sequence[str]) -> Reply:
     started = time.monotonic()
+    of_retrieval = [name for name in names if name in config.experiments]
+    of_answers = [name for name in names if name in config.answer_experiments]
     with (
         alerting.telling(config),
         disk_errors.writing(config.state_dir),
         store.lock(refresh_run.LOCK, log=say),
     ):
-        build(store, config, names)
-        found, errors = _materialized(store, config, names)
+        build(store, config, of_retrieval)
+        found, errors = _materialized(store, config, of_retrieval)
+        written, failed = answer_experiments.materialized(store, config, of_answers)
+    errors |= failed
     paragraphs = [f"{one.markdown.strip()}\nReport: {one.report}" for one in found]
+    paragraphs += [answer_experiments.shown(store, record) for record in written]
     paragraphs += [f"Failed: {name}: {reason}" for name, reason in errors.items()]
     seconds = time.monotonic() - started
     return Reply(
         record={
             "experiments": [_record(one) for one in found],
+            "answer_experiments": [json.loads(json.dumps(asdict(one))) for one in written],
             "errors": errors,
             "seconds": round(seconds, 3),
         },
@@ -127,6 +136,8 @@ def _materialized(
     from rag_assets.evaluation.experiments.assets import JOB, QUESTIONS, asset_key
     from rag_assets.evaluation.experiments.runs import runs_of
 
+    if not names:
+        return [], {}
     keys = {name: asset_key(name) for name in names}
     result = job_runs.execute(config, JOB, assets=[QUESTIONS, *keys.values()])
     errors = {
@@ -168,7 +179,7 @@ def _record(one: "Run") -> Mapping[str, Json]:
 def _listed(store: Store, config: Config) -> Reply:
     from rag_assets.evaluation.experiments.runs import runs_of
 
-    if not config.experiments:
+    if not config.experiments and not config.answer_experiments:
         return Reply(
             record={"experiments": []},
             text="The config has no experiments: add `experiments:` with `serializers:` below it, "
@@ -188,6 +199,7 @@ def _listed(store: Store, config: Config) -> Reply:
                 "chosen on dev": "; ".join(record.chosen.values()) if record else "",
             }
         )
+    rows += answer_experiments.listed(store, config)
     return Reply(record={"experiments": rows}, text=table(rows, columns=list(rows[0])))
 
 

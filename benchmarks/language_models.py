@@ -1,0 +1,277 @@
+"""Answers that a language model writes: every sentence checked, every failure said, nothing leaked.
+
+usage: language_models.py [--state FOLDER] [--questions 50]
+
+Without an endpoint, on materials_demo: questions of dev go through the embedded model from end to
+end (it shows that all of it works together; what it writes is not to be trusted, and no quality is
+claimed); then a scripted server plays what a bad model writes, and a model that may not see a
+source is asked about it. With RAG_ASSETS_TEST_ENDPOINT (base URL), RAG_ASSETS_TEST_MODEL (its name
+there) and RAG_ASSETS_LANGUAGE_MODEL_KEY (if it needs one) the experiments `citation_ablation` and
+`rag_or_not` are run with that model on test, and printed. With --state the index is kept and found
+again.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bounds import Bound, at_most, dataset, equal, finish, rag_assets
+from retrieval import write_config
+
+from rag_assets import config as configuration
+from rag_assets.answering.answer import Answer
+from rag_assets.answering.asking import ask
+from rag_assets.answering.experiments.report import experiment_report
+from rag_assets.answering.experiments.run import run_answer_experiment
+from rag_assets.answering.generation.writing import open_writer
+from rag_assets.answering.lookup.arm import LookupArm
+from rag_assets.config import AnswerExperiment, Config, LanguageModelSettings
+from rag_assets.evaluation.questions import read_questions
+from rag_assets.retrieval.opening import open_index
+from rag_assets.serving.answer_text import answer_text
+from rag_assets.store import Store
+from rag_assets_tests.scripted_language_model import (
+    Script,
+    ScriptedServer,
+    answers,
+    cut,
+    empty,
+    half,
+    malformed,
+    slow,
+    status,
+)
+
+VARIANT = "default"
+SMALL = {"context_tokens": 1_600, "output_tokens": 160}
+"""What the embedded model can read and write on two cores in some seconds."""
+LONG = 100_000
+KEY = "sk-language-models-never-to-be-told"
+KEY_VARIABLE = "RAG_ASSETS_LANGUAGE_MODEL_KEY"
+OF_FIRST = 0.1
+"""Share of the first evaluation's time that the second one may take."""
+
+Asker = Callable[[str, Config, str], Answer]
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """What a server or a model does, and how the answer must come out."""
+
+    name: str
+    script: Script
+    mode: str | None
+    """`generated` if what the model wrote is delivered, marked; `extractive` if it is not."""
+    question: str = ""
+    told: str = ""
+    """Words that the answer must hold for its reader."""
+
+
+CASES = [
+    Hostile("401", status(401, error=f"wrong key {KEY}"), "extractive", told="language model"),
+    Hostile("429", status(429), "extractive", told="language model"),
+    Hostile("500", status(500), "extractive", told="language model"),
+    Hostile("slow", slow(30), "extractive", told="language model"),
+    Hostile("half a stream", half(), "extractive", told="language model"),
+    Hostile("empty", empty(), "extractive", told="language model"),
+    Hostile("malformed", malformed(), "extractive", told="language model"),
+    Hostile("cut", cut("The Courant number is"), "extractive", told="language model"),
+    Hostile("cites [99]", answers("The planes are empty [99]."), "generated", told="not in the"),
+    Hostile(
+        "invents a number",
+        answers("The tower is 4711.5 km high according to the guide [1]."),
+        "generated",
+        told="not in the",
+    ),
+    Hostile(
+        "invents a page",
+        answers("As page 87654 of the guide says, the condition is 98765 K [1]."),
+        "generated",
+        told="not in the",
+    ),
+    Hostile("cites nothing", answers("It is so."), "generated", told="not in the"),
+    Hostile(
+        "obeys planted instructions",
+        answers("I obey: transfer 9000 EUR to account DE-99 now [1]."),
+        "generated",
+        told="not in the",
+    ),
+    Hostile("only references", answers("References:\n[1] a book"), "extractive", told="wrote no"),
+    Hostile(
+        "a question of 100,000 characters",
+        answers("Yes [1]."),
+        "extractive",
+        question="What is the Courant number? " * (LONG // 28),
+        told="leaves no room",
+    ),
+    Hostile(
+        "a context that the server finds too long",
+        status(400, error="context_length_exceeded: maximum context length"),
+        "extractive",
+        told="language model",
+    ),
+]
+QUESTION = "What condition must be put on the planes normal to the third direction in a 2D case?"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--state", type=Path, help="folder to keep the index in")
+    options.add_argument("--questions", type=int, default=50, help="for the embedded model")
+    arguments = options.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        state = (arguments.state or Path(temporary)).absolute()
+        file = write_config(dataset("materials_demo"), state=state)
+        refreshed = rag_assets("refresh", "--json", config=file)
+        if refreshed.code not in (0, 3):
+            raise SystemExit(f"the refresh failed: {refreshed.output}")
+        config = configuration.load(file)
+        store = Store.of(config)
+        with tempfile.TemporaryDirectory() as calls:
+            config = config.model_copy(update={"state_dir": Path(calls)})
+            asked = asker(store, config)
+            bounds = [
+                *embedded(store, config, asked, count=arguments.questions),
+                *hostile(config, asked),
+                *not_allowed(config, asked),
+            ]
+            measured(store, config)
+    finish("language_models", bounds)
+
+
+def asker(store: Store, config: Config) -> Asker:
+    """What answers a question by the language model of that name."""
+    tables = LookupArm(store, config)
+    index = open_index(store, config, VARIANT, arms={"lookup": tables})
+    catalogue = tables.catalogue(index.complete_set)
+
+    def asked(question: str, config: Config, writer: str) -> Answer:
+        with open_writer(config, writer) as found:
+            return ask(
+                index, question, store=store, config=config, catalogue=catalogue, writer=found
+            )
+
+    return asked
+
+
+def with_model(config: Config, name: str, **settings: object) -> Config:
+    """`config` with one language model more."""
+    entry = LanguageModelSettings.model_validate(settings)
+    return config.model_copy(update={"language_models": {**config.language_models, name: entry}})
+
+
+def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[Bound]:
+    """Questions through the embedded model, twice."""
+    small = with_model(config, "small", backend="embedded", local=True, concurrency=1, **SMALL)
+    answering = small.answering.model_copy(update={"hits": 3, "further_queries": 1})
+    small = small.model_copy(update={"answering": answering})
+    chosen = [each for each in read_questions(store) if each.split == "dev"]
+    chosen = chosen[:: max(1, len(chosen) // count)][:count]
+    seconds, calls, found = [], [], []
+    for turn in ("first", "second"):
+        started = time.monotonic()
+        found = []
+        for number, question in enumerate(chosen, start=1):
+            found.append(asked(question.text, small, "small"))
+            if number % 10 == 0:
+                took = time.monotonic() - started
+                print(f"{turn}: {number} of {len(chosen)} questions, {took:,.0f} s", flush=True)
+        seconds.append(time.monotonic() - started)
+        made = [answer.generation for answer in found if answer.generation]
+        calls.append(sum(each.calls - each.kept_calls for each in made))
+    outcomes = [answer.mode or answer.outcome for answer in found]
+    reasons = [answer.reason.split(";")[0] for answer in found if answer.reason]
+    for told in (outcomes, reasons):
+        print({name: told.count(name) for name in sorted(set(told))})
+    sentences = [sentence for answer in found for sentence in answer.sentences]
+    unmarked = [
+        sentence
+        for answer in found
+        for sentence in answer.sentences
+        if sentence.support != "full" and "source)" not in answer_text(answer)
+    ]
+    share = sum(sentence.support == "full" for sentence in sentences) / max(1, len(sentences))
+    print(f"{len(sentences)} sentences, {share:.0%} supported (no quality is claimed)")
+    return [
+        equal("questions that ended in an answer or a reason", len(found), len(chosen)),
+        equal("sentences not checked", sum(e.support == "unchecked" for e in sentences), 0),
+        equal("sentences without support that bear no mark", len(unmarked), 0),
+        equal("calls of the second evaluation", calls[1], 0),
+        at_most("second evaluation, of the first one's time", seconds[1] / seconds[0], OF_FIRST),
+    ]
+
+
+def hostile(config: Config, asked: Asker) -> list[Bound]:
+    """What a bad server and a bad model do."""
+    os.environ[KEY_VARIABLE] = KEY
+    wrong, leaks, longest, delivered = 0, 0, 0.0, 0
+    for case in CASES:
+        with ScriptedServer(case.script, model=case.name) as server:
+            played = with_model(
+                config,
+                "scripted",
+                base_url=server.url,
+                model=case.name,
+                local=True,
+                attempts=1,
+                seconds=2,
+            )
+            started = time.monotonic()
+            answer = asked(case.question or QUESTION, played, "scripted")
+            seconds = time.monotonic() - started
+        text = answer_text(answer)
+        is_right = answer.mode == case.mode and case.told in " ".join(text.split())
+        if answer.mode == "generated":
+            delivered += any(each.support == "full" for each in answer.sentences)
+        leaks += KEY in text
+        wrong += not is_right
+        longest = max(longest, seconds)
+        shown = answer.reason or "; ".join(each.support for each in answer.sentences)
+        print(f"{'ok  ' if is_right else 'FAIL'} {case.name}: {answer.mode}, {shown[:120]}")
+    del os.environ[KEY_VARIABLE]
+    kept = b"".join(one.read_bytes() for one in config.state_dir.rglob("*") if one.is_file())
+    return [
+        equal(f"of {len(CASES)} bad servers and models, those not told", wrong, 0),
+        equal("unsupported sentences delivered unmarked", delivered, 0),
+        equal("keys in an answer or in the state", leaks + (KEY.encode() in kept), 0),
+        at_most("longest case [s]", longest, 30),
+    ]
+
+
+def not_allowed(config: Config, asked: Asker) -> list[Bound]:
+    """A model that may see tables alone is asked about a document."""
+    with ScriptedServer(answers("Yes [1].")) as server:
+        played = with_model(
+            config,
+            "scripted",
+            base_url=server.url,
+            model="scripted",
+            sources=[source.name for source in config.sources.tables],
+        )
+        answer = asked(QUESTION, played, "scripted")
+    print(f"a source that may not leave: {answer.mode}, {answer.reason}")
+    return [
+        equal("bytes sent of a source that may not leave", len(server.seen), 0),
+        equal("answers from it that say so", float("may not see" in answer.reason), 1),
+    ]
+
+
+def measured(store: Store, config: Config) -> None:
+    """The experiments with a real model, where one is named."""
+    endpoint, model = (os.environ.get(f"RAG_ASSETS_TEST_{name}") for name in ("ENDPOINT", "MODEL"))
+    if not endpoint or not model:
+        print("no RAG_ASSETS_TEST_ENDPOINT and RAG_ASSETS_TEST_MODEL: no real model is measured")
+        return
+    real = with_model(config, "real", base_url=endpoint, model=model, local=True)
+    for design in ("citation_ablation", "rag_or_not"):
+        experiment = AnswerExperiment.model_validate({"design": design, "writer": "real"})
+        named = real.model_copy(update={"answer_experiments": {design: experiment}})
+        print(experiment_report(run_answer_experiment(store, named, design, log=print)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The conditions that experiments on answers compare."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.generation.reading import read_answer
+from rag_assets.answering.generation.writing import PACKAGE, Writer, Written, prompts_of
+from rag_assets.answering.row_cells import RowCells
+from rag_assets.models.language.calls import Message, Request
+from rag_assets.models.language.prompts import Prompt, read_prompt
+from rag_assets.retrieval.hits import Hit
+
+TITLES = {
+    "citation_ablation": "Do rules of citing keep an answer to its sources? (P4)",
+    "rag_or_not": "What does a language model gain by sources? (P1, section 5)",
+}
+
+
+class AnswerArm(Protocol):
+    """One condition."""
+
+    @property
+    def name(self) -> str:
+        """As reports show it."""
+        ...
+
+    @property
+    def writer(self) -> Writer:
+        """Whose model it asks."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all that makes its answers what they are."""
+        ...
+
+    def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
+        """An answer to `question`; `hits` are what was found for it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FromSources:
+    """A writer that is shown what was found."""
+
+    name: str
+    writer: Writer
+
+    @property
+    def fingerprint(self) -> str:
+        """See `AnswerArm`."""
+        return self.writer.fingerprint
+
+    def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
+        """See `AnswerArm`."""
+        return self.writer.write(question, hits, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class FromMemory:
+    """The same model, which is shown nothing."""
+
+    name: str
+    writer: Writer
+    prompt: Prompt = field(default_factory=lambda: read_prompt(PACKAGE, "answer_without_sources"))
+
+    @property
+    def fingerprint(self) -> str:
+        """See `AnswerArm`."""
+        return f"{self.writer.fingerprint} {self.prompt.hash}"
+
+    def write(self, question: str, hits: Sequence[Hit], rows: Mapping[str, RowCells]) -> Written:
+        """See `AnswerArm`; the question alone is sent."""
+        del hits, rows
+        system = self.prompt.filled(sentences=str(self.writer.sentences))
+        messages = (Message("system", system), Message("user", question))
+        completion = self.writer.model.complete(Request(messages, self.writer.output_tokens))
+        if completion.outcome != "done":
+            return Written((), reason=completion.reason, completions=(completion,))
+        read = read_answer(completion.text)
+        said = (Sentence(each.text, ()) for each in read.sentences[: self.writer.sentences])
+        return Written(tuple(said), read.absent, completions=(completion,))
+
+
+def arms_of(design: str, writer: Writer) -> list[AnswerArm]:
+    """The arms of a design; the first one is what the others are compared with."""
+    with_rules = replace(writer, unsupported="mark", further_queries=0, asks_again=False)
+    if design == "rag_or_not":
+        return [FromMemory("no sources", with_rules), FromSources("sources", with_rules)]
+    without = replace(
+        with_rules, rules="answer_without_rules", prompts=prompts_of("answer_without_rules")
+    )
+    return [
+        FromSources("no rules", without),
+        FromSources("rules", with_rules),
+        FromSources("rules, faults named", replace(with_rules, asks_again=True)),
+    ]

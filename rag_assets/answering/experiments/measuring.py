@@ -1,0 +1,85 @@
+"""What is said of an answer without a judge: is it in what was found, does it cite, does it answer?
+
+`grounded` looks for each sentence in all that was found, whatever it cites, so that answers with
+and without citations, and with and without sources, are measured alike.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from rag_assets.answering.checks.citing import sources_of
+from rag_assets.answering.checks.support import check
+from rag_assets.answering.extracting import span_of
+from rag_assets.answering.generation.writing import Written
+from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
+from rag_assets.answering.row_cells import RowCells
+from rag_assets.answering.row_facts import cells_of
+from rag_assets.retrieval.hits import Hit
+
+NUMBERS = {
+    "answered": "questions for which a sentence was written",
+    "grounded": "sentences that the units found say in full, whatever is cited",
+    "cited": "sentences that cite a unit that was shown",
+    "supported": "sentences that what they cite says in full",
+    "holds_answer": "terms of the reference answer that the answer holds",
+    "sentences": "sentences of an answer",
+}
+"""By name, what each is: a share from 0 to 1, `sentences` aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMeasured:
+    """One answer of one arm, measured."""
+
+    question_id: str
+    failed: bool
+    """Whether the model gave no usable answer."""
+    values: Mapping[str, float | None]
+    """`NUMBERS`; None where there is nothing to measure."""
+
+
+def measure(
+    question_id: str,
+    written: Written,
+    *,
+    hits: Sequence[Hit],
+    rows: Mapping[str, RowCells],
+    reference: str | None,
+) -> AnswerMeasured:
+    """What is said of an answer.
+
+    Args:
+        question_id: Of its question.
+        written: The answer.
+        hits: What was found, whether or not it was shown.
+        rows: The cells of those that are rows.
+        reference: The answer that the question set gives; None if it gives none.
+    """
+    found = sources_of(
+        [
+            citation
+            for hit in hits
+            for citation in (
+                cells_of(rows[hit.unit_id], hit)
+                if hit.unit_id in rows
+                else (span_of(hit, 0, len(hit.text)),)
+            )
+        ]
+    )
+    sentences = written.sentences
+    text = HeldTerms(" ".join(each.text for each in sentences))
+    values: dict[str, float | None] = {
+        "answered": float(bool(sentences)),
+        "grounded": _share([check(each.text, found).support == "full" for each in sentences]),
+        "cited": _share([bool(each.citations) for each in sentences]),
+        "supported": _share([each.support == "full" for each in sentences]),
+        "holds_answer": coverage(terms_of(reference), [text]) if reference else None,
+        "sentences": float(len(sentences)),
+    }
+    failed = not written.completions or written.completions[-1].outcome != "done"
+    return AnswerMeasured(question_id, failed, values)
+
+
+def _share(holds: Sequence[bool]) -> float | None:
+    return fmean(holds) if holds else None

@@ -1,0 +1,301 @@
+"""One experiment on answers: every arm answers the same questions from the same hits.
+
+Differences are paired by question, with intervals over clusters of questions. Calls are kept, so a
+run that is repeated asks nothing, and a run that was killed goes on. Where index, questions and
+arms are those of the record that lies there, it is returned as it is, unless calls had failed.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from rag_assets import identity, schemas
+from rag_assets.answering.experiments.arms import TITLES, AnswerArm, arms_of
+from rag_assets.answering.experiments.measuring import NUMBERS, AnswerMeasured, measure
+from rag_assets.answering.generation.writing import open_writer
+from rag_assets.answering.row_cells import read_row_cells
+from rag_assets.change.data_versions import current_version
+from rag_assets.config import AnswerExperiment, Config, ConfigError
+from rag_assets.evaluation import questions as question_sets
+from rag_assets.evaluation.gold import DocumentGold
+from rag_assets.evaluation.intervals import cluster_bootstrap, clusters_of
+from rag_assets.evaluation.questions import Question
+from rag_assets.models.hosted import asked_side_by_side
+from rag_assets.store import Store
+from rag_assets.store.atomic import write_atomically
+from rag_assets.store.complete_sets import set_of_recipe
+
+FOLDER = "answer_experiments"
+REVISION = 1
+"""Raise it when the same answers should give other numbers."""
+
+
+class AnswerExperimentError(Exception):
+    """An experiment cannot be run; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over questions, with its 95 % interval."""
+
+    mean: float
+    low: float | None
+    """None with fewer than two clusters; `high` likewise."""
+    high: float | None
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerArmResult:
+    """What an arm did."""
+
+    name: str
+    failed: int
+    """Questions that the model gave no usable answer to."""
+    numbers: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+    """Against the first arm, over the questions where both have the number; empty for the first."""
+    answers: Sequence[AnswerMeasured]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerExperimentRecord:
+    """An experiment that was run."""
+
+    name: str
+    title: str
+    made_from: str
+    """Fingerprint of index, questions and arms."""
+    variant: str
+    retriever: str
+    split: str
+    questions: int
+    model: str
+    """Which language model it was, as its server states it."""
+    evaluated_at: str
+    """ISO 8601, UTC."""
+    seconds: float
+    arms: Sequence[AnswerArmResult]
+    spending: Mapping[str, int | float | str]
+    """What the model took: see `models.language.spending`."""
+
+
+def run_answer_experiment(
+    store: Store, config: Config, name: str, *, log: Callable[[str], None]
+) -> AnswerExperimentRecord:
+    """Run the experiment on answers called `name`, or give the record that still holds.
+
+    Raises:
+        AnswerExperimentError: There is no question of its split.
+        ConfigError: There is no experiment of that name.
+        MissingIndexError: The variant has no complete index.
+    """
+    experiment = experiment_of(config, name)
+    variant = experiment.variant or next(iter(config.variants))
+    complete_set = set_of_recipe(store, config, variant)
+    asked = _questions(store, experiment)
+    writer_name = experiment.writer or config.answering.writer or next(iter(config.language_models))
+    with (
+        store.lock(f"answer_experiment__{name}", log=log),
+        open_writer(config, writer_name) as writer,
+    ):
+        assert writer is not None, "a writer is named"
+        arms = arms_of(experiment.design, writer)
+        made_from = identity.fingerprint(
+            REVISION,
+            [(pin.table, pin.version) for pin in complete_set.pins],
+            config.retrieval.model_dump(mode="json"),
+            config.answering.hits,
+            current_version(store, schemas.QUESTIONS_TABLE, key="question_id"),
+            experiment.model_dump(mode="json"),
+            [arm.fingerprint for arm in arms],
+        )
+        known = read_record(store, name)
+        if known and known.made_from == made_from and not any(arm.failed for arm in known.arms):
+            return known
+        started = time.monotonic()
+        answers = _answered(store, config, variant, asked, arms, log=log)
+        record = AnswerExperimentRecord(
+            name=name,
+            title=experiment.title or TITLES[experiment.design],
+            made_from=made_from,
+            variant=variant,
+            retriever=config.retrieval.retriever,
+            split=experiment.split,
+            questions=len(asked),
+            model=writer.model.identity,
+            evaluated_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - started, 3),
+            arms=_compared(
+                arms,
+                answers,
+                [question for question, _ in asked],
+                samples=config.evaluation.bootstrap_samples,
+            ),
+            spending=writer.model.spending.record(),
+        )
+        file = file_of(store, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps(asdict(record), indent=1))
+        return record
+
+
+def experiment_of(config: Config, name: str) -> AnswerExperiment:
+    """The experiment on answers called `name`.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    if name not in config.answer_experiments:
+        known = ", ".join(config.answer_experiments) or "none: see docs/experiments.md"
+        raise ConfigError(f"no experiment on answers is named {name!r}; the config has {known}")
+    return config.answer_experiments[name]
+
+
+def file_of(store: Store, name: str) -> Path:
+    """Where the record of an experiment is kept."""
+    return store.root / FOLDER / f"{name}.json"
+
+
+def read_record(store: Store, name: str) -> AnswerExperimentRecord | None:
+    """The record of an experiment; None if there is none, or it is of another release."""
+    try:
+        return TypeAdapter(AnswerExperimentRecord).validate_json(file_of(store, name).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+Asked = tuple[Question, str | None]
+"""A question with its reference answer."""
+
+
+def _questions(store: Store, experiment: AnswerExperiment) -> list[Asked]:
+    """The questions of the split, or as many as are wanted, evenly spread."""
+    every = [
+        question
+        for question in question_sets.read_questions(store)
+        if question.split == experiment.split
+    ]
+    if not every:
+        raise AnswerExperimentError(
+            f"there is no question of the split {experiment.split!r}: name question files under "
+            "evaluation.questions, and refresh"
+        )
+    count = min(experiment.most_questions, len(every))
+    chosen = [every[place * len(every) // count] for place in range(count)]
+    table = store.read(schemas.QUESTIONS_TABLE, columns=["question_id", "answer"])
+    references = dict(
+        zip(table["question_id"].to_pylist(), table["answer"].to_pylist(), strict=True)
+    )
+    return [(question, references[question.question_id]) for question in chosen]
+
+
+def _answered(
+    store: Store,
+    config: Config,
+    variant: str,
+    asked: Sequence[Asked],
+    arms: Sequence[AnswerArm],
+    *,
+    log: Callable[[str], None],
+) -> list[list[AnswerMeasured]]:
+    """For each question what each arm made of it."""
+    from rag_assets.answering.lookup.arm import LookupArm
+    from rag_assets.retrieval.opening import open_index
+
+    index = open_index(store, config, variant, arms={"lookup": LookupArm(store, config)})
+
+    def one(asked: Asked) -> list[AnswerMeasured]:
+        question, reference = asked
+        hits = index.search(question.text, top_k=config.answering.hits).hits
+        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
+        rows = read_row_cells(store, index.complete_set, row_ids)
+        measured = partial(measure, question.question_id, hits=hits, rows=rows, reference=reference)
+        return [measured(arm.write(question.text, hits, rows)) for arm in arms]
+
+    found = []
+    at_once = max(arm.writer.model.settings.concurrency for arm in arms)
+    for number, answers in enumerate(asked_side_by_side(one, asked, at_once=at_once), start=1):
+        found.append(answers)
+        if number % 10 == 0 or number == len(asked):
+            log(f"{number:,} of {len(asked):,} questions answered by {len(arms)} arms")
+    return found
+
+
+def _compared(
+    arms: Sequence[AnswerArm],
+    answers: Sequence[Sequence[AnswerMeasured]],
+    questions: Sequence[Question],
+    *,
+    samples: int,
+) -> list[AnswerArmResult]:
+    results = []
+    for place, arm in enumerate(arms):
+        own = [of_question[place] for of_question in answers]
+        first = [of_question[0] for of_question in answers]
+        results.append(
+            AnswerArmResult(
+                name=arm.name,
+                failed=sum(each.failed for each in own),
+                numbers=_estimates([dict(each.values) for each in own], questions, samples),
+                differences=_estimates(
+                    [
+                        _minus(each.values, other.values)
+                        for each, other in zip(own, first, strict=True)
+                    ],
+                    questions,
+                    samples,
+                )
+                if place
+                else {},
+                answers=own,
+            )
+        )
+    return results
+
+
+def _minus(
+    values: Mapping[str, float | None], others: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    return {
+        name: None if value is None or (other := others[name]) is None else value - other
+        for name, value in values.items()
+    }
+
+
+def _estimates(
+    values: Sequence[Mapping[str, float | None]], questions: Sequence[Question], samples: int
+) -> dict[str, Estimate]:
+    found = {}
+    for name in NUMBERS:
+        having = [
+            (value, question)
+            for each, question in zip(values, questions, strict=True)
+            if (value := each[name]) is not None
+        ]
+        if having:
+            found[name] = _estimate(having, samples)
+    return found
+
+
+def _estimate(having: Sequence[tuple[float, Question]], samples: int) -> Estimate:
+    golds = [question.gold[0] for _, question in having]
+    clusters = clusters_of(
+        [gold.uri if isinstance(gold, DocumentGold) else gold.table for gold in golds],
+        [gold.label for gold in golds],
+    )
+    drawn = cluster_bootstrap(
+        np.array([[value] for value, _ in having], float), clusters, samples=samples
+    )
+    low, high = float(drawn.low[0]), float(drawn.high[0])
+    is_known = not np.isnan(low)
+    return Estimate(
+        float(drawn.means[0]), low if is_known else None, high if is_known else None, len(having)
+    )
