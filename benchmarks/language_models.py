@@ -72,14 +72,14 @@ class Hostile:
 
 
 CASES = [
-    Hostile("401", status(401, error=f"wrong key {KEY}"), "extractive", told="language model"),
-    Hostile("429", status(429), "extractive", told="language model"),
-    Hostile("500", status(500), "extractive", told="language model"),
-    Hostile("slow", slow(30), "extractive", told="language model"),
-    Hostile("half a stream", half(), "extractive", told="language model"),
-    Hostile("empty", empty(), "extractive", told="language model"),
-    Hostile("malformed", malformed(), "extractive", told="language model"),
-    Hostile("cut", cut("The Courant number is"), "extractive", told="language model"),
+    Hostile("401", status(401, error=f"wrong key {KEY}"), "extractive", told="gave no answer"),
+    Hostile("429", status(429), "extractive", told="gave no answer"),
+    Hostile("500", status(500), "extractive", told="gave no answer"),
+    Hostile("slow", slow(30), "extractive", told="gave no answer"),
+    Hostile("half a stream", half(), "extractive", told="gave no answer"),
+    Hostile("empty", empty(), "extractive", told="gave no answer"),
+    Hostile("malformed", malformed(), "extractive", told="gave no answer"),
+    Hostile("cut", cut("The Courant number is"), "extractive", told="gave no answer"),
     Hostile("cites [99]", answers("The planes are empty [99]."), "generated", told="not in the"),
     Hostile(
         "invents a number",
@@ -106,13 +106,13 @@ CASES = [
         answers("Yes [1]."),
         "extractive",
         question="What is the Courant number? " * (LONG // 28),
-        told="leaves no room",
+        told="no source fits",
     ),
     Hostile(
         "a context that the server finds too long",
         status(400, error="context_length_exceeded: maximum context length"),
         "extractive",
-        told="language model",
+        told="gave no answer",
     ),
 ]
 QUESTION = "What condition must be put on the planes normal to the third direction in a 2D case?"
@@ -183,7 +183,7 @@ def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[
         seconds.append(time.monotonic() - started)
         made = [answer.generation for answer in found if answer.generation]
         calls.append(sum(each.calls - each.kept_calls for each in made))
-    outcomes = [answer.mode or answer.outcome for answer in found]
+    outcomes = [str(answer.mode or answer.outcome) for answer in found]
     reasons = [answer.reason.split(";")[0] for answer in found if answer.reason]
     for told in (outcomes, reasons):
         print({name: told.count(name) for name in sorted(set(told))})

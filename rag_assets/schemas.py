@@ -310,7 +310,7 @@ ANSWERS = pa.schema(
         _required("question", pa.string(), "what was asked"),
         _required("history", pa.list_(pa.string()), "earlier questions of the conversation"),
         _required("outcome", pa.string(), "answered, closest or nothing"),
-        _column("mode", pa.string(), "extractive, lookup or both; NULL without an answer"),
+        _column("mode", pa.string(), "extractive, lookup, generated; NULL without an answer"),
         _required("reason", pa.string(), "why there is no answer; else empty"),
         _required("sentences", pa.list_(pa.string()), "what was answered"),
         _required("supports", pa.list_(pa.string()), "full, part, none or unchecked, by sentence"),

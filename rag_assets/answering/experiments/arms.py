@@ -80,7 +80,7 @@ class FromMemory:
         if completion.outcome != "done":
             return Written((), reason=completion.reason, completions=(completion,))
         read = read_answer(completion.text)
-        said = (Sentence(each.text, ()) for each in read.sentences[: self.writer.sentences])
+        said = (Sentence(each.text, ()) for each in read.sentences)
         return Written(tuple(said), read.absent, completions=(completion,))
 
 

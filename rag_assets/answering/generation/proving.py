@@ -15,7 +15,7 @@ from rag_assets.answering.checks.citing import sources_of
 from rag_assets.answering.checks.verifying import CitedSentence, SentenceVerdict, verdicts_of
 from rag_assets.answering.citations import Cell, Citation
 from rag_assets.answering.extracting import span_of
-from rag_assets.answering.generation.entries import Entries, Entry
+from rag_assets.answering.generation.numbered_units import NumberedUnit, NumberedUnits
 from rag_assets.answering.pieces import pieces_of
 from rag_assets.answering.row_facts import cells_of
 from rag_assets.answering.wording import Vocabulary, folded, terms
@@ -36,17 +36,17 @@ class ProvenSentence:
     """In words; none where it is supported in full and cites nothing that is not there."""
 
 
-def prove(sentences: Sequence[MarkedSentence], entries: Entries) -> list[ProvenSentence]:
-    """Each sentence of an answer, checked against the entries that it cites."""
-    return [_proven(sentence, entries) for sentence in sentences]
+def prove(sentences: Sequence[MarkedSentence], units: NumberedUnits) -> list[ProvenSentence]:
+    """Each sentence of an answer, checked against the units that it cites."""
+    return [_proven(sentence, units) for sentence in sentences]
 
 
-def _proven(sentence: MarkedSentence, entries: Entries) -> ProvenSentence:
-    cited = [entry for number in sentence.numbers if (entry := entries.of_number(number))]
-    nowhere = [number for number in sentence.numbers if entries.of_number(number) is None]
-    narrow = tuple(each for entry in cited for each in _narrow(sentence.text, entry))
-    whole = tuple(each for entry in cited for each in _whole(entry))
-    texts = {entry.hit.unit_id: entry.hit.text for entry in cited}
+def _proven(sentence: MarkedSentence, units: NumberedUnits) -> ProvenSentence:
+    cited = [unit for number in sentence.numbers if (unit := units.of_number(number))]
+    nowhere = [number for number in sentence.numbers if units.of_number(number) is None]
+    narrow = tuple(each for unit in cited for each in _narrow(sentence.text, unit))
+    whole = tuple(each for unit in cited for each in _whole(unit))
+    texts = {unit.hit.unit_id: unit.hit.text for unit in cited}
     citations, verdict = narrow, _verdict(sentence.text, narrow, texts)
     if verdict.support != "full":
         broader = _verdict(sentence.text, whole, texts)
@@ -74,23 +74,23 @@ def _faults_of(verdict: SentenceVerdict) -> Iterator[str]:
         yield "its sources do not say this"
 
 
-def _whole(entry: Entry) -> tuple[Citation, ...]:
-    if entry.row is not None and entry.row.cells:
-        return cells_of(entry.row, entry.hit)
-    return (span_of(entry.hit, 0, len(entry.hit.text)),)
+def _whole(unit: NumberedUnit) -> tuple[Citation, ...]:
+    if unit.row is not None and unit.row.cells:
+        return cells_of(unit.row, unit.hit)
+    return (span_of(unit.hit, 0, len(unit.hit.text)),)
 
 
-def _narrow(sentence: str, entry: Entry) -> tuple[Citation, ...]:
+def _narrow(sentence: str, unit: NumberedUnit) -> tuple[Citation, ...]:
     """The cells whose values the sentence holds, or the piece of the text that is most like it."""
-    if entry.row is not None and entry.row.cells:
-        cells = cells_of(entry.row, entry.hit)
+    if unit.row is not None and unit.row.cells:
+        cells = cells_of(unit.row, unit.hit)
         return tuple(cell for cell in cells if _is_told(cell, sentence)) or cells
     words = terms(sentence)
-    pieces = pieces_of(entry.hit.text)
+    pieces = pieces_of(unit.hit.text)
     if not pieces or not words:
-        return _whole(entry)
-    best = max(pieces, key=lambda piece: _shared(words, entry.hit.text[piece.start : piece.end]))
-    return tuple(span_of(entry.hit, start, end) for start, end in best.ranges)
+        return _whole(unit)
+    best = max(pieces, key=lambda piece: _shared(words, unit.hit.text[piece.start : piece.end]))
+    return tuple(span_of(unit.hit, start, end) for start, end in best.ranges)
 
 
 def _is_told(cell: Cell, sentence: str) -> bool:

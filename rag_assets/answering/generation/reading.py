@@ -23,7 +23,7 @@ _PARAGRAPHS = re.compile(r"\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadAnswer:
     """An answer of a model, taken apart."""
 
     sentences: tuple[MarkedSentence, ...]
@@ -31,8 +31,8 @@ class Reading:
     """What it says that the sources leave open; an empty text where it does not say what."""
 
 
-def read_answer(text: str) -> Reading:
-    """The sentences of an answer, without what a reasoning model thought before it."""
+def read_answer(text: str) -> ReadAnswer:
+    """The sentences of an answer, each once, without what a model thought before it."""
     body = without_sources(_THOUGHT.sub("", text))
     sentences = [
         sentence
@@ -40,8 +40,8 @@ def read_answer(text: str) -> Reading:
         for sentence in _with_numbers_of_paragraph(paragraph)
     ]
     absent = {each: match[1] for each in sentences if (match := _ABSENT.match(each.text))}
-    said = tuple(each for each in sentences if each not in absent)
-    return Reading(said, tuple(dict.fromkeys(absent.values())))
+    said = {each.text: each for each in reversed(sentences) if each not in absent}
+    return ReadAnswer(tuple(reversed(said.values())), tuple(dict.fromkeys(absent.values())))
 
 
 def _on_its_own(match: re.Match[str]) -> str:

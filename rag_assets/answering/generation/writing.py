@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from rag_assets import identity
 from rag_assets.answering.answer import Sentence
-from rag_assets.answering.generation.entries import Entries, entries_of
+from rag_assets.answering.generation.numbered_units import NumberedUnits, numbered_units
 from rag_assets.answering.generation.proving import ProvenSentence, prove
 from rag_assets.answering.generation.reading import ABSENT, read_answer
 from rag_assets.answering.row_cells import RowCells
@@ -89,7 +89,7 @@ class Writer:
 
     model: LanguageModelClient
     sentences: int
-    """Of an answer, at most; what a model writes beyond is not delivered."""
+    """That the model is asked for, at most."""
     unsupported: Literal["mark", "leave_out"]
     further_queries: int
     output_tokens: int
@@ -124,26 +124,28 @@ class Writer:
             hits: What was found, best first.
             rows: The cells of those that are rows, by their unit.
         """
-        entries = entries_of(hits, rows, characters=self._room(question))
-        if not entries:
-            return Written((), reason=self._said("the question leaves no room for a source"))
+        units = numbered_units(hits, rows, characters=self._room(question))
+        if not units:
+            return Written(
+                (), reason=self._said("was not asked: no source fits beside the question")
+            )
         completions: list[Completion] = []
         while True:
-            messages = self._messages(question, entries)
-            completions.append(self._ask(messages, entries))
-            if completions[-1].outcome != "too_long" or len(entries) == 1:
+            messages = self._messages(question, units)
+            completions.append(self._ask(messages, units))
+            if completions[-1].outcome != "too_long" or len(units) == 1:
                 break
-            entries = entries.first(len(entries) // 2)
+            units = units.first(len(units) // 2)
         first = completions[-1]
         if first.outcome != "done":
-            reason = self._said(first.reason or first.outcome)
+            reason = f"{self._said('gave no answer')}: {first.reason}"
             return Written((), reason=reason, completions=tuple(completions))
-        draft, is_second = self._draft(first.text, entries), False
+        draft, is_second = self._draft(first.text, units), False
         if draft.failing and self.asks_again:
-            again = self._ask([*messages, *self._faults(draft)], entries)
+            again = self._ask([*messages, *self._faults(draft)], units)
             completions.append(again)
             if again.outcome == "done":
-                second = self._draft(again.text, entries)
+                second = self._draft(again.text, units)
                 if (second.proven or second.absent) and second.failing <= draft.failing:
                     draft, is_second = second, True
         return self._delivered(draft, tuple(completions), is_second=is_second)
@@ -154,25 +156,25 @@ class Writer:
         taken = len(self.prompts[self.rules].text) + len(question) + LONGEST_FAULTS // 4
         return max(0, tokens * CHARACTERS_PER_TOKEN - taken)
 
-    def _messages(self, question: str, entries: Entries) -> list[Message]:
+    def _messages(self, question: str, units: NumberedUnits) -> list[Message]:
         prompt = self.prompts[self.rules]
-        values = {"fence": entries.fence, "sentences": str(self.sentences)}
+        values = {"fence": units.fence, "sentences": str(self.sentences)}
         if self.rules == "answer":
             values["absent"] = ABSENT
-        shown = f"Sources:\n\n{entries.as_text}\n\nQuestion: {question}"
+        shown = f"Sources:\n\n{units.as_text}\n\nQuestion: {question}"
         return [Message("system", prompt.filled(**values)), Message("user", shown)]
 
     def _faults(self, draft: _Draft) -> list[Message]:
         mend = self.prompts["mend"].filled(faults=draft.faults)
         return [Message("assistant", draft.text), Message("user", mend)]
 
-    def _ask(self, messages: Sequence[Message], entries: Entries) -> Completion:
-        asked = Request(tuple(messages), self.output_tokens, sources=entries.sources)
+    def _ask(self, messages: Sequence[Message], units: NumberedUnits) -> Completion:
+        asked = Request(tuple(messages), self.output_tokens, sources=units.sources)
         return self.model.complete(asked)
 
-    def _draft(self, text: str, entries: Entries) -> _Draft:
+    def _draft(self, text: str, units: NumberedUnits) -> _Draft:
         read = read_answer(text)
-        return _Draft(text, tuple(prove(read.sentences[: self.sentences], entries)), read.absent)
+        return _Draft(text, tuple(prove(read.sentences, units)), read.absent)
 
     def _delivered(
         self, draft: _Draft, completions: tuple[Completion, ...], *, is_second: bool
@@ -189,13 +191,13 @@ class Writer:
 
     def _why_nothing(self, written: Written) -> str:
         if written.left_out:
-            return self._said("no source supports what it wrote")
+            return self._said("wrote what no source supports")
         if written.absent:
             return self._said("found no answer in the sources that it was shown")
         return self._said("wrote no sentence")
 
     def _said(self, what: str) -> str:
-        return f"the language model {self.model.name}: {what}"
+        return f"the language model {self.model.name} {what}"
 
 
 def prompts_of(rules: Rules) -> dict[str, Prompt]:
@@ -209,10 +211,10 @@ def open_writer(config: Config, name: str | None = None) -> Generator[Writer | N
 
     Args:
         config: Its `answering` says who writes and how.
-        name: Another entry of `language_models` that writes instead, or `NOBODY`.
+        name: Another unit of `language_models` that writes instead, or `NOBODY`.
 
     Raises:
-        ConfigError: There is no entry of that name.
+        ConfigError: There is no unit of that name.
         MissingExtraError: It is the embedded model, and its extra is not installed.
     """
     settings = config.answering

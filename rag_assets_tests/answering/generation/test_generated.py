@@ -110,7 +110,7 @@ def test_each_failure_of_a_server_is_a_reason(tmp_path, behaviour: Behaviour):
     with writing(behaviour, tmp_path) as (writer, _):
         found = generated(writer)
     assert found.written.sentences == ()
-    assert found.written.reason.startswith("the language model w: ")
+    assert found.written.reason.startswith("the language model w ")
 
 
 def test_a_source_that_may_not_leave_does_not(tmp_path):
@@ -184,7 +184,7 @@ def test_a_question_that_leaves_no_room_is_not_sent(tmp_path):
     with writing(answers(GOOD), tmp_path) as (writer, server):
         found = generated(writer, question="word " * 20_000)
     assert server.calls == 0
-    assert "leaves no room" in found.written.reason
+    assert "no source fits" in found.written.reason
 
 
 def test_the_same_question_is_not_sent_twice(tmp_path):

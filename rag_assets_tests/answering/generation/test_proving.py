@@ -2,7 +2,7 @@
 
 from rag_assets.answering.checks.cited_texts import MarkedSentence
 from rag_assets.answering.citations import Cell, Span
-from rag_assets.answering.generation.entries import entries_of
+from rag_assets.answering.generation.numbered_units import numbered_units
 from rag_assets.answering.generation.proving import ProvenSentence, prove
 from rag_assets_tests.answering.generation.shown import chunk, row
 
@@ -14,8 +14,8 @@ TEXT = (
 
 def proven(text: str, *numbers: int) -> ProvenSentence:
     hit, cells = row("S355", grade="S355", strength="355", thickness="16")
-    entries = entries_of([chunk("spring", TEXT), hit], {"S355": cells}, characters=9999)
-    [found] = prove([MarkedSentence(text, numbers)], entries)
+    units = numbered_units([chunk("spring", TEXT), hit], {"S355": cells}, characters=9999)
+    [found] = prove([MarkedSentence(text, numbers)], units)
     return found
 
 

@@ -23,6 +23,10 @@ def read(text: str) -> list[tuple[str, tuple[int, ...]]]:
         ("It is hard [1].\n\nReferences:\n[1] a book, page 3", [("It is hard.", (1,))]),
         ("<think>It may be soft [2].</think>It is hard [1].", [("It is hard.", (1,))]),
         ("<think>It may be soft, and so on without end", []),
+        (
+            "It is hard [1]. It is red [2]. It is hard [1].",
+            [("It is hard.", (1,)), ("It is red.", (2,))],
+        ),
         ("", []),
         ("[1]", []),
     ],

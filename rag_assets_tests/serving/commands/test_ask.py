@@ -2,14 +2,17 @@
 
 import io
 import json
+from contextlib import contextmanager
+from uuid import uuid4
 
 import pytest
 
 from rag_assets import config as configuration
 from rag_assets.answering.answer import FORMAT, from_json
 from rag_assets.serving import cli
-from rag_assets.serving.replies import FAILED, OK
+from rag_assets.serving.replies import FAILED, OK, USAGE
 from rag_assets_tests.answering import project
+from rag_assets_tests.scripted_language_model import ScriptedServer, answers, status
 
 QUESTION = "What is the stiffness of the spring?"
 
@@ -97,3 +100,50 @@ def test_a_conversation_that_cannot_be_read_is_named(option, content, says, caps
     value = str(file) if option == "--history" else "018f-nothing"
     assert cli.main(["ask", "and of AlMg3?", option, value]) == FAILED
     assert says in capsys.readouterr().err
+
+
+@contextmanager
+def a_writer(script, monkeypatch, **answering):
+    with ScriptedServer(script, model=f"scripted-{uuid4()}") as server:
+        model = {"base_url": server.url, "model": server.model, "local": True, "attempts": 1}
+        monkeypatch.setenv("RAG_ASSETS__LANGUAGE_MODELS", json.dumps({"w": model}))
+        for key, value in answering.items():
+            monkeypatch.setenv(f"RAG_ASSETS__ANSWERING__{key.upper()}", str(value))
+        yield server
+
+
+def test_a_language_model_writes_and_is_told_by_name(capsys, monkeypatch):
+    with a_writer(answers("The stiffness is 12 N/mm [1]."), monkeypatch):
+        assert cli.main(["ask", QUESTION, "--domain", "document", "--writer", "w"]) == OK
+    shown = capsys.readouterr().out
+    assert "The stiffness is 12 N/mm. [1]" in shown
+    assert "[1] spring.md" in shown
+    assert "Written by the language model w" in shown
+
+
+def test_what_no_source_supports_bears_a_mark(capsys, monkeypatch):
+    with a_writer(answers("The spring costs 300 EUR [1]."), monkeypatch, writer="w"):
+        assert cli.main(["ask", QUESTION, "--domain", "document"]) == OK
+    assert "300 EUR. [1] (not in the source)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_that_fails_leaves_the_quotations_and_says_so(capsys, monkeypatch):
+    with a_writer(status(500), monkeypatch, writer="w"):
+        assert cli.main(["ask", QUESTION, "--domain", "document"]) == OK
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Its stiffness is 12 N/mm" in shown
+    assert "Note: the language model w gave no answer" in shown
+
+
+def test_a_written_answer_is_replayed_from_its_kept_calls(capsys, monkeypatch):
+    with a_writer(answers("The stiffness is 12 N/mm [1]."), monkeypatch) as server:
+        assert cli.main(["ask", QUESTION, "--domain", "document", "--writer", "w", "--json"]) == OK
+        first = json.loads(capsys.readouterr().out)
+        assert first["generation"]["identity"] == server.model
+        assert cli.main(["replay", first["id"]]) == OK
+        assert server.calls == 1
+
+
+def test_a_writer_that_is_not_there(capsys):
+    assert cli.main(["ask", QUESTION, "--writer", "nobody"]) == USAGE
+    assert "nobody" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The numbered entries that a language model is shown: units, with what each of them is.
+"""The numbered units that a language model is shown: units, with what each of them is.
 
 P4, section 3.5: a header before each passage says where it stands, so that the model can cite it by
 its number alone. The text itself stands between fences whose name no text can hold, so that nothing
@@ -13,11 +13,11 @@ from rag_assets.answering.row_cells import RowCells
 from rag_assets.retrieval.hits import Hit
 
 LEAST_TEXT = 200
-"""Characters of an entry that is worth showing."""
+"""Characters of a unit that is worth showing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NumberedUnit:
     """A unit as the model sees it."""
 
     number: int
@@ -29,48 +29,49 @@ class Entry:
 
     @property
     def header(self) -> str:
-        """What the entry is, in one line."""
+        """What the unit is, in one line."""
         parts = _of_row(self.hit) if self.hit.domain == "table" else _of_chunk(self.hit)
         return f"[{self.number}] {', '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class NumberedUnits:
     """What is shown, in the order of the hits."""
 
-    entries: tuple[Entry, ...]
+    units: tuple[NumberedUnit, ...]
     fence: str
     """Name of the tag around each text."""
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.units)
 
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self.entries)
+    def __iter__(self) -> Iterator[NumberedUnit]:
+        return iter(self.units)
 
-    def of_number(self, number: int) -> Entry | None:
-        """The entry called `[number]`; None if there is none."""
-        return self.entries[number - 1] if 1 <= number <= len(self.entries) else None
+    def of_number(self, number: int) -> NumberedUnit | None:
+        """The unit called `[number]`; None if there is none."""
+        return self.units[number - 1] if 1 <= number <= len(self.units) else None
 
     @property
     def sources(self) -> frozenset[str]:
         """Names of the sources whose text is shown."""
-        return frozenset(entry.hit.source for entry in self.entries)
+        return frozenset(unit.hit.source for unit in self.units)
 
     @property
     def as_text(self) -> str:
-        """All entries as they are sent."""
+        """All units as they are sent."""
         return "\n\n".join(
-            f"{entry.header}\n<{self.fence}>\n{entry.text}\n</{self.fence}>"
-            for entry in self.entries
+            f"{unit.header}\n<{self.fence}>\n{unit.text}\n</{self.fence}>" for unit in self.units
         )
 
-    def first(self, count: int) -> "Entries":
+    def first(self, count: int) -> "NumberedUnits":
         """The first `count` of them."""
-        return replace(self, entries=self.entries[:count])
+        return replace(self, units=self.units[:count])
 
 
-def entries_of(hits: Sequence[Hit], rows: Mapping[str, RowCells], *, characters: int) -> Entries:
+def numbered_units(
+    hits: Sequence[Hit], rows: Mapping[str, RowCells], *, characters: int
+) -> NumberedUnits:
     """The hits that fit into so many characters, best first; the last one may be cut.
 
     Args:
@@ -78,19 +79,19 @@ def entries_of(hits: Sequence[Hit], rows: Mapping[str, RowCells], *, characters:
         rows: The cells of those that are rows, by their unit.
         characters: Of headers and texts together, at most.
     """
-    shown: list[Entry] = []
+    shown: list[NumberedUnit] = []
     fence = _fence([hit.text for hit in hits])
     left = characters
     for number, hit in enumerate(hits, start=1):
         row = rows.get(hit.unit_id)
-        entry = Entry(number, hit, row, _text_of(hit, row))
-        around = len(entry.header) + 2 * len(fence) + 12
+        unit = NumberedUnit(number, hit, row, _text_of(hit, row))
+        around = len(unit.header) + 2 * len(fence) + 12
         room = left - around
-        if room < min(LEAST_TEXT, len(entry.text)):
+        if room < min(LEAST_TEXT, len(unit.text)):
             break
-        shown.append(replace(entry, text=entry.text[:room]))
+        shown.append(replace(unit, text=unit.text[:room]))
         left -= around + len(shown[-1].text)
-    return Entries(tuple(shown), fence)
+    return NumberedUnits(tuple(shown), fence)
 
 
 def _text_of(hit: Hit, row: RowCells | None) -> str:

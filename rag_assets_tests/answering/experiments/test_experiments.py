@@ -1,0 +1,158 @@
+"""Experiments on answers, and their evaluation, through a real server that plays a script."""
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rag_assets.answering.evaluating import evaluate_answers
+from rag_assets.answering.experiments.report import experiment_report
+from rag_assets.answering.experiments.run import (
+    AnswerExperimentError,
+    read_record,
+    run_answer_experiment,
+)
+from rag_assets.answering.report import report_of
+from rag_assets.config import Config
+from rag_assets.evaluation.questions import refresh_questions
+from rag_assets.store import Store
+from rag_assets_tests.answering import project
+from rag_assets_tests.scripted_language_model import (
+    Behaviour,
+    Script,
+    ScriptedServer,
+    answers,
+    status,
+)
+
+ASKED = {
+    "stiff": ("What is the stiffness of the spring?", "doc:spring.md", "12 N/mm"),
+    "paint": ("Which colour has the paint of the spring?", "doc:spring.md", "red"),
+    "salt": ("How many hours does the alloy bear salt?", "doc:salt.md", "500 hours"),
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    home = tmp_path_factory.mktemp("project")
+    config = project.built(home)
+    file = home / "questions.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps(
+                {"id": key, "question": text, "gold": [gold], "answer": answer, "split": "test"}
+            )
+            + "\n"
+            for key, (text, gold, answer) in ASKED.items()
+        )
+    )
+    parts = config.model_dump(mode="json", exclude={"variants"})
+    parts["evaluation"] = {"questions": [{"path": str(file)}], "bootstrap_samples": 200}
+    config = config.model_copy(
+        update={"evaluation": Config.model_validate({"evaluation": parts["evaluation"]}).evaluation}
+    )
+    refresh_questions(Store.of(config), config, log=print)
+    return config
+
+
+@contextmanager
+def played(
+    built: Config, script: Script, state: Path, **more: object
+) -> Generator[tuple[Config, ScriptedServer]]:
+    """`built` with a scripted writer whose calls are kept in `state`."""
+    with ScriptedServer(script, model=state.name) as server:
+        entry = {"base_url": server.url, "model": state.name, "local": True, "attempts": 1}
+        read = Config.model_validate(
+            {
+                "language_models": {"w": entry},
+                "answering": {"writer": "w", "further_queries": 0},
+                "answer_experiments": {"citation_ablation": {}, "rag_or_not": None, **more},
+            }
+        )
+        names = ("language_models", "answering", "answer_experiments")
+        yield built.model_copy(update={name: getattr(read, name) for name in names}), server
+
+
+def says(body: dict) -> Behaviour:
+    """Cites where it is asked to, and knows nothing where it is shown nothing."""
+    system, asked = body["messages"][0]["content"], body["messages"][-1]["content"]
+    if "from what you know" in system:
+        return answers("It is 99 furlongs.")
+    mark = " [1]" if "Rules:" in system else ""
+    if "stiffness" in asked.rpartition("Question:")[2]:
+        return answers(f"The stiffness of the spring is 12 N/mm{mark}.")
+    return answers(f"The paint is red{mark}.")
+
+
+def test_rules_of_citing_are_compared_with_none(built, tmp_path):
+    with played(built, says, tmp_path) as (config, server):
+        store = Store.of(config)
+        record = run_answer_experiment(store, config, "citation_ablation", log=print)
+        calls = server.calls
+        again = run_answer_experiment(store, config, "citation_ablation", log=print)
+        assert server.calls == calls, "a second run asks nothing"
+    assert again == record == read_record(store, "citation_ablation")
+    without, rules, _ = record.arms
+    assert [arm.name for arm in record.arms] == ["no rules", "rules", "rules, faults named"]
+    assert without.numbers["cited"].mean == 0
+    assert rules.numbers["cited"].mean == 1
+    assert rules.differences["cited"].mean == 1
+    assert without.numbers["grounded"].mean > 0.5, "measured though it cites nothing"
+    assert not without.differences
+    report = experiment_report(record)
+    assert "| cited |" in report
+    assert "rules, faults named" in report
+
+
+def test_a_model_without_sources_is_compared_with_one_that_has_them(built, tmp_path):
+    with played(built, says, tmp_path) as (config, server):
+        record = run_answer_experiment(Store.of(config), config, "rag_or_not", log=print)
+        alone = [
+            one for one in server.requests if "from what you know" in one["messages"][0]["content"]
+        ]
+    assert len(alone) == len(ASKED)
+    assert all("Sources:" not in json.dumps(one) for one in alone)
+    memory, sources = record.arms
+    assert memory.numbers["grounded"].mean == 0
+    assert sources.numbers["holds_answer"].mean > memory.numbers["holds_answer"].mean
+
+
+def test_a_run_with_failed_calls_is_made_again(built, tmp_path):
+    with played(built, [status(500)], tmp_path) as (config, server):
+        store = Store.of(config)
+        record = run_answer_experiment(store, config, "rag_or_not", log=print)
+        assert all(arm.failed == len(ASKED) for arm in record.arms)
+        server.script = says
+        second = run_answer_experiment(store, config, "rag_or_not", log=print)
+    assert not any(arm.failed for arm in second.arms)
+
+
+def test_a_split_without_questions(built, tmp_path):
+    other = {"rag": {"design": "rag_or_not", "split": "nowhere"}}
+    with (
+        played(built, says, tmp_path, **other) as (config, _),
+        pytest.raises(AnswerExperimentError, match="nowhere"),
+    ):
+        run_answer_experiment(Store.of(config), config, "rag", log=print)
+
+
+def test_written_answers_are_evaluated_and_asked_once(built, tmp_path):
+    with played(built, [status(500)], tmp_path) as (config, server):
+        store = Store.of(config)
+        failed = evaluate_answers(store, config, variant="default", log=print)
+        assert failed is not None
+        assert failed.failed == sum(each.mode == "extractive" for each in failed.answers) > 0
+        assert "the language model failed" in report_of(failed).replace("\n", " ")
+        server.script = says
+        found = evaluate_answers(store, config, variant="default", log=print)
+        calls = server.calls
+        assert found is not None
+        assert found.failed == 0
+        assert "generated" in {each.mode for each in found.answers}
+        assert evaluate_answers(store, config, variant="default", log=print) == found
+        assert server.calls == calls
+        assert found.spending["language model calls"] == len(
+            [each for each in found.answers if each.mode == "generated"]
+        )
