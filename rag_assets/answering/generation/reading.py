@@ -40,8 +40,11 @@ def read_answer(text: str) -> ReadAnswer:
         for sentence in _with_numbers_of_paragraph(paragraph)
     ]
     absent = {each: match[1] for each in sentences if (match := _ABSENT.match(each.text))}
-    said = {each.text: each for each in reversed(sentences) if each not in absent}
-    return ReadAnswer(tuple(reversed(said.values())), tuple(dict.fromkeys(absent.values())))
+    said: dict[str, MarkedSentence] = {}
+    for sentence in sentences:
+        if sentence not in absent:
+            said.setdefault(sentence.text, sentence)
+    return ReadAnswer(tuple(said.values()), tuple(dict.fromkeys(absent.values())))
 
 
 def _on_its_own(match: re.Match[str]) -> str:
