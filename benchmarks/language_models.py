@@ -27,7 +27,7 @@ from rag_assets.answering.answer import Answer
 from rag_assets.answering.asking import ask
 from rag_assets.answering.experiments.report import experiment_report
 from rag_assets.answering.experiments.run import run_answer_experiment
-from rag_assets.answering.generation.writing import open_writer
+from rag_assets.answering.generation.writing import Writer, open_writer
 from rag_assets.answering.lookup.arm import LookupArm
 from rag_assets.config import AnswerExperiment, Config, LanguageModelSettings
 from rag_assets.evaluation.questions import read_questions
@@ -55,7 +55,7 @@ KEY_VARIABLE = "RAG_ASSETS_LANGUAGE_MODEL_KEY"
 OF_FIRST = 0.1
 """Share of the first evaluation's time that the second one may take."""
 
-Asker = Callable[[str, Config, str], Answer]
+Asker = Callable[[str, Config, Writer | None], Answer]
 
 
 @dataclass(frozen=True)
@@ -144,16 +144,13 @@ def main() -> None:
 
 
 def asker(store: Store, config: Config) -> Asker:
-    """What answers a question by the language model of that name."""
+    """What answers a question by a language model."""
     tables = LookupArm(store, config)
     index = open_index(store, config, VARIANT, arms={"lookup": tables})
     catalogue = tables.catalogue(index.complete_set)
 
-    def asked(question: str, config: Config, writer: str) -> Answer:
-        with open_writer(config, writer) as found:
-            return ask(
-                index, question, store=store, config=config, catalogue=catalogue, writer=found
-            )
+    def asked(question: str, config: Config, writer: Writer | None) -> Answer:
+        return ask(index, question, store=store, config=config, catalogue=catalogue, writer=writer)
 
     return asked
 
@@ -175,11 +172,12 @@ def embedded(store: Store, config: Config, asked: Asker, *, count: int) -> list[
     for turn in ("first", "second"):
         started = time.monotonic()
         found = []
-        for number, question in enumerate(chosen, start=1):
-            found.append(asked(question.text, small, "small"))
-            if number % 10 == 0:
-                took = time.monotonic() - started
-                print(f"{turn}: {number} of {len(chosen)} questions, {took:,.0f} s", flush=True)
+        with open_writer(small, "small") as writer:
+            for number, question in enumerate(chosen, start=1):
+                found.append(asked(question.text, small, writer))
+                if number % 10 == 0:
+                    took = time.monotonic() - started
+                    print(f"{turn}: {number} of {len(chosen)} questions, {took:,.0f} s", flush=True)
         seconds.append(time.monotonic() - started)
         made = [answer.generation for answer in found if answer.generation]
         calls.append(sum(each.calls - each.kept_calls for each in made))
@@ -221,7 +219,8 @@ def hostile(config: Config, asked: Asker) -> list[Bound]:
                 seconds=2,
             )
             started = time.monotonic()
-            answer = asked(case.question or QUESTION, played, "scripted")
+            with open_writer(played, "scripted") as writer:
+                answer = asked(case.question or QUESTION, played, writer)
             seconds = time.monotonic() - started
         text = answer_text(answer)
         is_right = answer.mode == case.mode and case.told in " ".join(text.split())
@@ -252,7 +251,8 @@ def not_allowed(config: Config, asked: Asker) -> list[Bound]:
             model="scripted",
             sources=[source.name for source in config.sources.tables],
         )
-        answer = asked(QUESTION, played, "scripted")
+        with open_writer(played, "scripted") as writer:
+            answer = asked(QUESTION, played, writer)
     print(f"a source that may not leave: {answer.mode}, {answer.reason}")
     return [
         equal("bytes sent of a source that may not leave", len(server.seen), 0),
