@@ -53,6 +53,7 @@ def _spelled_out(model: VisionModel) -> DescribingModel:
         output_tokens=model.max_tokens,
         concurrency=model.requests_at_once,
         seconds=model.seconds,
+        seed=None,
         sources=model.sources,
     )
     return DescribingModel(OLDER_NAME, settings, model.prompt, model.max_tokens)

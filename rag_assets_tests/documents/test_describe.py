@@ -320,6 +320,7 @@ def test_the_key_comes_from_the_environment(store, vision, monkeypatch, older, v
         config = Config.model_validate({**PLAIN, "figures": spelled})
     described(store, config)
     assert vision.keys == ["Bearer secret"]
+    assert ("seed" in vision.requests[0]) == (not older)
 
 
 @pytest.mark.parametrize("words", ["Figure 1: A rotor", ""])
