@@ -18,7 +18,7 @@ UNANSWERED_IN_A_ROW = 5
 """After so many figures, each with all its attempts, no other one is sent in this pass."""
 LOST = frozenset({"unavailable", "malformed"})
 """Outcomes of a call that a server did not answer, or answered with what is no answer."""
-OF_INPUT = frozenset({"refused", "too_long", "not_allowed"})
+OF_INPUT = frozenset({"refused", "too_long"})
 """Outcomes of a call that another attempt would not change, though no model answered."""
 LABEL = 80
 """Characters of a figure's words by which people are told of it."""
