@@ -17,12 +17,20 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+import pyarrow as pa
 from bounds import Bound, at_least, at_most, equal, finish
 
-from rag_assets.config import Config
+from rag_assets import schemas
+from rag_assets.change.quarantine import Blame
+from rag_assets.config import Config, addresses
+from rag_assets.documents.describe import DescriptionReport, refresh_descriptions
+from rag_assets.documents.element_rows import pictures, to_arrow
+from rag_assets.documents.elements import Element, Image
 from rag_assets.models.language.calls import Completion, Message, Outcome, Request
 from rag_assets.models.language.client import LanguageModelClient
 from rag_assets.models.language.opening import open_language_model
+from rag_assets.process import clock
+from rag_assets.store import Store, images
 from rag_assets_tests.scripted_language_model import (
     Script,
     ScriptedServer,
@@ -43,6 +51,7 @@ SECONDS = 1.0
 ATTEMPTS = 2
 LONGEST = 6.0
 """Seconds that any case may take: two attempts, and the pause between them."""
+PARSER = "pymupdf"
 FORK = multiprocessing.get_context("fork")
 SCHEMA = {"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"]}
 
@@ -226,6 +235,151 @@ def kept() -> list[Bound]:
             equal("calls of the second evaluation", server.calls - before, 0),
             equal("answers of the second evaluation", done, 60),
             at_most("its time, as a share of the first one's", second / first, 0.1),
+        ]
+
+
+PICTURES = 24
+FIGURES = {"language_model": "writer"}
+
+
+def config_of_figures(url: str, state: Path, **settings: object) -> Config:
+    named = config_of(url, **settings).model_dump(mode="json")
+    return Config.model_validate(named | {"state_dir": str(state), "figures": FIGURES})
+
+
+def with_figures(config: Config, *, source: str) -> Store:
+    """A state in which a document of `source` shows pictures."""
+    store = Store(config.state_dir)
+    shown = [
+        Image.of(b"picture %d" % number, media_type="image/png", width=200, height=200)
+        for number in range(PICTURES)
+    ]
+    figures = [
+        Element(type="figure", text=f"Figure {number}: A rotor", page=1, image=image)
+        for number, image in enumerate(shown)
+    ]
+    images.keep(store, pictures(figures), log=print)
+    rows = to_arrow({"document": figures}, engine="pymupdf", engines=["e"] * len(figures))
+    marks = {"fingerprint": "1", "row_fingerprint": "1"}
+    for name, value in marks.items():
+        rows = rows.append_column(name, pa.array([value] * len(rows)))
+    table = addresses.elements_table(config, PARSER)
+    rows = rows.select(schemas.ELEMENTS.names).cast(schemas.ELEMENTS)
+    store.append(table, rows, schema=schemas.ELEMENTS)
+    file = {
+        "document_id": "document",
+        "source": source,
+        "uri": "a.pdf",
+        "size": 1,
+        "modified": clock.now(),
+        "status": "ok",
+        **marks,
+    }
+    files = pa.Table.from_pylist([file], schema=schemas.DOCUMENT_FILES)
+    store.append(schemas.DOCUMENT_FILES_TABLE, files, schema=schemas.DOCUMENT_FILES)
+    return store
+
+
+def describe(config: Config) -> DescriptionReport:
+    model = config.describing_model
+    assert model is not None
+    return refresh_descriptions(
+        Store(config.state_dir), config, parser=PARSER, model=model, log=lambda _: None
+    )
+
+
+@dataclass(frozen=True)
+class FigureCase:
+    """A fault while figures are described, and whose fault it must be called."""
+
+    name: str
+    script: Script
+    kind: Blame
+
+
+FIGURE_CASES = [
+    FigureCase("429 for ever", status(429), "environment"),
+    FigureCase("500 for ever", status(500), "environment"),
+    FigureCase("half an answer", half(), "environment"),
+    FigureCase("no JSON", malformed(), "environment"),
+    FigureCase("cut", cut("A rotor that"), "input"),
+    FigureCase("empty", empty(), "input"),
+]
+
+
+@register
+def figures() -> list[Bound]:
+    """Each fault is recorded with its reason; what a server was at fault for is tried again."""
+    wrong = 0
+    for case in FIGURE_CASES:
+        with tempfile.TemporaryDirectory() as name, ScriptedServer(case.script) as server:
+            config = config_of_figures(server.url, Path(name))
+            with_figures(config, source="open")
+            failed = describe(config).failures
+            server.script = answers("A rotor.")
+            later = describe(config)
+        waits = PICTURES if case.kind == "input" else 0
+        is_right = [one.kind for one in failed] == [case.kind] * PICTURES
+        is_right &= all(one.reason for one in failed)
+        is_right &= (later.added, later.failed) == (PICTURES - waits, waits)
+        wrong += not is_right
+        print(
+            f"{'ok  ' if is_right else 'FAIL'} figures, {case.name}: {later.added} described later"
+        )
+    return [
+        equal(f"of {len(FIGURE_CASES)} faults with figures, those not told as theirs", wrong, 0)
+    ]
+
+
+@register
+def figures_that_may_not_leave() -> list[Bound]:
+    with tempfile.TemporaryDirectory() as name, ScriptedServer(answers("A rotor.")) as server:
+        config = config_of_figures(server.url, Path(name))
+        with_figures(config, source="secret")
+        done = describe(config)
+        return [
+            equal("bytes sent of figures whose source may not leave", len(server.seen), 0),
+            equal(
+                "of these figures, those described or told as failed", done.added + done.failed, 0
+            ),
+        ]
+
+
+@register
+def figures_and_a_budget() -> list[Bound]:
+    """Each call takes 15 tokens: the seventh reaches a hundred."""
+    with tempfile.TemporaryDirectory() as name, ScriptedServer(answers("A rotor.")) as server:
+        config = config_of_figures(server.url, Path(name), budget={"max_tokens": 100})
+        with_figures(config, source="open")
+        first, second = describe(config), describe(config)
+        return [
+            equal("figures described by a budget for seven", first.added, 7),
+            equal("figures described by the next run", second.added, 7),
+            equal("figures that wait after that", second.failed, PICTURES - 14),
+            equal("calls of both", server.calls, 14),
+        ]
+
+
+@register
+def figures_and_a_kill() -> list[Bound]:
+    script = answers("A rotor.").after(0.1)
+    with tempfile.TemporaryDirectory() as name, ScriptedServer(script) as server:
+        config = config_of_figures(server.url, Path(name), seconds=30)
+        with_figures(config, source="open")
+        process = multiprocessing.get_context("spawn").Process(target=describe, args=[config])
+        process.start()
+        while server.calls < PICTURES // 2:
+            time.sleep(0.01)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        time.sleep(0.3)
+        before = server.calls
+        done = describe(config)
+        print(f"figures, a kill: {before} calls before, {server.calls - before} after")
+        return [
+            equal("figures described after a kill", done.added, PICTURES),
+            at_most("their calls made twice (4 at once)", server.calls - PICTURES, 4),
         ]
 
 

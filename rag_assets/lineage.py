@@ -302,6 +302,17 @@ def preview_of(rows: pa.Table) -> dg.MetadataValue:
     return records_of(rows.slice(0, PREVIEW_ROWS).to_pylist())
 
 
+def values_of(record: Mapping[str, int | float | str]) -> Metadata:
+    """Single values by name, such as what a pass used of a language model."""
+    return {name: _value_of(value) for name, value in record.items()}
+
+
+def _value_of(value: float | str) -> dg.MetadataValue:
+    if isinstance(value, str):
+        return dg.MetadataValue.text(value)
+    return dg.MetadataValue.int(value) if isinstance(value, int) else dg.MetadataValue.float(value)
+
+
 def records_of(
     records: Iterable[Mapping[str, object]], *, characters: int = CHARACTERS
 ) -> dg.MetadataValue:

@@ -132,7 +132,7 @@ def _experiment(settings: Config, name: str) -> dg.AssetsDefinition:
                 "questions": dg.MetadataValue.int(record.questions),
                 "language model": dg.MetadataValue.text(record.model),
                 "seconds": dg.MetadataValue.float(record.seconds),
-                **{each: _value(value) for each, value in record.spending.items()},
+                **lineage.values_of(record.spending),
             },
             data_version=dg.DataVersion(record.made_from[:32]),
         )
@@ -145,7 +145,7 @@ def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:
     return {
         "results": dg.MetadataValue.md(report_of(found)),
         "questions": dg.MetadataValue.int(len(found.answers)),
-        **{name: _value(value) for name, value in found.spending.items()},
+        **lineage.values_of(found.spending),
         "seconds": dg.MetadataValue.float(found.seconds),
         **{
             f"{domain.domain}/{name}": dg.MetadataValue.float(round(number.mean, 4))
@@ -153,13 +153,3 @@ def _metadata(found: AnswerEvaluation) -> dict[str, dg.MetadataValue]:
             for name, number in domain.numbers.items()
         },
     }
-
-
-def _value(value: float | str) -> dg.MetadataValue:
-    match value:
-        case int():
-            return dg.MetadataValue.int(value)
-        case float():
-            return dg.MetadataValue.float(value)
-        case str():
-            return dg.MetadataValue.text(value)

@@ -147,7 +147,7 @@ def figure_descriptions(config: Config, parser: str) -> Step:
 
 def chunks(config: Config, parser: str, chunking: str) -> Step:
     """The chunks that `chunking` cuts from the elements of `parser`."""
-    descriptions = (figure_descriptions(config, parser),) if config.figures.vision_model else ()
+    descriptions = (figure_descriptions(config, parser),) if config.describing_model else ()
     return Step(
         "chunks",
         "documents",

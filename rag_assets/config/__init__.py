@@ -55,6 +55,7 @@ from rag_assets.config.language_models import (
 )
 from rag_assets.config.loading import DEFAULT_FILE, PATH_VARIABLE, find, load
 from rag_assets.config.models import EmbeddingEndpoint, EmbeddingModel, Endpoint
+from rag_assets.config.named_models import DescribingModel
 from rag_assets.config.nodes import asset_path
 from rag_assets.config.parsers import Docling, Marker, MarkerModel, ParserSettings
 from rag_assets.config.paths import resolve_package_path
@@ -127,6 +128,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "Criterion",
+    "DescribingModel",
     "Docling",
     "DocumentSource",
     "Documents",

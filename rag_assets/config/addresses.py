@@ -13,6 +13,7 @@ from typing import Protocol
 from rag_assets.config.documents import Chunking, Documents
 from rag_assets.config.figures import Figures
 from rag_assets.config.models import EmbeddingModel
+from rag_assets.config.named_models import DescribingModel
 from rag_assets.config.parsers import ParserSettings
 from rag_assets.config.recipes import SerializerName, Tables, Variant
 from rag_assets.identity import Canonical, fingerprint
@@ -51,7 +52,12 @@ class Recipes(Protocol):
 
     @property
     def figures(self) -> Figures:
-        """Who describes figures."""
+        """Which figures are described."""
+        ...
+
+    @property
+    def describing_model(self) -> DescribingModel | None:
+        """Who describes them."""
         ...
 
     @property
@@ -159,10 +165,10 @@ def parsing_settings(config: Recipes, parser: str) -> Canonical:
 
 def figure_settings(config: Recipes) -> Canonical:
     """The settings that descriptions of figures depend on; the endpoint's address is not one."""
-    model = config.figures.vision_model
+    model = config.describing_model
     if model is None:
         return None
-    return [model.model, model.prompt, model.max_tokens, config.figures.min_pixels]
+    return [model.settings.model, model.prompt, model.max_tokens, config.figures.min_pixels]
 
 
 def _chunks(config: Recipes, parser: str, chunking: str) -> Canonical:

@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import Field, HttpUrl, model_validator
 
 from rag_assets.config.base import Section, Slug
+from rag_assets.config.language_models import VARIABLE
 
 PROMPT = (
     "Describe this figure of a technical document for someone who searches for it: what kind of "
@@ -21,7 +22,9 @@ class VisionModel(Section):
     """
 
     key_variable: str = Field(
-        "RAG_ASSETS_VISION_KEY", description="environment variable that holds the key, if any"
+        "RAG_ASSETS_VISION_KEY",
+        pattern=VARIABLE,
+        description="environment variable that holds the key, if any",
     )
     sources: list[Slug] | Literal["all"] = Field(
         "all", description="names of the document sources whose figures it may be sent"

@@ -8,6 +8,8 @@ from rag_assets.config.base import Section, Slug
 from rag_assets.config.models import without_secret
 
 LANGUAGE_MODEL_KEY = "RAG_ASSETS_LANGUAGE_MODEL_KEY"
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+"""Name of an environment variable."""
 EMBEDDED = "embedded"
 """Name of the entry that needs no endpoint."""
 
@@ -41,7 +43,7 @@ class LanguageModelSettings(Section):
     model: str = Field("", description="its name at the server")
     key_variable: str = Field(
         LANGUAGE_MODEL_KEY,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        pattern=VARIABLE,
         description="environment variable that holds the key, if the server needs one",
     )
     context_tokens: int = Field(8_192, gt=0, description="messages and answer together, at most")

@@ -1,6 +1,7 @@
 """Where a section names an entry of `language_models`, and older keys that spell a model out."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from rag_assets.config.figures import Figures, VisionModel
@@ -9,28 +10,53 @@ from rag_assets.config.parsers import MarkerModel, ParserSettings
 
 Entries = Mapping[str, LanguageModelSettings]
 
+OLDER_NAME = "vision_model"
+"""What a model is called that `figures` spells out."""
+CONTEXT_BESIDE = 32_768
+"""Tokens of prompt and picture that such a model takes beside its answer."""
 
-def with_vision_model(figures: Figures, entries: Entries) -> Figures:
-    """`figures` with the model that its `language_model` names.
+
+@dataclass(frozen=True, slots=True)
+class DescribingModel:
+    """The language model that describes figures, and what it is asked."""
+
+    name: str
+    """Of its entry."""
+    settings: LanguageModelSettings
+    prompt: str
+    """The caption is added."""
+    max_tokens: int
+    """Longest description."""
+
+
+def describing_model(figures: Figures, entries: Entries) -> DescribingModel | None:
+    """The model that `figures` names or spells out; None without one.
 
     Raises:
         ValueError: There is no such entry behind a server.
     """
-    if figures.language_model is None:
-        return figures
-    entry = _served(figures.language_model, entries, key="language_model")
-    assert entry.base_url is not None, "an entry of a server has one"
-    model = VisionModel(
-        url=entry.base_url,
-        model=entry.model,
-        prompt=figures.prompt,
-        max_tokens=min(figures.max_tokens, entry.output_tokens),
-        seconds=entry.seconds,
-        requests_at_once=entry.concurrency,
-        key_variable=entry.key_variable,
-        sources=_sources(entry),
+    if figures.vision_model is not None:
+        return _spelled_out(figures.vision_model)
+    if (name := figures.language_model) is None:
+        return None
+    entry = _served(name, entries, key="language_model")
+    longest = min(figures.max_tokens, entry.output_tokens)
+    return DescribingModel(name, entry, figures.prompt, longest)
+
+
+def _spelled_out(model: VisionModel) -> DescribingModel:
+    settings = LanguageModelSettings(
+        base_url=model.url,
+        model=model.model,
+        key_variable=model.key_variable,
+        context_tokens=model.max_tokens + CONTEXT_BESIDE,
+        output_tokens=model.max_tokens,
+        concurrency=model.requests_at_once,
+        seconds=model.seconds,
+        seed=None,
+        sources=model.sources,
     )
-    return figures.model_copy(update={"vision_model": model, "language_model": None})
+    return DescribingModel(OLDER_NAME, settings, model.prompt, model.max_tokens)
 
 
 def with_marker_model(parser: ParserSettings, entries: Entries) -> ParserSettings:

@@ -23,7 +23,12 @@ from rag_assets.config.glossary import GlossarySection
 from rag_assets.config.indexes import IndexSettings
 from rag_assets.config.language_models import EMBEDDED, EMBEDDED_MODEL, LanguageModelSettings
 from rag_assets.config.models import DEFAULT_MODELS, EmbeddingModel
-from rag_assets.config.named_models import older_keys, with_marker_model, with_vision_model
+from rag_assets.config.named_models import (
+    DescribingModel,
+    describing_model,
+    older_keys,
+    with_marker_model,
+)
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
 from rag_assets.config.retrieval import Retrieval
@@ -118,10 +123,11 @@ class Config(Section):
 
     @field_validator("figures", mode="after")
     @classmethod
-    def _with_vision_model(cls, value: Figures, info: ValidationInfo) -> Figures:
+    def _describing_model_is_there(cls, value: Figures, info: ValidationInfo) -> Figures:
         for key in older_keys(value, {}):
             logger.warning("%s", key)
-        return with_vision_model(value, info.data.get("language_models", {}))
+        describing_model(value, info.data.get("language_models", {}))
+        return value
 
     @field_validator("chunkings", mode="before")
     @classmethod
@@ -249,6 +255,11 @@ class Config(Section):
     def serving_variant(self) -> str:
         """The variant that answers queries until a serving pointer is set."""
         return self.serving.variant or next(iter(self.variants))
+
+    @property
+    def describing_model(self) -> DescribingModel | None:
+        """The language model that describes figures; None without one."""
+        return describing_model(self.figures, self.language_models)
 
     def language_model(self, name: str | None = None) -> tuple[str, LanguageModelSettings]:
         """The language model called `name`, or the first one, with its name.

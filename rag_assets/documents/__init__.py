@@ -7,7 +7,7 @@ Read in this order:
 - `parsers/`: the parsers themselves; `elements`: what each of them gives.
 - `sections`, `languages`, `linked_pictures`: what is added to elements afterwards.
 - `account`, `account_rows`, `problems`: what became of each page, and why.
-- `describe`: figures in words, by a vision model.
+- `describe`, `describing`: figures in words, by a language model that sees.
 - `family_rows`: which documents are linked anew; `version_marks`, `version_words`, `stated_facts`:
   what names and first pages say; `families` with `family_*`: who is a version of whom.
 - `family_members`, `section_changes`: what people see of versions.

@@ -8,7 +8,7 @@ import dagster as dg
 
 from rag_assets import lineage, schemas
 from rag_assets.change.sync import Report
-from rag_assets.config import Config, VisionModel
+from rag_assets.config import Config, DescribingModel
 from rag_assets.config.addresses import accounts_table
 from rag_assets.documents.account_rows import Accounts
 from rag_assets.documents.family_members import families_of
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def definitions(config: Config) -> dg.Definitions:
-    """The assets `parsed_documents` and `chunks`; `figure_descriptions` with a vision model."""
+    """The assets `parsed_documents` and `chunks`; `figure_descriptions` with a model for it."""
     assets = [_parsed_documents(config), _chunks(config)]
-    if model := config.figures.vision_model:
+    if model := config.describing_model:
         assets.append(_figure_descriptions(config, model))
     return dg.Definitions(assets=assets)
 
@@ -82,7 +82,7 @@ def _parsed_documents(settings: Config) -> dg.AssetsDefinition:
     return parsed_documents
 
 
-def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefinition:
+def _figure_descriptions(settings: Config, model: DescribingModel) -> dg.AssetsDefinition:
     @dg.asset(**lineage.declared(settings, "figure_descriptions"), kinds={"lancedb", "ai"})
     def figure_descriptions(
         context: dg.AssetExecutionContext, config: lineage.RefreshConfig
@@ -106,7 +106,10 @@ def _figure_descriptions(settings: Config, model: VisionModel) -> dg.AssetsDefin
             place=lineage.place_of(store, report.target),
             schema=schemas.DESCRIPTIONS,
             preview=lineage.preview(settings, store, report, columns=["image", "description"]),
-            extra={"model": dg.MetadataValue.text(model.model)},
+            extra={
+                "model": dg.MetadataValue.text(model.settings.model),
+                **lineage.values_of(report.spending),
+            },
         )
 
     return figure_descriptions

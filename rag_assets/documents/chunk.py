@@ -145,7 +145,7 @@ def _derivation(work: "_ChunkingPass", step: steps.Step) -> sync.Derivation:
 def _pass_of(store: Store, config: Config, *, parser: str, chunking: str) -> "_ChunkingPass":
     settings = config.chunkings[chunking]
     counted_by = hashlib.sha256(tokenizer_file(settings.tokenizer).read_bytes()).hexdigest()
-    has_words = config.figures.vision_model is not None
+    has_words = config.describing_model is not None
     return _ChunkingPass(
         store,
         elements=addresses.elements_table(config, parser),

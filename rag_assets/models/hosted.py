@@ -63,6 +63,10 @@ class RefusedRequestError(ServerError, ValueError):
         """Whether it may accept a shorter text."""
 
 
+class RefusedKeyError(ServerError):
+    """A server does not let this key in, or wants one where there is none."""
+
+
 class PassingError(ServerError):
     """A failure that may pass."""
 
@@ -190,9 +194,10 @@ def error_of(
     if status in OF_INPUT:
         is_too_long = status == TOO_LARGE or TOO_LONG.search(text) is not None
         return RefusedRequestError(reason, is_too_long=is_too_long)
-    is_of_key = status in (401, 403)
-    remedy = f" (its key is read from the environment variable {key_variable})"
-    return ServerError(reason + (remedy if is_of_key else ""))
+    if status in (401, 403):
+        remedy = f"its key is read from the environment variable {key_variable}"
+        return RefusedKeyError(f"{reason} ({remedy})")
+    return ServerError(reason)
 
 
 def shown(text: str, key_variable: str) -> str:

@@ -112,8 +112,8 @@ def derivation_of(store: Store, config: Config, step: Step, *, variant: str) -> 
         case "parsed_documents":
             return parse.derivation(store, config, parser=recipe.parser)
         case "figure_descriptions":
-            assert config.figures.vision_model, "the step is there with a model only"
-            model = config.figures.vision_model
+            model = config.describing_model
+            assert model, "the step is there with a model only"
             return describe.derivation(store, config, parser=recipe.parser, model=model)
         case "chunks":
             return chunk.derivation(store, config, parser=recipe.parser, chunking=recipe.chunking)

@@ -6,7 +6,7 @@ import pytest
 
 from rag_assets.config import Config
 from rag_assets.models.language import kept_calls
-from rag_assets.models.language.calls import Completion, Message, Request
+from rag_assets.models.language.calls import AttachedPicture, Completion, Message, Request
 from rag_assets.models.language.kept_calls import Call, calls_file
 from rag_assets.operations import model_calls
 from rag_assets.operations.traces import traces_of
@@ -40,6 +40,16 @@ def test_calls_that_quote_a_document_go_with_it(store):
     assert len(found.call_ids) == 2
     assert places_of(store.root, "plasma", "fortnights") == []
     assert kept_calls.find(calls_file(store.root), other) is not None
+
+
+def test_calls_that_show_a_picture_of_a_document_go_with_it(store):
+    picture = AttachedPicture("image/png", b"a rotor")
+    request = Request((Message("user", "What is it?", (picture,)),), max_tokens=10)
+    call = Call("model", request, {})
+    kept_calls.keep(calls_file(store.root), call, Completion("Something round.", None, "done"))
+    kept(store, "What is it?", "Something else.")
+    traces = traces_of([], names=[picture.hash], other_names=[])
+    assert model_calls.affected_calls(store, traces).call_ids == [call.call_id]
 
 
 def test_calls_that_hold_a_question_of_a_user_go_with_the_user(store):

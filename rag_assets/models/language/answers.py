@@ -1,4 +1,8 @@
-"""What a server's JSON says: the text, how it ended, and whether it follows the schema."""
+"""What a server's JSON says.
+
+Of an answer: the text, how it ended, and whether it follows the schema. Of a model: which one it
+is, and how much it takes.
+"""
 
 import json
 import re
@@ -8,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 
+from rag_assets.identity import canonical_json
 from rag_assets.models.language.calls import Outcome
 from rag_assets.workers import Json
 
@@ -18,6 +23,10 @@ FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 """JSON as a model writes it that is told to in words alone."""
 SHOWN = 200
 """Characters of a fault that a reason shows."""
+STATED = ("root", "owned_by", "parent", "meta", "digest", "revision")
+"""What servers say of a model besides its name that stays the same from start to start."""
+CONTEXT = ("max_model_len", "context_length", "max_context_length", "n_ctx", "n_ctx_train")
+"""How servers call the tokens that a model takes: vLLM, hosted ones, LM Studio, llama.cpp."""
 
 
 class AnswerMessage(BaseModel):
@@ -84,6 +93,20 @@ def judged(text: str, finish_reason: str | None, *, schema: Mapping[str, Json] |
     if not text.strip():
         return Judged("empty", "the answer holds no text")
     return Judged("done") if schema is None else _by_schema(text, schema)
+
+
+def statement_of(model: str, said: Mapping[str, Json]) -> str:
+    """Which model it is, by what its server says of it."""
+    more = {key: said[key] for key in STATED if said.get(key)}
+    return f"{model} {canonical_json(more)}" if more else model
+
+
+def context_of(said: Mapping[str, Json]) -> int | None:
+    """Tokens of context that a server says its model has; None if it does not say."""
+    meta = said.get("meta")
+    places = [said, meta] if isinstance(meta, Mapping) else [said]
+    told = [place.get(name) for place in places for name in CONTEXT]
+    return min((size for size in told if isinstance(size, int) and size > 0), default=None)
 
 
 def _by_schema(text: str, schema: Mapping[str, Json]) -> Judged:

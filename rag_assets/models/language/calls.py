@@ -1,7 +1,8 @@
 """What a language model is asked, and what comes of it: a failure is a value, not an exception."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from rag_assets.workers import Json
@@ -32,11 +33,28 @@ Outcome: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class AttachedPicture:
+    """A picture that a message shows."""
+
+    media_type: str
+    """Such as image/png."""
+    data: bytes = field(repr=False)
+    """Of the file."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the bytes, which stands for them among kept calls."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A part of a conversation."""
 
     role: Role
     content: str
+    pictures: tuple[AttachedPicture, ...] = ()
+    """Shown after the text, to models that see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,8 @@ class Completion:
     """By the prices of the config; None without them. What is kept has cost nothing again."""
     is_kept: bool = False
     """Whether it came from the file of kept calls, and nothing was sent."""
+    is_answered: bool = False
+    """Whether the model answered, whatever that is worth: asked again, it would say the same."""
 
 
 class LanguageModel(Protocol):

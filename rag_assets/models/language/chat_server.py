@@ -8,14 +8,13 @@ what was meant for one server.
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from rag_assets.config import LanguageModelSettings
-from rag_assets.identity import canonical_json
 from rag_assets.models.hosted import (
     UNSIGNED,
     PassingError,
@@ -26,11 +25,12 @@ from rag_assets.models.hosted import (
     patiently,
     unsigned,
 )
-from rag_assets.models.language.answers import chat_answer, judged
-from rag_assets.models.language.calls import Completion, Request
+from rag_assets.models.language.answers import chat_answer, context_of, judged, statement_of
+from rag_assets.models.language.bodies import body_of
+from rag_assets.models.language.calls import Completion
 from rag_assets.models.language.kept_calls import Call
 from rag_assets.models.language.spending import cost_of
-from rag_assets.workers import raise_if_abandoned
+from rag_assets.workers import Json, raise_if_abandoned
 
 if TYPE_CHECKING:
     from openai import OpenAI, Stream
@@ -42,11 +42,17 @@ LARGEST_BODY = 64 * 2**20
 """Bytes of an answer."""
 SECONDS_TO_STATE = 10.0
 """For a server to say which model it serves."""
-STATED = ("root", "owned_by", "parent", "meta", "digest", "revision")
-"""What servers say of a model besides its name that stays the same from start to start."""
-IN_WORDS = "Answer with JSON alone, which follows this JSON schema: "
+MODELS_SHOWN = 10
 NO_KEY = "none"
 """The SDK sends no request without a key; servers that need none ignore it."""
+
+
+class UnreachableServerError(PassingError):
+    """A server does not answer at all."""
+
+
+class UnknownModelError(ServerError):
+    """A server does not serve the model that the config names."""
 
 
 class MalformedAnswerError(PassingError):
@@ -112,18 +118,29 @@ class ChatServer:
         Raises:
             ServerError: It does not say.
         """
+        return statement_of(self._settings.model, self._listed())
+
+    def stated_context(self) -> int | None:
+        """Tokens of context that the server says its model has; None if it does not say.
+
+        Raises:
+            UnknownModelError: It does not serve the model.
+            ServerError: It does not say what it serves.
+        """
+        return context_of(self._listed())
+
+    def _listed(self) -> Mapping[str, Json]:
+        """What the server says of its model."""
         model = self._settings.model
 
-        def ask() -> str:
+        def ask() -> Mapping[str, Json]:
             with self._named_errors():
                 listed = self._client().with_options(timeout=SECONDS_TO_STATE).models.list()
-            found = [one for one in listed.data if one.id == model]
-            if not found:
-                known = ", ".join(one.id for one in listed.data[:10]) or "none"
-                raise ServerError(f"{self._named} does not know {model}; it serves {known}")
-            said = {key: getattr(found[0], key, None) for key in STATED}
-            more = {key: value for key, value in said.items() if value}
-            return f"{model} {canonical_json(more)}" if more else model
+            served = {one.id: one.to_dict(mode="json") for one in listed.data}
+            if model not in served:
+                known = ", ".join([*served][:MODELS_SHOWN]) or "none"
+                raise UnknownModelError(f"{self._named} does not know {model}; it serves {known}")
+            return cast("Mapping[str, Json]", served[model])
 
         return patiently(ask, patience=Patience(SECONDS_TO_STATE, 2))
 
@@ -157,7 +174,7 @@ class ChatServer:
         ends = time.monotonic() + self._settings.seconds
         with self._named_errors(), ExitStack() as stack:
             create = self._client().chat.completions.with_streaming_response.create
-            response = stack.enter_context(create(**self._body(call.request)))
+            response = stack.enter_context(create(**body_of(call.request, self._settings)))
             body = bytearray()
             for part in self._in_time(response.iter_bytes(), ends=ends):
                 body += part
@@ -182,7 +199,7 @@ class ChatServer:
         raise_if_abandoned()
         with self._named_errors():
             return self._client().chat.completions.create(
-                **self._body(call.request),
+                **body_of(call.request, self._settings),
                 stream=True,
                 stream_options={"include_usage": True},
             )
@@ -196,33 +213,21 @@ class ChatServer:
                     raise PassingError(f"{self._named} takes longer than the time limit")
                 yield part
 
-    def _body(self, request: Request) -> dict[str, Any]:
-        settings = self._settings
-        messages = [{"role": one.role, "content": one.content} for one in request.messages]
-        body: dict[str, object] = {
-            "model": settings.model,
-            "messages": messages,
-            "max_tokens": min(request.max_tokens, settings.output_tokens),
-            "temperature": settings.temperature,
-        }
-        if settings.seed is not None:
-            body["seed"] = settings.seed
-        if request.schema is not None:
-            if settings.structured_output == "json_schema":
-                wanted = {"name": "answer", "strict": True, "schema": request.schema}
-                body["response_format"] = {"type": "json_schema", "json_schema": wanted}
-            else:
-                messages[-1]["content"] += f"\n\n{IN_WORDS}{canonical_json(request.schema)}"
-            if settings.structured_output == "json_object":
-                body["response_format"] = {"type": "json_object"}
-        return body
-
     def _completion(
         self, call: Call, text: str, finish_reason: str | None, *, read: int, written: int
     ) -> Completion:
         worth = judged(text, finish_reason, schema=call.request.schema)
         cost = cost_of(self._settings.price, prompt_tokens=read, completion_tokens=written)
-        return Completion(text, worth.parsed, worth.outcome, worth.reason, read, written, cost=cost)
+        return Completion(
+            text,
+            worth.parsed,
+            worth.outcome,
+            worth.reason,
+            read,
+            written,
+            cost=cost,
+            is_answered=True,
+        )
 
     @contextmanager
     def _named_errors(self) -> Generator[None]:
@@ -246,7 +251,7 @@ class ChatServer:
             reason = f"{self._named} does not answer ({type(error).__name__})"
             if UNSIGNED in str(error.__cause__ or error):
                 raise unsigned(reason, variable="SSL_CERT_FILE") from None
-            raise PassingError(reason) from None
+            raise UnreachableServerError(reason) from None
         except UnicodeEncodeError:
             raise ServerError(
                 f"the key in the environment variable {self._settings.key_variable} has letters "

@@ -8,7 +8,7 @@ A source that the model may not see stops a request before anything is sent.
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 CHARACTERS_PER_TOKEN = 8
 """More than any text of words has: what exceeds the context even so is not sent. Some servers would
 cut it without a word."""
+TOKENS_PER_PICTURE = 16_384
+"""More than servers count for one, by which calls that run side by side keep to a budget."""
 
 
 class StreamedCompletion:
@@ -104,8 +106,12 @@ class LanguageModelClient:
         """Whether text of all these sources may be sent to it."""
         return not self._forbidden(sources)
 
-    def complete(self, request: Request) -> Completion:
+    def complete(self, request: Request, *, retry: bool = False) -> Completion:
         """The answer to `request`, whatever becomes of it.
+
+        Args:
+            request: What is asked.
+            retry: Also ask again what was answered before, and is of no use.
 
         Raises:
             AbandonedError: Nobody waits for the task: see `workers.raise_if_abandoned`.
@@ -113,12 +119,13 @@ class LanguageModelClient:
         if (unsent := self._unsent(request)) is not None:
             return self._counted(unsent)
         call = self._call(request)
-        if (known := kept_calls.find(self._file, call)) is not None:
+        known = kept_calls.find(self._file, call)
+        if known is not None and (known.outcome == "done" or not retry):
             return self._counted(known)
         with self._allowed(request) as over:
             if over:
                 return self._counted(Completion("", None, "over_budget", over))
-            return self._sent(call, *self._asked(call))
+            return self._sent(call, self._asked(call))
 
     def complete_all(self, requests: Sequence[Request]) -> list[Completion]:
         """The answers in the order of the requests; equal ones are asked once.
@@ -127,7 +134,14 @@ class LanguageModelClient:
             AbandonedError: As `complete`.
         """
         places = [
-            canonical_json(asdict(request) | {"sources": sorted(request.sources)})
+            canonical_json(
+                [
+                    kept_calls.messages_of(request),
+                    request.max_tokens,
+                    request.schema,
+                    sorted(request.sources),
+                ]
+            )
             for request in requests
         ]
         once = dict(zip(places, requests, strict=True))
@@ -153,7 +167,7 @@ class LanguageModelClient:
                 if over:
                     stream.completion = self._counted(Completion("", None, "over_budget", over))
                     return
-                stream.completion = self._sent(call, *(yield from self._streamed(call)))
+                stream.completion = self._sent(call, (yield from self._streamed(call)))
 
         return StreamedCompletion(pieces)
 
@@ -186,7 +200,7 @@ class LanguageModelClient:
     def _allowed(self, request: Request) -> Generator[str]:
         """A free place among the requests that run; yields which limit of the budget is reached."""
         most = {
-            "prompt_tokens": self._characters(request),
+            "prompt_tokens": self._characters(request) + _picture_tokens(request),
             "completion_tokens": self._most_tokens(request),
         }
         with self._free, self._budget.call(**most) as over:
@@ -213,22 +227,20 @@ class LanguageModelClient:
         self.spending.add(completion, was_sent=was_sent)
         return completion
 
-    def _sent(self, call: Call, completion: Completion, has_arrived: bool) -> Completion:
-        """Keep an answer that arrived: asked again, the model would say the same."""
-        if has_arrived:
+    def _sent(self, call: Call, completion: Completion) -> Completion:
+        if completion.is_answered:
             kept_calls.keep(self._file, call, completion)
         return self._counted(completion, was_sent=True)
 
-    def _asked(self, call: Call) -> tuple[Completion, bool]:
-        """What came of a call, and whether an answer arrived."""
+    def _asked(self, call: Call) -> Completion:
         started = time.monotonic()
         try:
-            found, has_arrived = self._server.ask(call), True
+            found = self._server.ask(call)
         except ServerError as error:
-            found, has_arrived = failed(error), False
-        return _timed(found, started), has_arrived
+            found = failed(error)
+        return _timed(found, started)
 
-    def _streamed(self, call: Call) -> Generator[str, None, tuple[Completion, bool]]:
+    def _streamed(self, call: Call) -> Generator[str, None, Completion]:
         """The pieces of an answer; what came of the call is returned, as by `_asked`."""
         started = time.monotonic()
         arrived: list[str] = []
@@ -238,12 +250,16 @@ class LanguageModelClient:
                 arrived.append(next(pieces))
                 yield arrived[-1]
         except StopIteration as ended:
-            found, has_arrived = ended.value, True
+            found = ended.value
         except ServerError as error:
-            found, has_arrived = replace(failed(error), text="".join(arrived)), False
+            found = replace(failed(error), text="".join(arrived))
         finally:
             pieces.close()
-        return _timed(found, started), has_arrived
+        return _timed(found, started)
+
+
+def _picture_tokens(request: Request) -> int:
+    return TOKENS_PER_PICTURE * sum(len(message.pictures) for message in request.messages)
 
 
 def _timed(completion: Completion, started: float) -> Completion:

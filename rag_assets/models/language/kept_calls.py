@@ -4,7 +4,8 @@ A call is known by what decides its answer: the model as the server states it, t
 schema and the parameters. Each is kept as soon as it is answered, so that a run that was killed
 goes on where it was. What a server did not answer is not kept.
 
-The file holds the text of messages and answers, as private as the sources themselves.
+The file holds the text of messages and answers, as private as the sources themselves; of pictures
+it holds their hashes.
 """
 
 import json
@@ -79,7 +80,15 @@ class Call:
     @property
     def call_id(self) -> str:
         """SHA-256 over identity, messages, schema and parameters."""
-        return fingerprint(self.identity, _messages(self.request), self.parameters)
+        return fingerprint(self.identity, messages_of(self.request), self.parameters)
+
+
+def messages_of(request: Request) -> list[list[str]]:
+    """For each message its role, its text, and the hashes of its pictures."""
+    return [
+        [message.role, message.content, *(picture.hash for picture in message.pictures)]
+        for message in request.messages
+    ]
 
 
 @cache
@@ -104,7 +113,7 @@ def find(file: CallsFile, call: Call) -> Completion | None:
     if row is None:
         return None
     text, parsed, *rest = row
-    return Completion(text, json.loads(parsed), *rest, is_kept=True)
+    return Completion(text, json.loads(parsed), *rest, is_kept=True, is_answered=True)
 
 
 def keep(file: CallsFile, call: Call, completion: Completion) -> None:
@@ -113,7 +122,7 @@ def keep(file: CallsFile, call: Call, completion: Completion) -> None:
         "call_id": call.call_id,
         "kept_at": clock.now().isoformat(timespec="milliseconds"),
         "identity": call.identity,
-        "messages": json.dumps(_messages(call.request), ensure_ascii=False),
+        "messages": json.dumps(messages_of(call.request), ensure_ascii=False),
         "parameters": json.dumps(call.parameters, ensure_ascii=False),
         "sources": json.dumps(sorted(call.request.sources)),
         "outcome": completion.outcome,
@@ -153,14 +162,18 @@ def older_than(file: CallsFile, oldest: datetime) -> list[str]:
 
 
 def texts(file: CallsFile) -> Iterator[tuple[str, Sequence[str]]]:
-    """For each call its id and its texts: what was asked, and what was answered."""
+    """For each call its id and its texts: what was asked, and what was answered.
+
+    The hash of a picture is one: an element names its picture by the same.
+    """
     if not file.exists:
         return
     with file.reading() as connection:
         rows = connection.execute("SELECT call_id, messages, text, reason FROM calls")
         while part := rows.fetchmany(ROWS_AT_ONCE):
             for call_id, messages, *answered in part:
-                yield call_id, [*(asked for _, asked in json.loads(messages)), *answered]
+                asked = (text for _, *texts in json.loads(messages) for text in texts)
+                yield call_id, [*asked, *answered]
 
 
 def erase(file: CallsFile, call_ids: Iterable[str]) -> None:
@@ -172,10 +185,6 @@ def erase(file: CallsFile, call_ids: Iterable[str]) -> None:
         connection.executemany("DELETE FROM calls WHERE call_id = ?", [[one] for one in left])
     file.shrink()
     file.close()
-
-
-def _messages(request: Request) -> list[list[str]]:
-    return [[message.role, message.content] for message in request.messages]
 
 
 def _one(file: CallsFile, statement: str, values: Sequence[str]) -> tuple | None:

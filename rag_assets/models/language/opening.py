@@ -31,21 +31,31 @@ def open_language_model(
         MissingExtraError: It is the embedded one, and the extra that it needs is not installed.
     """
     chosen, settings = config.language_model(name)
-    file = calls_file((state or config.state_dir).absolute())
+    with open_entry(chosen, settings, state=state or config.state_dir) as client:
+        yield client
+
+
+@contextmanager
+def open_entry(
+    name: str, settings: LanguageModelSettings, *, state: Path
+) -> Generator[LanguageModelClient]:
+    """The language model of an entry of the config: see `open_language_model`."""
+    file = calls_file(state.absolute())
     with ExitStack() as stack:
         if settings.backend == "embedded":
             server = stack.enter_context(embedded.shared_server())
             settings = settings.model_copy(update={"model": embedded.ALIAS})
             client = LanguageModelClient(
-                chosen, settings, address=server.address, identity=server.identity, file=file
+                name, settings, address=server.address, identity=server.identity, file=file
             )
         else:
             client = LanguageModelClient(
-                chosen, settings, address=lambda: _address(settings), file=file
+                name, settings, address=lambda: address_of(settings), file=file
             )
         stack.callback(client.close)
         yield client
 
 
-def _address(settings: LanguageModelSettings) -> Address:
+def address_of(settings: LanguageModelSettings) -> Address:
+    """Where the server of an entry is, and its key from the environment."""
     return Address(str(settings.base_url), os.environ.get(settings.key_variable, ""))

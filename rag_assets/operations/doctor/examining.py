@@ -14,6 +14,7 @@ from rag_assets.operations.doctor import (
     differences,
     files,
     indexes,
+    language_models,
     leftovers,
     pointers,
     records,
@@ -78,6 +79,7 @@ def examine(practice: Practice) -> Examination:
         side_tables.quarantine_faults,
         leftovers.faults_of,
         source_files.faults_of,
+        language_models.faults_of,
     ):
         done.faults += looker.guarded(look)
     return done

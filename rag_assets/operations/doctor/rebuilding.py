@@ -57,7 +57,7 @@ def _steps(
     store: Store, config: Config, variant: str, *, log: Log
 ) -> Sequence[Callable[[], object]]:
     recipe = config.variant(variant)
-    parser, vision_model = recipe.parser, config.figures.vision_model
+    parser, describing = recipe.parser, config.describing_model
 
     def elements() -> Report:
         return parse.refresh_elements(store, config, parser=parser, log=log)
@@ -66,10 +66,10 @@ def _steps(
         return family_rows.refresh_families(store, config, parser=parser, log=log)
 
     def descriptions() -> Report | None:
-        if vision_model is None:
+        if describing is None:
             return None
         return describe.refresh_descriptions(
-            store, config, parser=parser, model=vision_model, log=log
+            store, config, parser=parser, model=describing, log=log
         )
 
     def chunks() -> Report:

@@ -11,6 +11,7 @@ REPAIR = "rag-assets doctor --repair"
 REFRESH = "rag-assets refresh"
 HISTORY = "rag-assets history"
 CLEAN_UP = "rag-assets clean-up"
+BY_HAND = "edit the config, the environment or the server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,45 @@ BAD_CACHE = Rule("D804", "bad-cache", "warning", "A cache cannot be read; it is 
 
 SOURCE_MOVED = Rule(
     "D901", "source-moved", "note", "Files came, changed or went since the last refresh.", REFRESH
+)
+
+MODEL_UNREACHABLE = Rule(
+    "D1001",
+    "model-unreachable",
+    "warning",
+    "The server of a language model does not answer (--deep).",
+    BY_HAND,
+)
+KEY_REFUSED = Rule(
+    "D1002",
+    "key-refused",
+    "warning",
+    "The server of a language model does not take the key (--deep).",
+    BY_HAND,
+)
+MODEL_UNKNOWN = Rule(
+    "D1003",
+    "model-unknown",
+    "warning",
+    "A server does not serve the language model of the config (--deep).",
+    BY_HAND,
+)
+NO_ANSWER = Rule(
+    "D1004", "no-answer", "warning", "A language model answers nothing (--deep).", BY_HAND
+)
+NO_STRUCTURE = Rule(
+    "D1005",
+    "no-structure",
+    "warning",
+    "A language model does not answer by a JSON schema (--deep).",
+    BY_HAND,
+)
+SMALLER_CONTEXT = Rule(
+    "D1006",
+    "smaller-context",
+    "warning",
+    "A language model takes fewer tokens than the config says (--deep).",
+    BY_HAND,
 )
 
 RULES: Mapping[str, Rule] = {

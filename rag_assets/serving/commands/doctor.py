@@ -17,7 +17,7 @@ SUMMARY = "read all tables and tell what does not agree, and mend it with --repa
 EXAMPLES = """\
   rag-assets doctor
   rag-assets doctor --repair
-  rag-assets doctor --deep --variant default    embed a sample again, rank with fresh indexes
+  rag-assets doctor --deep --variant default    embed and rank again, ask the language models
   rag-assets doctor --json"""
 
 
@@ -27,7 +27,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--deep",
         action="store_true",
-        help="also look at all texts, embed a sample again, and rank with indexes built anew",
+        help="also look at all texts, embed a sample again, rank with indexes built anew, and ask "
+        "each language model",
     )
     command.add_argument(
         "--repair",

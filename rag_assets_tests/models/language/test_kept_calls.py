@@ -1,5 +1,6 @@
 """What was asked once is not asked again: not by a second evaluation, not after a kill."""
 
+import hashlib
 import multiprocessing
 import os
 import signal
@@ -10,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 from rag_assets.models.language import kept_calls
+from rag_assets.models.language.calls import AttachedPicture, Message, Request
 from rag_assets.models.language.kept_calls import calls_file
 from rag_assets.models.language.opening import open_language_model
 from rag_assets.process import clock
@@ -123,6 +125,33 @@ def test_the_file_is_for_its_owner_alone_and_a_damaged_one_stops_nothing(tmp_pat
         assert {one.outcome for one in found} == {"done"}
         again, _ = ask_all(server.url, tmp_path)
     assert all(one.is_kept for one in again)
+
+
+def test_what_is_of_no_use_is_asked_again_on_request(tmp_path):
+    with ScriptedServer([cut(), answers("Yes.")]) as server:
+        with open_language_model(config_of(server.url), state=tmp_path) as model:
+            assert model.complete(QUESTIONS[0]).outcome == "cut"
+            assert model.complete(QUESTIONS[0]).outcome == "cut"
+            assert model.complete(QUESTIONS[0], retry=True).text == "Yes."
+            assert model.complete(QUESTIONS[0], retry=True).is_kept
+        assert server.calls == 2
+
+
+def test_another_picture_is_another_call(tmp_path):
+    def shown(data: bytes) -> Request:
+        picture = AttachedPicture("image/png", data)
+        return Request((Message("user", "What is it?", (picture,)),), max_tokens=10)
+
+    with ScriptedServer(answers("A rotor.")) as server:
+        with open_language_model(config_of(server.url), state=tmp_path) as model:
+            model.complete_all([shown(b"one"), shown(b"two"), shown(b"one")])
+            assert model.complete(shown(b"one")).is_kept
+        assert server.calls == 2
+        [text, picture] = server.requests[0]["messages"][0]["content"]
+    assert text == {"type": "text", "text": "What is it?"}
+    assert picture["image_url"]["url"].startswith("data:image/png;base64,")
+    told = [texts for _, texts in kept_calls.texts(calls_file(tmp_path))]
+    assert hashlib.sha256(b"two").hexdigest() in {text for texts in told for text in texts}
 
 
 def test_erased_calls_leave_no_byte(tmp_path):

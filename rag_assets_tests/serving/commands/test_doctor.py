@@ -14,6 +14,7 @@ from rag_assets_tests.faults import project
 from rag_assets_tests.faults.hashing import hashing
 from rag_assets_tests.faults.pipeline import refresh
 from rag_assets_tests.faults.project import Project
+from rag_assets_tests.scripted_language_model import ScriptedServer
 
 DOCS = Path(__file__).parents[3] / "docs/operations.md"
 
@@ -50,6 +51,21 @@ def test_a_finding_is_named_mended_and_gone(made, capsys):
 
     assert "Repaired:\n  D202 chunks__" in answered(capsys, "--repair", code=OK)
     assert json.loads(answered(capsys, "--json", code=OK))["findings"] == []
+
+
+def test_language_models_are_asked_on_request_only(made, capsys, monkeypatch):
+    monkeypatch.setenv("RAG_ASSETS_LANGUAGE_MODEL_KEY", "sk-never-to-be-told")
+    with ScriptedServer(key="another") as server:
+        entry = {"base_url": server.url, "model": "scripted"}
+        made.file.write_text(
+            made.file.read_text() + f"language_models: {json.dumps({'writer': entry})}\n"
+        )
+        assert "all is well" in answered(capsys, code=OK)
+        assert server.calls == 0
+        text = answered(capsys, "--deep", code=PARTLY)
+    assert "D1002 warning: language_models.writer" in text
+    assert "to mend it: put its key into the environment variable" in text
+    assert "sk-never-to-be-told" not in text
 
 
 def test_without_a_state_there_is_nothing_to_examine(tmp_path, monkeypatch, capsys):
