@@ -163,7 +163,7 @@ def fingerprint_of(
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
         config.retrieval.model_dump(mode="json"),
-        rewrites_of(config, retrievers),
+        rewrites_of(store, config, retrievers),
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
@@ -180,14 +180,22 @@ def depth_of(config: Config) -> int:
     return max(config.retrieval.depth, DEPTH_PER_RANK * max(config.evaluation.cutoffs))
 
 
-def rewrites_of(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
-    """Hash of each file of rewrites that `retrievers` read, by retriever; one may be missing."""
-    fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
-    return {
-        name: hashlib.sha256(fusion.path.read_bytes()).hexdigest()
-        for name, fusion in fusions.items()
-        if fusion and fusion.path and fusion.path.is_file()
-    }
+def rewrites_of(store: Store, config: Config, retrievers: Sequence[str]) -> dict[str, str]:
+    """What the rewrites of `retrievers` come from, by retriever; it may be missing.
+
+    That is the hash of a file, or a language model with its prompt: see `RewritingModels.identity`.
+    """
+    from rag_assets.retrieval.model_rewriter import RewritingModels
+
+    models = RewritingModels(config, state=store.root)
+    found = {}
+    for name in retrievers:
+        fusion = config.retrieval.retrievers[name].query_fusion
+        if fusion and fusion.path and fusion.path.is_file():
+            found[name] = hashlib.sha256(fusion.path.read_bytes()).hexdigest()
+        elif fusion and (identity_of_model := models.identity(fusion)):
+            found[name] = identity_of_model
+    return found
 
 
 def _evaluated(
@@ -365,10 +373,10 @@ def _can_search_again(
 
     if not record.unmeasured:
         return False
-    index = open_index(store, config, record.variant, complete_set=complete_set)
+    index = open_index(store, config, record.variant, complete_set=complete_set).without_cache()
     for retriever in record.unmeasured:
         with suppress(*unanswerable()):
-            index.search(PROBE, retriever=retriever)
+            index.search_many([PROBE], retriever=retriever)
             return True
     return False
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rag_assets.config import Config, LanguageModelSettings
+from rag_assets.models.hosted import Patience
 from rag_assets.models.language import embedded
 from rag_assets.models.language.chat_server import Address
 from rag_assets.models.language.client import LanguageModelClient
@@ -14,7 +15,11 @@ from rag_assets.models.language.kept_calls import calls_file
 
 @contextmanager
 def open_language_model(
-    config: Config, name: str | None = None, *, state: Path | None = None
+    config: Config,
+    name: str | None = None,
+    *,
+    state: Path | None = None,
+    patience: Patience | None = None,
 ) -> Generator[LanguageModelClient]:
     """The language model called `name` in the config, or its first one, for one run.
 
@@ -25,6 +30,7 @@ def open_language_model(
         config: Names the models.
         name: One of its `language_models`.
         state: Folder of the state, below which calls are kept; that of the config unless given.
+        patience: How long to wait for an answer, if that is less than the config says.
 
     Raises:
         ConfigError: The config has no such model.
@@ -37,11 +43,20 @@ def open_language_model(
             server = stack.enter_context(embedded.shared_server())
             settings = settings.model_copy(update={"model": embedded.ALIAS})
             client = LanguageModelClient(
-                chosen, settings, address=server.address, identity=server.identity, file=file
+                chosen,
+                settings,
+                address=server.address,
+                identity=server.identity,
+                file=file,
+                patience=patience,
             )
         else:
             client = LanguageModelClient(
-                chosen, settings, address=lambda: _address(settings), file=file
+                chosen,
+                settings,
+                address=lambda: _address(settings),
+                file=file,
+                patience=patience,
             )
         stack.callback(client.close)
         yield client
