@@ -188,14 +188,24 @@ def rewrites_of(store: Store, config: Config, retrievers: Sequence[str]) -> dict
     from rag_assets.retrieval.model_rewriter import RewritingModels
 
     models = RewritingModels(config, state=store.root)
-    found = {}
-    for name in retrievers:
-        fusion = config.retrieval.retrievers[name].query_fusion
-        if fusion and fusion.path and fusion.path.is_file():
-            found[name] = hashlib.sha256(fusion.path.read_bytes()).hexdigest()
-        elif fusion and (identity_of_model := models.identity(fusion)):
-            found[name] = identity_of_model
-    return found
+    fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
+    by_file = {
+        name: hashlib.sha256(fusion.path.read_bytes()).hexdigest()
+        for name, fusion in fusions.items()
+        if fusion and fusion.path and fusion.path.is_file()
+    }
+    by_model = {name: models.identity(fusion) for name, fusion in fusions.items() if fusion}
+    return by_file | {name: found for name, found in by_model.items() if found}
+
+
+def _rewriting(store: Store, config: Config, retrievers: Sequence[str]) -> dict[str, str]:
+    """Which language model rewrites the queries of a retriever, and by which prompt."""
+    from rag_assets.retrieval.model_rewriter import RewritingModels
+
+    models = RewritingModels(config, state=store.root)
+    fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
+    described = {name: models.description(fusion) for name, fusion in fusions.items() if fusion}
+    return {f"rewriting of {name}": found for name, found in described.items() if found}
 
 
 def _evaluated(
@@ -311,7 +321,10 @@ def _measure(
             {name: config.retrieval.retrievers[name] for name in retrievers},
             top_k=config.retrieval.top_k,
         ),
-        settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
+        settings={
+            **_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
+            **_rewriting(store, config, retrievers),
+        },
         margin=config.evaluation.margin,
         flaws=examine(evidence),
         versions=config.retrieval.versions,
@@ -332,6 +345,7 @@ def _measure(
         is_new=True,
         seconds=time.monotonic() - started,
         failures=failures,
+        spending=index.spending,
     )
     results.save(result, rankings=_joined(rankings, questions), report=render(result))
     return result

@@ -10,7 +10,7 @@ a measurement if the model might answer later.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
@@ -66,6 +66,12 @@ def request_of(query: str, *, strategy: RewritingStrategy, count: int) -> Reques
             "additionalProperties": False,
         },
     )
+
+
+def prompt_label(strategy: RewritingStrategy) -> str:
+    """Name, version and hash of the prompt of a strategy."""
+    prompt = read_prompt(PACKAGE, f"rewrite_{strategy}")
+    return f"prompt {prompt.name} v{prompt.version} {prompt.hash[:12]}"
 
 
 class ModelRewriter:
@@ -170,6 +176,22 @@ class RewritingModels:
             return None
         asked = request_of("", strategy=settings.strategy, count=settings.queries - 1)
         return model.call_id(asked)
+
+    def description(self, settings: QueryFusion) -> str | None:
+        """The same for people: the model as its server states it, and the prompt."""
+        if self.identity(settings) is None:
+            return None
+        model = self._model(settings.model, is_measured=True)
+        return f"{model.name} ({model.identity}), {prompt_label(settings.strategy)}"
+
+    @property
+    def spending(self) -> dict[str, Mapping[str, int | float | str]]:
+        """What the calls of each model used since it was opened for measuring, by its name."""
+        return {
+            client.name: client.spending.record()
+            for (_, is_measured), client in list(self._opened.items())
+            if is_measured
+        }
 
     def _model(self, name: str | None, *, is_measured: bool) -> "LanguageModelClient":
         key = (name, is_measured)

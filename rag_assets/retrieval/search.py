@@ -276,6 +276,11 @@ class VariantIndex:
             if isinstance(model, Remembering):
                 model.forget()
 
+    @property
+    def spending(self) -> Mapping[str, Mapping[str, int | float | str]]:
+        """What each language model that rewrites queries was used for by measurements so far."""
+        return self._rewriting.spending
+
     @cached_property
     def families(self) -> IndexedFamilies:
         """Which of its documents are versions of one."""

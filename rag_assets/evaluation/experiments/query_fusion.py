@@ -20,6 +20,7 @@ from rag_assets.evaluation.experiments.design import (
 )
 from rag_assets.evaluation.experiments.papers import DOCUMENTS_ALONE
 from rag_assets.retrieval.filters import Filters
+from rag_assets.retrieval.model_rewriter import prompt_label
 
 BASELINE = "baseline"
 TOPS = {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)}
@@ -58,9 +59,10 @@ def rewriting(settings: RewritingExperiment, *, config: Config, base: str) -> De
         base=base,
         runtimes=Runtimes(title="Time for a question (P2, table 6)", rows=["rewriter", "method"]),
         notes=[
-            f"Q2 by {', '.join(settings.strategies)} comes from the language model {model}; where "
-            "it fails, the query is searched alone. Its time for a question is that of the call as "
-            "it was made, when others may have run beside it.",
+            f"Q2 by {', '.join(settings.strategies)} comes from the language model {model} "
+            f"({', '.join(map(prompt_label, settings.strategies))}); where it fails, the query is "
+            "searched alone. Its time for a question is that of the call as it was made, when "
+            "others may have run beside it.",
         ],
     )
 
