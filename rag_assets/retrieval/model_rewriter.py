@@ -10,8 +10,9 @@ a measurement if the model might answer later.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -78,10 +79,20 @@ class ModelRewriter:
     """Rewrites by one language model and one strategy; safe to share between threads."""
 
     def __init__(
-        self, model: LanguageModel, *, strategy: RewritingStrategy, is_measured: bool = False
+        self,
+        open_model: Callable[[], LanguageModel],
+        *,
+        strategy: RewritingStrategy,
+        is_measured: bool = False,
     ) -> None:
-        """Ask `model` by `strategy`; `is_measured` raises where a search goes on without it."""
-        self._model = model
+        """Open nothing yet.
+
+        Args:
+            open_model: Gives the model; it raises a `RewritesError` if there is none.
+            strategy: By which it is asked.
+            is_measured: Raise where a search would go on without it.
+        """
+        self._open_model = open_model
         self._strategy = strategy
         self._is_measured = is_measured
 
@@ -89,49 +100,50 @@ class ModelRewriter:
         """See `Rewriter`; several queries are asked side by side, and none of them twice.
 
         Raises:
+            RewritesError: Nothing can be measured, as there is no such model.
             UnwrittenError: What is measured would depend on whether the model answers now.
         """
+        try:
+            model = self._open_model()
+        except RewritesError as error:
+            if self._is_measured:
+                raise
+            logger.warning("%s; searched without", error)
+            return [Rewritten(failure=str(error)) for _ in queries]
+        return self._asked(model, queries, count=count)
+
+    def _asked(
+        self, model: LanguageModel, queries: Sequence[str], *, count: int
+    ) -> list[Rewritten]:
         found: list[Rewritten] = []
-        away: Completion | None = None
-        for start in range(0, len(queries), AT_ONCE):
-            part = queries[start : start + AT_ONCE]
+        away = ""
+        for part in _batches(queries):
             requests = [request_of(one, strategy=self._strategy, count=count) for one in part]
-            completions = self._model.complete_all(requests)
+            completions = model.complete_all(requests)
             found += [
-                self._read(completion, query=query, count=count)
+                _read(completion, query=query, count=count, model=model)
                 for query, completion in zip(part, completions, strict=True)
             ]
-            if away := next((one for one in completions if one.outcome in PASSING), None):
-                left = Rewritten(failure=self._failure(away))
-                found += [left] * (len(queries) - len(found))
+            away = next((_failure(one, model) for one in completions if one.outcome in PASSING), "")
+            if away:
+                found += [Rewritten(failure=away)] * (len(queries) - len(found))
                 break
-        self._tell(found, is_away=away is not None)
+        self._tell(found, away=away)
         return found
 
-    def _read(self, completion: Completion, *, query: str, count: int) -> Rewritten:
-        waited = completion.milliseconds / 1_000 if completion.is_kept else 0.0
-        if completion.outcome != "done":
-            return Rewritten(failure=self._failure(completion), kept_seconds=waited)
-        texts = [encodable(text) for text in _texts(completion)]
-        return Rewritten(distinct(texts, query=query)[:count], kept_seconds=waited)
+    def _tell(self, found: Sequence[Rewritten], *, away: str) -> None:
+        """Log how many queries have no rewrites; for a measurement they may be too many.
 
-    def _failure(self, completion: Completion) -> str:
-        reason = f"{completion.outcome}: {completion.reason}"
-        return f"the language model {self._model.name} gave no rewrites ({reason})"
-
-    def _tell(self, found: Sequence[Rewritten], *, is_away: bool) -> None:
-        """Log how many queries have no rewrites; for a measurement they may be too many."""
+        `away` says why the model might rewrite them later, if it might.
+        """
         failed = [one.failure for one in found if one.failure]
         if not failed:
             return
-        counted = f"{len(failed):,} of {len(found):,} queries: {failed[0]}"
-        if self._is_measured and (is_away or len(failed) == len(found)):
-            remedy = (
-                "measure again once it does; what was answered is kept"
-                if is_away
-                else "name another model in query_fusion.model"
-            )
-            raise UnwrittenError(f"{counted}: {remedy}")
+        counted = f"{len(failed):,} of {len(found):,} queries: {away or failed[0]}"
+        if self._is_measured and away:
+            raise UnwrittenError(f"{counted}: measure again later; what was answered is kept")
+        if self._is_measured and len(failed) == len(found):
+            raise UnwrittenError(f"{counted}: name another model in query_fusion.model")
         logger.warning("%s; searched without", counted)
 
 
@@ -153,14 +165,11 @@ class RewritingModels:
     def rewriter(self, settings: QueryFusion, *, is_measured: bool = False) -> Rewriter:
         """The rewriter that `settings` describe.
 
-        A measurement has the patience of the model's entry in the config, and its budget; a search,
-        for which somebody waits, has that of a query: see `hosted.QUERY_PATIENCE`.
-
-        Raises:
-            RewritesError: The config has no such model, or a package that it needs is missing.
+        A measurement has the patience of the model's entry in the config; a search, for which
+        somebody waits, has that of a query: see `hosted.QUERY_PATIENCE`. Each has a budget.
         """
-        model = self._model(settings.model, is_measured=is_measured)
-        return ModelRewriter(model, strategy=settings.strategy, is_measured=is_measured)
+        open_model = partial(self._model, settings.model, is_measured=is_measured)
+        return ModelRewriter(open_model, strategy=settings.strategy, is_measured=is_measured)
 
     def identity(self, settings: QueryFusion) -> str | None:
         """What tells the rewrites of `settings` from others: model, prompt, schema, parameters.
@@ -206,6 +215,26 @@ class RewritingModels:
                 except (ConfigError, MissingExtraError) as error:
                     raise RewritesError(f"queries cannot be rewritten: {error}") from error
             return self._opened[key]
+
+
+def _batches(queries: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The first query alone, which tells whether the model is there; then many at once."""
+    yield queries[:1]
+    for start in range(1, len(queries), AT_ONCE):
+        yield queries[start : start + AT_ONCE]
+
+
+def _read(completion: Completion, *, query: str, count: int, model: LanguageModel) -> Rewritten:
+    waited = completion.milliseconds / 1_000 if completion.is_kept else 0.0
+    if completion.outcome != "done":
+        return Rewritten(failure=_failure(completion, model), kept_seconds=waited)
+    texts = [encodable(text) for text in _texts(completion) if any(map(str.isalnum, text))]
+    return Rewritten(distinct(texts, query=query)[:count], kept_seconds=waited)
+
+
+def _failure(completion: Completion, model: LanguageModel) -> str:
+    reason = f"{completion.outcome}: {completion.reason}"
+    return f"the language model {model.name} gave no rewrites ({reason})"
 
 
 def _texts(completion: Completion) -> list[str]:

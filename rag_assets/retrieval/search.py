@@ -142,7 +142,7 @@ class VariantIndex:
             MissingTextIndexError: The retriever searches by words and there is no full-text index.
             MissingWeightsError: It searches by lexical weights and the index has none.
             RerankerError: A reranker's weights or package are missing.
-            RewritesError: Its file of rewrites or its language model is missing. A model that
+            RewritesError: Its file of rewrites is missing. A language model that is missing or
                 gives no answer fails no search: the query is searched alone.
             OutdatedIndexError: Its tables were cleaned up or built anew while it was open.
             DamagedTablesError: Files of its tables cannot be read.

@@ -107,7 +107,7 @@ class SearchCall:
         """Reformulations of each query, as `settings` say.
 
         Raises:
-            RewritesError: There are none to be had; a model that fails once is no such case.
+            RewritesError: A file of rewrites is missing, or a model fails while one measures.
         """
         is_by_model = settings.rewriter == "model"
         rewriter = (

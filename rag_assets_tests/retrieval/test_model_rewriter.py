@@ -89,9 +89,11 @@ def test_what_a_model_writes_is_searched_too_and_asked_once(opened):
 
 
 def test_rewrites_are_new_distinct_and_within_the_budget(opened):
-    written = rewrites(" Strength  OF nickel", "nickel", "NICKEL ", "alloy \ud800", "weld", "steel")
+    written = rewrites(
+        " Strength  OF nickel", "...", "nickel", "NICKEL ", "alloy \ud800", "weld", "steel"
+    )
     with ScriptedServer(written) as server:
-        found = opened(server).search(QUERY, retriever=by_model(queries=7))
+        found = opened(server).search(QUERY, retriever=by_model(queries=8))
 
     assert found.rewritten.texts == ["nickel", "alloy ?", "weld", "steel"]
 
@@ -164,7 +166,13 @@ def test_nothing_is_measured_while_the_model_is_away_and_nobody_waits_for_long(o
         with pytest.raises(UnwrittenError, match=r"200 of 200 queries: .*writer.*measure again"):
             opened(server).search_many(queries, retriever=by_model())
 
-        assert server.calls == model_rewriter.AT_ONCE
+        assert server.calls == 1
+
+        server.script = [rewrites("nickel")] * 2 + [status(503)]  # it goes away in between
+        server.requests.clear()
+        with pytest.raises(UnwrittenError, match="198 of 200 queries"):
+            opened(server).search_many(queries, retriever=by_model())
+        assert server.calls == 1 + model_rewriter.AT_ONCE
 
 
 def test_a_measurement_goes_on_where_the_budget_ended(opened):
@@ -255,5 +263,11 @@ def test_models_are_closed_with_the_index(opened, monkeypatch):
 
 
 def test_a_model_that_the_config_lacks_is_named(opened):
-    with ScriptedServer() as server, pytest.raises(RewritesError, match=r"'poet'.*writer"):
-        opened(server).search(QUERY, retriever=by_model(model="poet"))
+    with ScriptedServer() as server:
+        index = opened(server)
+        with pytest.raises(RewritesError, match=r"'poet'.*writer"):
+            index.search_many([QUERY], retriever=by_model(model="poet"))
+        found = index.search(QUERY, retriever=by_model(model="poet"))
+
+    assert "'poet'" in found.rewritten.failure  # a retriever that serves may outlive its model
+    assert ids(found) == ids(index.search(QUERY, retriever=PLAIN))
