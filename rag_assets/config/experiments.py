@@ -16,6 +16,7 @@ from rag_assets.config.retrieval import (
     FusionMode,
     Retriever,
     RetrieverName,
+    RewritingStrategy,
     Signal,
     Weight,
 )
@@ -198,6 +199,23 @@ class QueryFusionExperiment(Experiment):
         return [base.model_copy(update={"chunking": self.chunking})]
 
 
+class RewritingExperiment(Experiment):
+    """Who rewrites a query best: nobody, rules, a file, or a language model by a strategy (P2)."""
+
+    design: Literal["rewriting"]
+    chunking: Slug = "fixed_512"
+    path: Path | None = Field(None, description="JSONL with query and rewrites, as another arm")
+    model: Slug | None = Field(
+        None, description="a name under language_models; the first one unless given"
+    )
+    strategies: list[RewritingStrategy] = Field([*get_args(RewritingStrategy)], min_length=1)
+    top_k: Count = Field(10, description="units that are retrieved, reranked and kept")
+
+    def recipes(self, base: Variant) -> list[Variant]:
+        """One, of the chunking."""
+        return [base.model_copy(update={"chunking": self.chunking})]
+
+
 class HeaderExperiment(Experiment):
     """Chunks with a header in front and without (P1, table 2)."""
 
@@ -300,6 +318,7 @@ AnyExperiment: TypeAlias = Annotated[
     | WeightedRetrieverExperiment
     | RetrievalMethodExperiment
     | QueryFusionExperiment
+    | RewritingExperiment
     | HeaderExperiment
     | ParserComparisonExperiment
     | SignalDomainExperiment

@@ -32,6 +32,8 @@ FusionMode: TypeAlias = Literal[
     "distribution_based",
     "weighted",
 ]
+RewritingStrategy: TypeAlias = Literal["conservative", "precise", "diverse"]
+"""How a language model words a query anew: prompt types 1, 2 and 3 of paper P2, A.4.3."""
 Versions: TypeAlias = Literal["current", "all"]
 """Of documents that are versions of one: those that no other replaces, or all."""
 UNWEIGHTED = ("simple", "weighted")
@@ -91,11 +93,23 @@ class DomainFusion(Fusion):
     top_m: int = Field(3, gt=0, description="weighted: how many scores top_m takes the mean of")
 
 
-class QueryFusion(Section):
+class QueryFusion(ExtendedSection):
     """Searching reformulations of a query beside the query itself (Q1)."""
 
-    rewriter: Literal["rules", "file"] = Field("rules", description="where Q2, Q3 ... come from")
+    added_keys: ClassVar[frozenset[str]] = frozenset({"strategy", "model"})
+
+    rewriter: Literal["rules", "file", "model"] = Field(
+        "rules", description="where Q2, Q3 ... come from"
+    )
     path: Path | None = Field(None, description="file: JSONL with query and rewrites")
+    strategy: RewritingStrategy = Field(
+        "conservative",
+        description="model: conservative asks the same in other words, precise words it for "
+        "search, diverse looks from another side",
+    )
+    model: Slug | None = Field(
+        None, description="model: a name under language_models; the first one unless given"
+    )
     queries: int = Field(2, ge=2, description="queries searched, the original one included")
     fuse: Literal["before_reranking", "after_reranking"] = "after_reranking"
     anchor: Literal["q1", "q2"] | None = Field(
@@ -107,6 +121,12 @@ class QueryFusion(Section):
     def _file_is_named(self) -> Self:
         if (self.rewriter == "file") != (self.path is not None):
             raise ValueError("rewriter: file needs a path, and a path needs rewriter: file")
+        return self
+
+    @model_validator(mode="after")
+    def _model_is_asked(self) -> Self:
+        if self.rewriter != "model" and (self.model or self.strategy != "conservative"):
+            raise ValueError("strategy and model need rewriter: model")
         return self
 
 

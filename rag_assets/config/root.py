@@ -16,7 +16,12 @@ from rag_assets.config.documents import DEFAULT_CHUNKINGS, Chunking, Documents
 from rag_assets.config.editions import CHUNKINGS, FIRST, Edition
 from rag_assets.config.errors import ConfigError
 from rag_assets.config.evaluation import Evaluation
-from rag_assets.config.experiments import AnyExperiment, ArmsExperiment, Experiments
+from rag_assets.config.experiments import (
+    AnyExperiment,
+    ArmsExperiment,
+    Experiments,
+    RewritingExperiment,
+)
 from rag_assets.config.figures import Figures
 from rag_assets.config.gate import Gate
 from rag_assets.config.glossary import GlossarySection
@@ -31,7 +36,7 @@ from rag_assets.config.named_models import (
 )
 from rag_assets.config.parsers import DEFAULT_PARSERS, ParserSettings
 from rag_assets.config.recipes import Tables, Variant
-from rag_assets.config.retrieval import Retrieval
+from rag_assets.config.retrieval import Retrieval, Retriever
 from rag_assets.config.running import CleanUp, Execution, Schedule, Serving
 from rag_assets.config.sources import Sources
 from rag_assets.schemas import VariantTables
@@ -163,6 +168,8 @@ class Config(Section):
         self._check_parsers()
         for name in self.evaluation.retrievers:
             self.retrieval.check_retriever(name, key="evaluation.retrievers")
+        for name, retriever in self.retrieval.retrievers.items():
+            self._check_rewriting(retriever, key=f"retrieval.retrievers.{name}")
         self._check_experiments()
         self._check_answer_experiments()
         if self.serving.variant is not None and self.serving.variant not in self.variants:
@@ -200,24 +207,34 @@ class Config(Section):
                     f"experiments.{name}.reranker: no reranker is named {experiment.reranker!r}; "
                     f"there are {', '.join(self.retrieval.rerankers)}"
                 )
+            if isinstance(experiment, RewritingExperiment):
+                self._check_language_model(experiment.model, key=f"experiments.{name}.model")
             self._check_arms(experiment, key=f"experiments.{name}")
 
     def _check_answer_experiments(self) -> None:
         for name, experiment in self.answer_experiments.items():
-            for key, wanted, known in (
-                ("variant", experiment.variant, self.variants),
-                ("writer", experiment.writer, self.language_models),
-            ):
-                if wanted is not None and wanted not in known:
-                    raise ValueError(
-                        f"answer_experiments.{name}.{key}: there is none named {wanted!r}; "
-                        f"there are {', '.join(known)}"
-                    )
+            key = f"answer_experiments.{name}"
+            self._check_language_model(experiment.writer, key=f"{key}.writer")
+            if experiment.variant is not None and experiment.variant not in self.variants:
+                raise ValueError(
+                    f"{key}.variant: no variant is named {experiment.variant!r}; "
+                    f"there are {', '.join(self.variants)}"
+                )
             if name in self.experiments:
                 raise ValueError(
-                    f"answer_experiments.{name}: an experiment of that name stands under "
-                    "experiments: rename one"
+                    f"{key}: an experiment of that name stands under experiments: rename one"
                 )
+
+    def _check_rewriting(self, retriever: Retriever, *, key: str) -> None:
+        if fusion := retriever.query_fusion:
+            self._check_language_model(fusion.model, key=f"{key}.query_fusion.model")
+
+    def _check_language_model(self, name: str | None, *, key: str) -> None:
+        if name is not None and name not in self.language_models:
+            raise ValueError(
+                f"{key}: no language model is named {name!r}; there are "
+                f"{', '.join(self.language_models)}"
+            )
 
     def _check_arms(self, experiment: AnyExperiment, *, key: str) -> None:
         for arm in experiment.arms if isinstance(experiment, ArmsExperiment) else ():
@@ -225,6 +242,7 @@ class Config(Section):
                 self.retrieval.check_retriever(arm.retriever, key=f"{key}.arms.{arm.name}")
             else:
                 self.retrieval.check_rerankers(arm.retriever, key=f"{key}.arms.{arm.name}")
+                self._check_rewriting(arm.retriever, key=f"{key}.arms.{arm.name}")
             if arm.variant is not None and arm.variant not in self.variants:
                 raise ValueError(
                     f"{key}.arms.{arm.name}: no variant is named {arm.variant!r}; "

@@ -145,6 +145,8 @@ def _metadata(result: EvaluationResult) -> dict[str, dg.MetadataValue]:
         metadata["not measured"] = lineage.records_of(
             {"retriever": name, "why": why} for name, why in result.record.unmeasured.items()
         )
+    for model, spending in result.spending.items():
+        metadata[f"language model {model}"] = lineage.records_of([spending])
     missing = result.missing()
     flaws = result.record.flaws
     metadata["flaws"] = dg.MetadataValue.int(len(flaws))

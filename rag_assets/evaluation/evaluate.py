@@ -163,7 +163,7 @@ def fingerprint_of(
         config.evaluation.cutoffs,
         config.evaluation.bootstrap_samples,
         config.retrieval.model_dump(mode="json"),
-        rewrites_of(config, retrievers),
+        rewrites_of(store, config, retrievers),
         config.index.ann_from_rows,
         config.evaluation.margin,
         {source.name: source.url for source in config.sources.documents},
@@ -180,14 +180,32 @@ def depth_of(config: Config) -> int:
     return max(config.retrieval.depth, DEPTH_PER_RANK * max(config.evaluation.cutoffs))
 
 
-def rewrites_of(config: Config, retrievers: Sequence[str]) -> dict[str, str]:
-    """Hash of each file of rewrites that `retrievers` read, by retriever; one may be missing."""
+def rewrites_of(store: Store, config: Config, retrievers: Sequence[str]) -> dict[str, str]:
+    """What the rewrites of `retrievers` come from, by retriever; it may be missing.
+
+    That is the hash of a file, or a language model with its prompt: see `RewritingModels.identity`.
+    """
+    from rag_assets.retrieval.model_rewriter import RewritingModels
+
+    models = RewritingModels(config, state=store.root)
     fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
-    return {
+    by_file = {
         name: hashlib.sha256(fusion.path.read_bytes()).hexdigest()
         for name, fusion in fusions.items()
         if fusion and fusion.path and fusion.path.is_file()
     }
+    by_model = {name: models.identity(fusion) for name, fusion in fusions.items() if fusion}
+    return by_file | {name: found for name, found in by_model.items() if found}
+
+
+def _rewriting(store: Store, config: Config, retrievers: Sequence[str]) -> dict[str, str]:
+    """Which language model rewrites the queries of a retriever, and by which prompt."""
+    from rag_assets.retrieval.model_rewriter import RewritingModels
+
+    models = RewritingModels(config, state=store.root)
+    fusions = {name: config.retrieval.retrievers[name].query_fusion for name in retrievers}
+    described = {name: models.description(fusion) for name, fusion in fusions.items() if fusion}
+    return {f"rewriting of {name}": found for name, found in described.items() if found}
 
 
 def _evaluated(
@@ -303,7 +321,10 @@ def _measure(
             {name: config.retrieval.retrievers[name] for name in retrievers},
             top_k=config.retrieval.top_k,
         ),
-        settings=_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
+        settings={
+            **_settings(store, config, variant=variant, joint=complete_set.joint, depth=depth),
+            **_rewriting(store, config, retrievers),
+        },
         margin=config.evaluation.margin,
         flaws=examine(evidence),
         versions=config.retrieval.versions,
@@ -324,6 +345,7 @@ def _measure(
         is_new=True,
         seconds=time.monotonic() - started,
         failures=failures,
+        spending=index.spending,
     )
     results.save(result, rankings=_joined(rankings, questions), report=render(result))
     return result
@@ -365,10 +387,10 @@ def _can_search_again(
 
     if not record.unmeasured:
         return False
-    index = open_index(store, config, record.variant, complete_set=complete_set)
+    index = open_index(store, config, record.variant, complete_set=complete_set).without_cache()
     for retriever in record.unmeasured:
         with suppress(*unanswerable()):
-            index.search(PROBE, retriever=retriever)
+            index.search_many([PROBE], retriever=retriever)
             return True
     return False
 

@@ -2,7 +2,8 @@
 
 Each question is asked alone in a warm process: models are loaded, vectors and shown columns are in
 memory. Nothing of the question is known: no result is read from the cache, and before each question
-the models forget the queries and texts that they have seen. So a time depends neither on the order
+the models forget the queries and texts that they have seen. What a language model was asked before
+is not asked again; the time that it took then is counted. So a time depends neither on the order
 of retrievers nor on an earlier evaluation. Retrievers take turns, so that other work on the machine
 falls on all of them alike; the turns are shuffled, since a slow retriever leaves the processor's
 caches full of its own data to the next one.
@@ -81,7 +82,11 @@ def latencies_of(
         index.forget(retriever)
         started = time.perf_counter()
         results = index.search(question, retriever=retriever, top_k=top_k, filters=filters)
-        return {**results.seconds, "": time.perf_counter() - started}
+        spent = {**results.seconds, "": time.perf_counter() - started}
+        if results.rewritten:
+            for name in ("rewrite", ""):
+                spent[name] += results.rewritten.kept_seconds
+        return spent
 
     for name in arms:
         for _ in range(WARM_UP):

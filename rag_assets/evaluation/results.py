@@ -78,6 +78,10 @@ class EvaluationResult:
     seconds: float = field(default=0.0, kw_only=True)
     failures: Sequence[Failure] = field(default=(), kw_only=True)
     """Lines of the question file that could not be used."""
+    spending: Mapping[str, Mapping[str, int | float | str]] = field(
+        default_factory=dict, kw_only=True
+    )
+    """What each language model was used for by this call: see `Spending.record`."""
 
     @property
     def report(self) -> Path:

@@ -87,6 +87,18 @@ class Patience:
     """Seconds that the server may ask to wait; whoever has less patience than `LONGEST_PAUSE` gives
     up if it asks for more."""
 
+    def at_most(self, other: "Patience") -> "Patience":
+        """The lesser of both, in each respect."""
+        return Patience(
+            min(self.seconds, other.seconds),
+            min(self.attempts, other.attempts),
+            min(self.pause, other.pause),
+        )
+
+
+QUERY_PATIENCE = Patience(seconds=10, attempts=2, pause=5)
+"""For a query, which somebody waits for."""
+
 
 class Server:
     """The server of one model; safe to share between threads."""

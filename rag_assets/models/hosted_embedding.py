@@ -27,6 +27,7 @@ from rag_assets.config import EmbeddingEndpoint, EmbeddingModel
 from rag_assets.identity import fingerprint
 from rag_assets.models.embedding import PROBE, Embedded
 from rag_assets.models.hosted import (
+    QUERY_PATIENCE,
     Patience,
     RefusedRequestError,
     Server,
@@ -51,8 +52,6 @@ BYTES_PER_TOKEN = 3
 """An estimate on the safe side: the server's tokenizer is not known."""
 LEAST_CHARACTERS = 64
 """A text that is refused as too long is halved down to this length."""
-QUERY_PATIENCE = Patience(seconds=10, attempts=2, pause=5)
-"""Somebody waits."""
 PARTS_BATCHES = 2
 """Rounds of requests that a part of the texts takes."""
 NAME_LENGTH = 12

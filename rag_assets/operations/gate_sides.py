@@ -111,7 +111,7 @@ class Side:
             [retrieval.top_k, retrieval.depth, retrieval.rrf_k, retrieval.versions],
             {name: settings.model_dump(mode="json") for name, settings in rerankers.items()},
             replaceable(rerankers, home=self.store.encoders),
-            rewrites_of(self.config, [self.retriever]),
+            rewrites_of(self.store, self.config, [self.retriever]),
             self.config.index.ann_from_rows,
             glossary.content if glossary else None,
             *revisions_of(chosen),

@@ -9,6 +9,7 @@ import pyarrow as pa
 from rag_assets.config import RetrieverName
 from rag_assets.retrieval.explain import explanation
 from rag_assets.retrieval.rankings import Position, Ranking
+from rag_assets.retrieval.rewriters import Rewritten
 from rag_assets.retrieval.versions import IndexedFamilies
 
 SHOWN_COLUMNS = (
@@ -74,6 +75,8 @@ class Results(Sequence[Hit]):
     """The ranking behind the hits, with all rankings that it was made from."""
     seconds: Mapping[str, float]
     """Wall time of each stage, the loading of models and vectors left out."""
+    rewritten: Rewritten | None = None
+    """What was searched besides the query, or why nothing was; None without `query_fusion`."""
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -17,6 +17,7 @@ from rag_assets.retrieval.arms import Arm
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder
 from rag_assets.retrieval.glossary import glossary_of
+from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.search import VariantIndex
 from rag_assets.retrieval.versions import indexed_families
 from rag_assets.schemas import DOMAINS
@@ -106,6 +107,7 @@ def open_index(
         load_reranker=lambda name: load_reranker(
             retrieval.rerankers[name], name=name, home=store.encoders
         ),
+        rewriting=RewritingModels(config, state=store.root),
         glossary=glossary_of(config),
         cache=Cache(store.root / "cache" / "retrieval.sqlite"),
         ann_from_rows=config.index.ann_from_rows,

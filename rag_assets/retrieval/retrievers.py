@@ -27,7 +27,6 @@ from rag_assets.config import (
 from rag_assets.retrieval import fusion as fusions
 from rag_assets.retrieval.duplicates import collapsed
 from rag_assets.retrieval.rankings import Ranking, ranked, ranking_of
-from rag_assets.retrieval.rewriters import rewriter_of
 from rag_assets.retrieval.search_call import JOINT, SearchCall
 from rag_assets.retrieval.threads import side_by_side
 from rag_assets.schemas import DOMAINS
@@ -152,9 +151,8 @@ def _over_queries(
     reranked, and of the fused list (RAG fusion under fixed budgets: paper P2, A.5).
     """
     settings = retriever.query_fusion or QueryFusion()
-    rewriter = rewriter_of(settings, glossary=call.glossary)
-    with call.timed("rewrite"):
-        variants = [[query, *rewriter(query, count=settings.queries - 1)] for query in queries]
+    rewritten = call.rewrite(queries, settings)
+    variants = [[query, *one.texts] for query, one in zip(queries, rewritten, strict=True)]
     flat = list(dict.fromkeys(chain.from_iterable(variants)))
     found = _searched(call, flat, retriever=retriever, top_k=top_k, length=length)
     name, fuses_after = retriever.reranker, settings.fuse == "after_reranking"

@@ -1,13 +1,14 @@
 """Rewriters: reformulations of a query, which are searched as well.
 
-A rewriter takes a query and returns a limited number of reformulations, all different from the
-query and from one another. The rules here need no model; a file gives what a model or a person
-wrote.
+A rewriter takes queries and returns a limited number of reformulations of each, all different from
+the query and from one another. The rules here need no model; a file gives what a model or a person
+wrote; `model_rewriter` asks a language model.
 """
 
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
@@ -41,21 +42,40 @@ class MissingRewriteError(RewritesError):
     """A file of rewrites has none for a query."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What came of rewriting a query."""
+
+    texts: Sequence[str] = ()
+    """Its reformulations, the best first."""
+    failure: str = ""
+    """Why there are none, where a language model failed."""
+    kept_seconds: float = 0.0
+    """What the call of a language model took when it was made, if its answer was kept."""
+
+
 class Rewriter(Protocol):
     """The signature of every rewriter."""
 
-    def __call__(self, query: str, /, *, count: int) -> list[str]:
-        """At most `count` reformulations of `query`, the best first."""
+    def __call__(self, queries: Sequence[str], /, *, count: int) -> list[Rewritten]:
+        """At most `count` reformulations of each of `queries`, in their order."""
         ...
 
 
 def rewriter_of(settings: QueryFusion, *, glossary: Glossary | None = None) -> Rewriter:
-    """The rewriter that the config names; the rules know the expressions of `glossary`.
+    """The rewriter that `settings` describe, if it needs no model.
+
+    The rules know the expressions of `glossary`.
 
     Raises:
         RewritesError: Its file cannot be read.
     """
-    return FileRewriter(settings.path) if settings.path else partial(by_rules, glossary=glossary)
+    rewrite = FileRewriter(settings.path) if settings.path else partial(by_rules, glossary=glossary)
+
+    def rewritten(queries: Sequence[str], /, *, count: int) -> list[Rewritten]:
+        return [Rewritten(rewrite(query, count=count)) for query in queries]
+
+    return rewritten
 
 
 def by_rules(query: str, /, *, count: int, glossary: Glossary | None = None) -> list[str]:
@@ -67,7 +87,7 @@ def by_rules(query: str, /, *, count: int, glossary: Glossary | None = None) -> 
     rules: tuple[Callable[[str], str], ...] = (_keywords, _statement, _longest_clause)
     other = glossary.rephrased(query) if glossary else None
     first = [_keywords(other)] if other else []
-    return _distinct([*first, *(rule(query) for rule in rules)], query=query)[:count]
+    return distinct([*first, *(rule(query) for rule in rules)], query=query)[:count]
 
 
 class FileRewriter:
@@ -87,7 +107,7 @@ class FileRewriter:
         self._rewrites = _read(path, state.st_mtime_ns, state.st_size)
 
     def __call__(self, query: str, /, *, count: int) -> list[str]:
-        """See `Rewriter`.
+        """At most `count` reformulations of `query`, as the file has them.
 
         Raises:
             MissingRewriteError: The file has no line for `query`.
@@ -97,7 +117,7 @@ class FileRewriter:
                 f"{self._path} has no rewrites of {query!r}: add a line for it, or set "
                 "query_fusion.rewriter to rules"
             )
-        return _distinct(self._rewrites[query], query=query)[:count]
+        return distinct(self._rewrites[query], query=query)[:count]
 
 
 def text_of(path: Path) -> str:
@@ -144,7 +164,8 @@ def _are_texts(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-def _distinct(found: Sequence[str], *, query: str) -> list[str]:
+def distinct(found: Sequence[str], *, query: str) -> list[str]:
+    """Those of `found` that differ in more than case and blanks from `query` and from another."""
     kept: dict[str, str] = {}
     for text in found:
         words = " ".join(text.split())

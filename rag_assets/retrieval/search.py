@@ -34,6 +34,7 @@ from rag_assets.retrieval.encoders import (
 from rag_assets.retrieval.filters import Filters, encodable
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.hits import LATER_COLUMNS, SHOWN_COLUMNS, Results, hits_of
+from rag_assets.retrieval.model_rewriter import RewritingModels
 from rag_assets.retrieval.rankings import UNIT_COLUMNS, Ranking, rankings_table
 from rag_assets.retrieval.retrievers import retrieve
 from rag_assets.retrieval.search_call import JOINT, SearchCall, Work
@@ -89,6 +90,7 @@ class VariantIndex:
         load_encoders: Mapping[str, Callable[[], QueryEncoder]],
         models: Sequence[str],
         load_reranker: Callable[[str], Reranker],
+        rewriting: RewritingModels,
         glossary: Glossary | None,
         cache: Cache,
         ann_from_rows: int | None,
@@ -109,6 +111,7 @@ class VariantIndex:
         self._load_encoders = load_encoders
         self._models = models
         self._load_reranker = lru_cache(maxsize=RERANKERS_KEPT)(load_reranker)
+        self._rewriting = rewriting
         self._glossary = glossary
         self._cache = cache
         self._load_families = load_families
@@ -139,6 +142,8 @@ class VariantIndex:
             MissingTextIndexError: The retriever searches by words and there is no full-text index.
             MissingWeightsError: It searches by lexical weights and the index has none.
             RerankerError: A reranker's weights or package are missing.
+            RewritesError: Its file of rewrites is missing. A language model that is missing or
+                gives no answer fails no search: the query is searched alone.
             OutdatedIndexError: Its tables were cleaned up or built anew while it was open.
             DamagedTablesError: Files of its tables cannot be read.
         """
@@ -162,6 +167,7 @@ class VariantIndex:
             left_out=len(self.families.left_out(choice)),
             ranking=ranking,
             seconds=call.seconds,
+            rewritten=next(iter(call.rewritten.values()), None),
         )
 
     def search_many(
@@ -182,8 +188,10 @@ class VariantIndex:
         schema metadata: see `rankings.seconds_of`.
 
         Raises:
+            UnwrittenError: A language model that is to rewrite the queries does not answer. Many
+                queries are searched to measure, and a measurement must not depend on that.
             EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
-            OutdatedIndexError: As `search`.
+            RewritesError, OutdatedIndexError: As `search`.
         """
         ranked = self.rank(
             queries, retriever=retriever, top_k=top_k, length=length, filters=filters
@@ -204,11 +212,11 @@ class VariantIndex:
 
         Raises:
             EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
-            OutdatedIndexError: As `search`.
+            RewritesError, OutdatedIndexError, UnwrittenError: As `search_many`.
         """
         _, chosen = self._chosen(retriever)
         with self._open_tables():
-            call = self._call(filters, rankings=self._cache)
+            call = self._call(filters, rankings=self._cache, is_measured=True)
             found = self._rank(call, queries, chosen, top_k=top_k, length=length)
         return Ranked(found, call.seconds, call.work, read=self._read)
 
@@ -233,10 +241,16 @@ class VariantIndex:
             return dataset.to_table(columns=list(columns), filter=condition, limit=most)
 
     def state(self, retriever: Retriever) -> Sequence[Canonical]:
-        """Everything else that rankings depend on: see `UnitTable.state`."""
+        """Everything else that rankings depend on: see `UnitTable.state`.
+
+        Where a language model rewrites queries, that is what its answers depend on as well.
+        """
         names = DOMAINS if retriever.domain_fusion else (JOINT,)
         tables = [table for name in names if (table := self._table(name)) is not None]
-        return [table.state(signal) for table in tables for signal in retriever.signals]
+        states = [table.state(signal) for table in tables for signal in retriever.signals]
+        fusion = retriever.query_fusion
+        rewriting = self._rewriting.identity(fusion) if fusion else None
+        return [*states, rewriting] if rewriting else states
 
     def without_cache(self) -> Self:
         """The same index without a cache of results: for measuring its speed."""
@@ -261,6 +275,11 @@ class VariantIndex:
         for model in (*rerankers, *encoders):
             if isinstance(model, Remembering):
                 model.forget()
+
+    @property
+    def spending(self) -> Mapping[str, Mapping[str, int | float | str]]:
+        """What each language model that rewrites queries was used for by measurements so far."""
+        return self._rewriting.spending
 
     @cached_property
     def families(self) -> IndexedFamilies:
@@ -306,7 +325,9 @@ class VariantIndex:
         self.settings.check_retriever(name, key="retriever")
         return name, self.settings.retrievers[name]
 
-    def _call(self, filters: Filters | None, *, rankings: Cache) -> SearchCall:
+    def _call(
+        self, filters: Filters | None, *, rankings: Cache, is_measured: bool = False
+    ) -> SearchCall:
         return SearchCall(
             table=self._table,
             read=self._read,
@@ -317,6 +338,7 @@ class VariantIndex:
             scores=self._cache,
             rankings=rankings,
             arm=partial(self._find_by_arm, filters=filters),
+            rewriter=partial(self._rewriting.rewriter, is_measured=is_measured),
             glossary=self._glossary,
         )
 

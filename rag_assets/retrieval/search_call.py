@@ -9,13 +9,14 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
-from rag_assets.config import ArmName, Retrieval, Signal
+from rag_assets.config import ArmName, QueryFusion, Retrieval, Signal
 from rag_assets.identity import Canonical, fingerprint, fingerprints
 from rag_assets.models.rerankers import Reranker
 from rag_assets.retrieval.cache import Cache
 from rag_assets.retrieval.encoders import QueryEncoder, require_weighing
 from rag_assets.retrieval.glossary import Glossary
 from rag_assets.retrieval.rankings import Ranking, ranking_of
+from rag_assets.retrieval.rewriters import Rewriter, RewritesError, Rewritten, rewriter_of
 from rag_assets.retrieval.units import UnitTable
 
 Stage: TypeAlias = Literal[
@@ -32,14 +33,18 @@ Stage: TypeAlias = Literal[
     "expand",
     "read",
 ]
-Work: TypeAlias = Literal["lists", "pairs"]
+Work: TypeAlias = Literal["lists", "pairs", "not_rewritten"]
 """`lists`: searches of one query by one signal in one table; `pairs`: texts that a reranker scored
-for a query."""
+for a query; `not_rewritten`: queries that a language model failed to rewrite."""
 JOINT = "joint"
 
 
 def _no_arm(_name: ArmName, queries: Sequence[str], _depth: int) -> list[Ranking]:
     return [ranking_of([]) for _ in queries]
+
+
+def _no_model(settings: QueryFusion) -> Rewriter:
+    raise RewritesError(f"no language model is at hand to rewrite queries by {settings.strategy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +68,16 @@ class SearchCall:
     """The cache for rankings of single signals."""
     arm: Callable[[ArmName, Sequence[str], int], list[Ranking]] = _no_arm
     """Gives what an arm finds for queries, by its name, at most so many units for each."""
+    rewriter: Callable[[QueryFusion], Rewriter] = _no_model
+    """Gives the rewriter by a language model that settings describe."""
     glossary: Glossary | None = None
     """Other expressions for those of a query."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Wall time of each stage so far."""
     work: Counter[Work] = field(default_factory=Counter)
     """How much work was requested so far, whether it was computed or found in a cache."""
+    rewritten: dict[str, Rewritten] = field(default_factory=dict)
+    """What came of rewriting each query."""
 
     def prepare(self, table: str) -> None:
         """Compute what all signals of `table` need, before they search it in parallel."""
@@ -93,6 +102,25 @@ class SearchCall:
             fresh = {keys[query]: ranking for query, ranking in found.items()}
             self.rankings.keep_rankings(fresh, depth=depth)
         return [found[query] if query in found else known[keys[query]] for query in queries]
+
+    def rewrite(self, queries: Sequence[str], settings: QueryFusion) -> list[Rewritten]:
+        """Reformulations of each query, as `settings` say.
+
+        Raises:
+            RewritesError: A file of rewrites is missing, or a model fails while one measures.
+        """
+        is_by_model = settings.rewriter == "model"
+        rewriter = (
+            self.rewriter(settings)
+            if is_by_model
+            else rewriter_of(settings, glossary=self.glossary)
+        )
+        with self.timed("rewrite"):
+            found = rewriter(queries, count=settings.queries - 1)
+        self.rewritten.update(zip(queries, found, strict=True))
+        if is_by_model:
+            self.work["not_rewritten"] += sum(one.failure != "" for one in found)
+        return found
 
     def relevance(
         self, reranker: Reranker, queries: Sequence[str], units: Sequence[Sequence[str]]

@@ -622,3 +622,38 @@ def test_a_time_that_no_server_or_clock_can_count_is_refused(write, key, value):
         load(write(f"sources: {{tables: [{{url: 'sqlite:///a.sqlite', {key}: {value}}}]}}"))
     with pytest.raises(ConfigError, match=r"execution\.max_runtime_seconds"):
         load(write(f"{MINIMAL}execution: {{max_runtime_seconds: {value}}}"))
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ("{rewriter: model, model: poet}", "no language model is named 'poet'; there are writer"),
+        ("{model: writer}", "strategy and model need rewriter: model"),
+        ("{strategy: diverse}", "strategy and model need rewriter: model"),
+        ("{rewriter: model, strategy: wild}", "conservative"),
+    ],
+)
+def test_a_rewriter_that_cannot_be_asked_is_refused(write, said, complaint):
+    writer = "language_models: {writer: {base_url: 'http://gpu/v1', model: large}}\n"
+    retriever = f"retrieval: {{retrievers: {{twice: {{query_fusion: {said}}}}}}}\n"
+
+    message, _ = error_of(write(writer + retriever))
+
+    assert complaint in message
+    assert "retrievers.twice" in message
+
+
+def test_an_experiment_of_rewriting_names_a_language_model_of_the_config(write):
+    message, _ = error_of(write("experiments: {rewriting: {model: poet}}\n"))
+
+    assert "experiments.rewriting.model: no language model is named 'poet'" in message
+
+
+def test_settings_of_a_rewriter_by_rules_are_known_by_the_fingerprint_of_before():
+    dumped = (
+        Config.model_validate({"retrieval": {"retrievers": {"twice": {"query_fusion": {}}}}})
+        .retrieval.retrievers["twice"]
+        .model_dump(mode="json")["query_fusion"]
+    )
+
+    assert dumped.keys() == {"rewriter", "path", "queries", "fuse", "anchor", "fusion"}

@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +48,7 @@ from rag_assets.store import MissingTableError, Store
 from rag_assets_tests.models.model_server import serving
 from rag_assets_tests.models.tiny import PLAIN_MODELS
 from rag_assets_tests.retrieval import corpus
+from rag_assets_tests.scripted_language_model import ScriptedServer, answers, status
 
 RETRIEVERS = ("hybrid", "baseline", "bm25")
 
@@ -467,6 +469,73 @@ def test_a_retriever_that_cannot_search_stops_no_other_and_is_measured_once_it_c
     assert not measured().is_new
     write_lines(path, [{"query": q["question"], "rewrites": ["steel"]} for q in QUESTIONS])
     assert measured().record.unmeasured == {}
+
+
+def rewritten_by(server: ScriptedServer, **settings: str) -> dict[str, object]:
+    """Parts of a config in which a language model rewrites the queries of one retriever."""
+    entry = {"base_url": server.url, "model": server.model, "attempts": 1}
+    models = Config.model_validate({"language_models": {"writer": entry}}).language_models
+    fusion = QueryFusion.model_validate({"rewriter": "model", **settings})
+    by_model = Retriever(signals=["bm25"], query_fusion=fusion)
+    return {
+        "language_models": models,
+        "retrieval": Retrieval(retriever="bm25", retrievers={"rewritten": by_model}),
+        "evaluation": Evaluation(retrievers=["rewritten"], bootstrap_samples=200),
+    }
+
+
+def test_a_second_evaluation_asks_no_language_model_and_another_strategy_is_measured_anew(
+    config: Config, tmp_path: Path
+) -> None:
+    store = build(config.model_copy(update={"state_dir": tmp_path}))
+    own = config.model_copy(update={"state_dir": tmp_path})
+    with ScriptedServer(answers('{"rewrites": ["solid oil"]}')) as server:
+        mine = own.model_copy(update=rewritten_by(server))
+        first = evaluated(store, mine)
+        assert (first.is_new, server.calls) == (True, len(QUESTIONS))
+        assert first.spending["writer"]["language model calls"] == len(QUESTIONS)
+        said = str(first.record.settings["rewriting of rewritten"])
+        assert said.startswith("writer (scripted), prompt rewrite_conservative v1 ")
+
+        assert not evaluated(store, mine).is_new
+        shutil.rmtree(first.folder)
+        again = evaluated(store, mine)
+        assert again.is_new
+        assert server.calls == len(QUESTIONS)
+        assert again.scores.questions.equals(first.scores.questions)
+
+        other = own.model_copy(update=rewritten_by(server, strategy="diverse"))
+        assert evaluated(store, other).is_new
+        assert server.calls == 2 * len(QUESTIONS)
+
+
+def test_nothing_is_measured_with_a_language_model_that_is_away_until_it_answers(
+    config: Config, tmp_path: Path
+) -> None:
+    store = build(config.model_copy(update={"state_dir": tmp_path}))
+    own = config.model_copy(update={"state_dir": tmp_path})
+    with ScriptedServer(status(503)) as server:
+        mine = own.model_copy(update=rewritten_by(server))
+        first = evaluated(store, mine)
+        assert first.record.retrievers == ["bm25"]
+        assert "writer gave no rewrites (unavailable: " in first.record.unmeasured["rewritten"]
+        assert not evaluated(store, mine).is_new
+
+        server.script = answers('{"rewrites": ["solid oil"]}')
+        assert evaluated(store, mine).record.retrievers == ["bm25", "rewritten"]
+
+
+def test_the_time_of_a_language_model_counts_though_its_answer_is_kept(
+    config: Config, tmp_path: Path
+) -> None:
+    store = build(config.model_copy(update={"state_dir": tmp_path}))
+    with ScriptedServer(answers('{"rewrites": ["solid oil"]}').after(0.2)) as server:
+        own = config.model_copy(update={"state_dir": tmp_path, **rewritten_by(server)})
+        latency = evaluated(store, own).record.latency["rewritten"]
+
+        assert server.calls == len(QUESTIONS)
+    assert latency.stages["rewrite"] > 200
+    assert latency.p50 > 200
 
 
 def test_an_edited_glossary_is_measured_anew_where_it_is_used(

@@ -45,9 +45,10 @@ def test_a_file_gives_the_rewrites_of_its_queries(tmp_path):
     )
     rewrite = rewriter_of(QueryFusion(rewriter="file", path=path))
 
-    assert rewrite("hur starkt är stål?", count=1) == ["stålets hållfasthet"]
+    [rewritten] = rewrite(["hur starkt är stål?"], count=1)
+    assert rewritten.texts == ["stålets hållfasthet"]
     with pytest.raises(MissingRewriteError, match="add a line"):
-        rewrite("something else", count=1)
+        rewrite(["something else"], count=1)
 
 
 @pytest.mark.parametrize(

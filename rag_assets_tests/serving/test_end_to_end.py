@@ -16,6 +16,7 @@ from rag_assets.serving import cli
 from rag_assets.serving.replies import FAILED, OK, PARTLY
 from rag_assets.store import Store
 from rag_assets_tests import small_project
+from rag_assets_tests.scripted_language_model import ScriptedServer, answers, empty
 
 COMMAND = (
     "import json, sys; from rag_assets.serving import cli\n"
@@ -125,6 +126,31 @@ def test_search_shows_what_was_found_with_its_source(here, capsys):
     text = capsys.readouterr().out
     assert text.startswith("1. salt.md, Salt spray")
     assert "AlMg3 bears salt for 500 hours" in text
+
+
+def test_search_says_what_was_searched_too_and_when_a_language_model_failed(
+    here, capsys, monkeypatch
+):
+    fusion = json.dumps({"twice": {"signals": ["bm25"], "query_fusion": {"rewriter": "model"}}})
+    monkeypatch.setenv("RAG_ASSETS__RETRIEVAL__RETRIEVERS", fusion)
+    asked = ["search", "which alloy bears salt", "--retriever", "twice"]
+    with ScriptedServer([answers('{"rewrites": ["salt spray"]}'), empty()]) as server:
+        entry = {"base_url": server.url, "model": server.model}
+        monkeypatch.setenv("RAG_ASSETS__LANGUAGE_MODELS", json.dumps({"writer": entry}))
+        assert cli.main(asked) == OK
+        assert capsys.readouterr().out.rstrip().endswith("Searched too: salt spray")
+        assert cli.main([*asked, "--json"]) == OK
+        assert json.loads(capsys.readouterr().out)["rewrites"] == ["salt spray"]
+        assert server.calls == 1
+
+        asked[1] = "which alloy hardly expands"
+        assert cli.main([*asked, "--json"]) == OK
+        record = json.loads(capsys.readouterr().out)
+        assert cli.main(asked) == OK
+        text = capsys.readouterr().out
+    why = "the language model writer gave no rewrites (empty: the answer holds no text)"
+    assert (record["rewrites"], record["not_rewritten"]) == ([], why)
+    assert f"Only the query itself was searched: {why}." in text
 
 
 def test_search_answers_programs_and_keeps_to_its_filters(here, capsys):

@@ -201,6 +201,18 @@ class ArmRunner:
             )
         return self._indexes[variant]
 
+    @property
+    def spending(self) -> Mapping[str, Mapping[str, int | float | str]]:
+        """What each language model was used for, by its name and, of several, the variant."""
+        every = {variant: index.spending for variant, index in self._indexes.items()}
+        if len(every) == 1:
+            return next(iter(every.values()))
+        return {
+            f"{model}, {variant}": spending
+            for variant, found in every.items()
+            for model, spending in found.items()
+        }
+
     def measure(self, arm: ExperimentArm, *, index: "VariantIndex") -> ArmResult:
         """Run `arm` in `index`, without reading or writing stored results."""
         started = time.monotonic()

@@ -108,4 +108,8 @@ def _metadata(run: "Run") -> dict[str, dg.MetadataValue]:
         "questions": dg.MetadataValue.int(sum(record.questions.values())),
         "is new": dg.MetadataValue.bool(run.is_new),
         "seconds": dg.MetadataValue.float(round(run.seconds, 3)),
+        **{
+            f"language model {model}": lineage.records_of([spending])
+            for model, spending in run.spending.items()
+        },
     }

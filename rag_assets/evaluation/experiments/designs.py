@@ -16,12 +16,14 @@ from rag_assets.config import (
     ParserComparisonExperiment,
     QueryFusionExperiment,
     RetrievalMethodExperiment,
+    RewritingExperiment,
     SerializerExperiment,
     SignalDomainExperiment,
     WeightedRetrieverExperiment,
 )
 from rag_assets.evaluation import questions as question_sets
 from rag_assets.evaluation.experiments import papers, thesis
+from rag_assets.evaluation.experiments import query_fusion as fusions
 from rag_assets.evaluation.experiments.design import Design, ExperimentError
 from rag_assets.evaluation.experiments.index_size import Corpus, index_size
 from rag_assets.evaluation.gold import DocumentFinder
@@ -91,7 +93,9 @@ def design_of(store: Store, config: Config, name: str, *, questions: Sequence[Qu
         case RetrievalMethodExperiment():
             return thesis.retrieval_methods(experiment, config=config, base=base)
         case QueryFusionExperiment():
-            return papers.query_fusion(experiment, config=config, base=base)
+            return fusions.query_fusion(experiment, config=config, base=base)
+        case RewritingExperiment():
+            return fusions.rewriting(experiment, config=config, base=base)
         case HeaderExperiment():
             return papers.headers(experiment, config=config, base=base)
         case ParserComparisonExperiment():

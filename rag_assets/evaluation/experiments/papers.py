@@ -1,4 +1,4 @@
-"""The designs of the papers P1 and P2, fusion of signals and domains, and arms of the user."""
+"""The design of the paper P1, fusion of signals and domains, and arms of the user."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -11,8 +11,6 @@ from rag_assets.config import (
     DomainFusion,
     Fusion,
     HeaderExperiment,
-    QueryFusion,
-    QueryFusionExperiment,
     Retriever,
     Signal,
     SignalDomainExperiment,
@@ -31,79 +29,8 @@ from rag_assets.evaluation.experiments.design import (
 from rag_assets.evaluation.experiments.thesis import retrieved
 from rag_assets.retrieval.filters import Filters
 
-TOPS = {"Top-1": ("hit_rate", 1), "Top-3": ("hit_rate", 3), "Hit@10": ("hit_rate", 10)}
 DOCUMENTS_ALONE = "Only documents are searched, as in the paper: no rows."
 MAPS = {"MAP@1": ("map", 1), "MAP@5": ("map", 5), "MAP@10": ("map", 10)}
-
-
-def query_fusion(settings: QueryFusionExperiment, *, config: Config, base: str) -> Design:
-    """P2: tables 1, 4, 5 and 6, and the slices of 6.6."""
-    [recipe] = settings.recipes(config.variant(base))
-    baseline = Retriever(
-        signals=["dense", "bm25"], candidates=settings.top_k, reranker=settings.reranker
-    )
-    anchors = {"rrf_q1_q2": None, "rerank_on_rrf_q1": "q1", "rerank_on_rrf_q2": "q2"}
-    if settings.reranker is None:
-        anchors = {"rrf_q1_q2": None}
-    retrievers = {"baseline": baseline} | {
-        name: baseline.model_copy(
-            update={
-                "query_fusion": QueryFusion.model_validate(
-                    {"rewriter": settings.rewriter, "path": settings.path, "anchor": anchor}
-                )
-            }
-        )
-        for name, anchor in anchors.items()
-    }
-    return Design(
-        title="Query fusion under fixed budgets",
-        source="P2",
-        arms=[
-            ExperimentArm(
-                name=name,
-                variant=config.variant_like(recipe),
-                retriever=retriever,
-                factors={"method": name},
-                filters=Filters(domain="document"),
-            )
-            for name, retriever in retrievers.items()
-        ],
-        reference="baseline",
-        chooses=False,
-        level="document",
-        domain="document",
-        compared=[*TOPS.values()],
-        tables=[
-            Layout(
-                title="Top-1, Top-3 and Hit@10 of documents (P2, tables 1 to 3)",
-                rows=["method"],
-                columns=[QUESTIONS],
-                measures=TOPS,
-                domains=("document",),
-            )
-        ],
-        figures=[
-            Figure(
-                title="Query fusion",
-                kind="bars",
-                x=METRIC,
-                series=["method"],
-                panel=[QUESTIONS],
-                measures=TOPS,
-                domains=("document",),
-            )
-        ],
-        notes=[
-            DOCUMENTS_ALONE,
-            f"Each query has the same budget of {settings.top_k} units, in retrieval, in reranking "
-            "and in the end; lists are fused after each was reranked.",
-            "Q2 comes from rules, not from a language model: see docs/retrieval.md."
-            if settings.rewriter == "rules"
-            else "Q2 comes from the file of rewrites.",
-        ],
-        scarce_below="baseline",
-        by_length=True,
-    )
 
 
 def headers(settings: HeaderExperiment, *, config: Config, base: str) -> Design:

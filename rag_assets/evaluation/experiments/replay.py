@@ -106,6 +106,10 @@ def _config_of(config: Config, record: RunRecord) -> Config:
             "state_dir": config.state_dir,
             "retrieval": settings["retrieval"],
             "models": settings["models"],
+            "language_models": {
+                name: one.model_dump(mode="json", exclude={"sources"})
+                for name, one in config.language_models.items()
+            },
             "chunkings": {name: one.model_dump() for name, one in config.chunkings.items()},
             "parsers": {name: one.model_dump() for name, one in config.parsers.items()},
             "variants": settings["variants"],

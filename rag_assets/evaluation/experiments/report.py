@@ -38,8 +38,9 @@ SHORT = (
     *("detectable", "p adjusted", "smallest p"),
 )
 """Columns of the paired differences in the Markdown."""
+ABOUT_AGREEMENTS = "Overlap of the lists of Q1 and Q2 (P2, table 5)"
 ABOUT_RUNTIMES = (
-    "Retrieval is all that comes before the last reranking, weighing of domains included. Each "
+    "Retrieval is all but the last reranking and rewriting, weighing of domains included. Each "
     "question is asked alone, in a warm process in which nothing of it is known."
 )
 Shown = tuple[list[str], list[Row]]
@@ -95,6 +96,8 @@ def markdown(result: ExperimentResult) -> str:
     for appendix in result.appendices:
         rows = list(appendix.rows)
         lines += ["", appendix.title, "", *markdown_table(list(rows[0]), rows)]
+    if rows := _agreements(result):
+        lines += ["", ABOUT_AGREEMENTS, "", *markdown_table(list(rows[0]), rows)]
     rows = _difference_rows(result, result.differences, measures=result.design.compared)
     if rows:
         lines += ["", "Paired differences, 95 % intervals", "", *markdown_table(SHORT, rows)]
@@ -158,11 +161,18 @@ def _flaws(result: ExperimentResult) -> str:
 
 def _runtimes(result: ExperimentResult, runtimes: Runtimes) -> list[Row]:
     rows: list[Row] = []
+    is_rewritten = any("rewrite" in one.run.milliseconds for one in result.record.arms.values())
     for arm in result.design.arms:
         if all(arm.factors.get(name) == value for name, value in runtimes.where.items()):
             stages = result.record.arms[arm.name].run.milliseconds
             whole, reranking = sum(stages.values()), stages.get("rerank", 0.0)
-            times = {"retrieval": whole - reranking, "reranking": reranking, "total": whole}
+            rewriting = stages.get("rewrite", 0.0)
+            times = {"rewriting": rewriting} if is_rewritten else {}
+            times |= {
+                "retrieval": whole - reranking - rewriting,
+                "reranking": reranking,
+                "total": whole,
+            }
             rows.append(
                 {name: arm.factors[name] for name in runtimes.rows}
                 | {f"{name} (ms)": f"{value:.1f}" for name, value in times.items()}
@@ -344,7 +354,12 @@ def _extras(result: ExperimentResult) -> Iterator[str]:
     if weights:
         rows = [_weight_row(name, np.array(values)) for name, values in weights.items()]
         yield f"<h3>Weight of documents over all questions</h3>{table(list(rows[0]), rows)}"
-    agreements = [
+    if rows := _agreements(result):
+        yield f"<h3>{ABOUT_AGREEMENTS}</h3>{table(list(rows[0]), rows)}"
+
+
+def _agreements(result: ExperimentResult) -> list[Row]:
+    return [
         {"arm": name}
         | {
             label: f"{pc.mean(extras[column]).as_py():.3f}"
@@ -358,9 +373,6 @@ def _extras(result: ExperimentResult) -> Iterator[str]:
         for name, extras in result.extras.items()
         if extras["overlap"].null_count < len(extras)
     ]
-    if agreements:
-        heading = "<h3>Overlap of the lists of Q1 and Q2 (P2, table 5)</h3>"
-        yield heading + table(list(agreements[0]), agreements)
 
 
 def _weight_row(name: str, weights: np.ndarray) -> Row:
@@ -379,6 +391,7 @@ def _weight_row(name: str, weights: np.ndarray) -> Row:
 def _costs(result: ExperimentResult) -> Iterator[str]:
     arms = result.record.arms
     stages = list(dict.fromkeys(stage for one in arms.values() for stage in one.run.milliseconds))
+    has_model = any("not_rewritten" in one.run.cost for one in arms.values())
     rows = [
         {
             "arm": name,
@@ -386,6 +399,11 @@ def _costs(result: ExperimentResult) -> Iterator[str]:
             "p95 (ms)": "-" if one.run.p95 is None else f"{one.run.p95:.1f}",
             "lists searched": f"{one.run.cost.get('lists', 0):.1f}",
             "pairs scored": f"{one.run.cost.get('pairs', 0):.0f}",
+            **(
+                {"not rewritten": f"{one.run.cost.get('not_rewritten', 0):.1%}"}
+                if has_model
+                else {}
+            ),
             **{
                 f"{stage} (ms)": f"{one.run.milliseconds[stage]:.2f}"
                 if stage in one.run.milliseconds
@@ -400,6 +418,7 @@ def _costs(result: ExperimentResult) -> Iterator[str]:
         "them is known: no cache is read, and the models forget queries and texts before each. "
         "Lists and pairs: the work for one question, the same on any machine. Stages: median time "
         "of each."
+        + (" Not rewritten: questions that the language model failed." if has_model else "")
     )
     yield table(list(rows[0]), rows)
 

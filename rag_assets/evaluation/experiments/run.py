@@ -81,7 +81,8 @@ def run_experiment(store: Store, config: Config, name: str, *, log: Callable[[st
         result = _compared(
             config, name, design=design, arms=arms, runner=runner, made_from=made_from
         )
-        return runs.save(store, result, seconds=time.monotonic() - started)
+        run = runs.save(store, result, seconds=time.monotonic() - started)
+        return replace(run, spending=runner.spending)
 
 
 def runner_of(

@@ -10,6 +10,7 @@ record is written last; without it a run does not count as done.
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -39,6 +40,10 @@ class Run:
     record: RunRecord
     is_new: bool = field(default=False, kw_only=True)
     seconds: float = field(default=0.0, kw_only=True)
+    spending: Mapping[str, Mapping[str, int | float | str]] = field(
+        default_factory=dict, kw_only=True
+    )
+    """What each language model was used for, where it was run now."""
 
     @property
     def report(self) -> Path:

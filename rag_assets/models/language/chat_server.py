@@ -71,12 +71,21 @@ class ChatServer:
     """A server of a language model; safe to share between threads."""
 
     def __init__(
-        self, name: str, settings: LanguageModelSettings, *, address: Callable[[], Address]
+        self,
+        name: str,
+        settings: LanguageModelSettings,
+        *,
+        address: Callable[[], Address],
+        patience: Patience | None = None,
     ) -> None:
-        """Contact nobody yet; `address` gives the address, and starts the server if need be."""
+        """Contact nobody yet; `address` gives the address, and starts the server if need be.
+
+        `patience` shortens that of the settings.
+        """
         self._settings = settings
         self._address = address
-        self._patience = Patience(settings.seconds, settings.attempts)
+        own = Patience(settings.seconds, settings.attempts)
+        self._patience = own.at_most(patience) if patience else own
         self._lock = Lock()
         self._opened: tuple[Address, OpenAI] | None = None
         host = settings.base_url.host if settings.base_url else "this machine"
@@ -96,7 +105,7 @@ class ChatServer:
         Raises:
             ServerError: It does not begin, or breaks off.
         """
-        ends = time.monotonic() + self._settings.seconds
+        ends = time.monotonic() + self._patience.seconds
         text, finish_reason, read, written = "", None, 0, 0
         with patiently(lambda: self._begun(call), patience=self._patience) as stream:
             chunks = self._in_time(stream, ends=ends)
@@ -162,7 +171,7 @@ class ChatServer:
             client = OpenAI(
                 base_url=address.url,
                 api_key=address.key or NO_KEY,
-                timeout=self._settings.seconds,
+                timeout=self._patience.seconds,
                 max_retries=0,
                 http_client=DefaultHttpxClient(follow_redirects=False),
             )
@@ -171,7 +180,7 @@ class ChatServer:
 
     def _attempt(self, call: Call) -> Completion:
         raise_if_abandoned()
-        ends = time.monotonic() + self._settings.seconds
+        ends = time.monotonic() + self._patience.seconds
         with self._named_errors(), ExitStack() as stack:
             create = self._client().chat.completions.with_streaming_response.create
             response = stack.enter_context(create(**body_of(call.request, self._settings)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rag_assets.config import LanguageModelSettings
 from rag_assets.identity import canonical_json
-from rag_assets.models.hosted import ServerError, asked_side_by_side
+from rag_assets.models.hosted import Patience, ServerError, asked_side_by_side
 from rag_assets.models.language import kept_calls
 from rag_assets.models.language.calls import Completion, Request
 from rag_assets.models.language.chat_server import Address, ChatServer, failed
@@ -62,6 +62,7 @@ class LanguageModelClient:
         address: Callable[[], Address],
         identity: str = "",
         file: CallsFile,
+        patience: Patience | None = None,
     ) -> None:
         """Contact nobody yet.
 
@@ -71,13 +72,14 @@ class LanguageModelClient:
             address: Gives the address of the server, and starts it if need be.
             identity: Which model it is, if that is known without asking the server.
             file: Where calls are kept.
+            patience: How long to wait for an answer, if that is less than the entry says.
         """
         self.name = name
         self.settings = settings
         self.context_tokens = settings.context_tokens
         self.spending = Spending(settings.price.currency if settings.price else "")
         """What the calls of this run used."""
-        self._server = ChatServer(name, settings, address=address)
+        self._server = ChatServer(name, settings, address=address, patience=patience)
         self._identity = identity
         self._file = file
         self._budget = Budget(settings.budget, self.spending, settings.price)
@@ -105,6 +107,13 @@ class LanguageModelClient:
     def may_see(self, sources: Iterable[str]) -> bool:
         """Whether text of all these sources may be sent to it."""
         return not self._forbidden(sources)
+
+    def call_id(self, request: Request) -> str:
+        """What the answer to `request` depends on, as a hash; while it stays, so does the answer.
+
+        The server is asked which model it is, unless that is known.
+        """
+        return self._call(request).call_id
 
     def complete(self, request: Request, *, retry: bool = False) -> Completion:
         """The answer to `request`, whatever becomes of it.

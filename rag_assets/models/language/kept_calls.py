@@ -128,7 +128,7 @@ def keep(file: CallsFile, call: Call, completion: Completion) -> None:
         "outcome": completion.outcome,
         "reason": completion.reason,
         "text": completion.text,
-        "parsed": json.dumps(completion.parsed, ensure_ascii=False),
+        "parsed": json.dumps(completion.parsed),  # in ASCII: a model may write lone surrogates
         "prompt_tokens": completion.prompt_tokens,
         "completion_tokens": completion.completion_tokens,
         "milliseconds": completion.milliseconds,

