@@ -78,7 +78,12 @@ class ChosenParts:
 
 
 def choose(
-    question: str, hits: Sequence[Hit], *, rows: Mapping[str, RowCells], most: int
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    rows: Mapping[str, RowCells],
+    most: int,
+    units: int = MOST_UNITS,
 ) -> ChosenParts:
     """The pieces and rows among `hits` that answer `question` best, `most` of both together.
 
@@ -91,6 +96,7 @@ def choose(
         hits: What was found, best first.
         rows: The cells of those hits that are rows, by their unit.
         most: Pieces and rows, at most.
+        units: Units that they are of, at most.
     """
     if not hits or most < 1:
         return ChosenParts((), ())
@@ -106,8 +112,8 @@ def choose(
     ):
         return ChosenParts(_best(documents[:1], most=most - 1), weighed[:1])
     if hits[0].domain == "table":
-        return ChosenParts((), weighed[: min(MOST_UNITS, most)])
-    return ChosenParts(_best(documents[:MOST_UNITS], most=most), ())
+        return ChosenParts((), weighed[: min(units, most)])
+    return ChosenParts(_best(documents[:units], most=most), ())
 
 
 def _follows_a_row(hits: Sequence[Hit]) -> bool:

@@ -64,6 +64,7 @@ from rag_assets.config.recipes import (
     Tables,
     Variant,
 )
+from rag_assets.config.report_settings import ReportSettings
 from rag_assets.config.retrieval import (
     RANKING,
     RERANK_ARMS,
@@ -161,6 +162,7 @@ __all__ = [
     "QueryFusion",
     "QueryFusionExperiment",
     "QuestionSet",
+    "ReportSettings",
     "RerankerSettings",
     "Retrieval",
     "RetrievalMethodExperiment",

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from rag_assets.config.base import Section
+from rag_assets.config.report_settings import ReportSettings
 
 
 class Answering(Section):
@@ -29,3 +30,4 @@ class Answering(Section):
     keep_days: int | None = Field(
         None, ge=1, description="how long answers are kept; for ever unless given"
     )
+    report: ReportSettings = ReportSettings()

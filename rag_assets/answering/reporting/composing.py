@@ -1,0 +1,157 @@
+"""Sections of sentences from the units of a report, and what these do not cover.
+
+A sub-topic is covered where a unit holds at least half of its terms, and the units together half of
+those of the main topic; names, numbers and identifiers count three times. Else the report says that
+it is not covered: what stands closest would answer another question.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from rag_assets.answering.answer import Sentence
+from rag_assets.answering.extracting import extract
+from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
+from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
+from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
+from rag_assets.answering.reporting.report import NotCovered, ReportSection
+from rag_assets.answering.row_cells import read_row_cells
+from rag_assets.answering.wording import folded
+from rag_assets.retrieval.hits import Hit
+from rag_assets.store import Store
+from rag_assets.store.complete_sets import CompleteSet
+
+LEAST_COVERED = 0.5
+"""Weighted share of the terms of a topic that must be found."""
+
+SectionWriter: TypeAlias = Callable[[str, Sequence[Hit]], tuple[Sentence, ...]]
+"""Writes a section: from what is asked and the units found for it, to sentences with citations."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedSections:
+    """The sections of a report."""
+
+    sections: tuple[ReportSection, ...]
+    not_covered: tuple[NotCovered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveWriter:
+    """A `SectionWriter` that quotes: see `extracting`."""
+
+    store: Store
+    complete_set: CompleteSet
+    """What was searched."""
+    most: int
+    """Sentences, at most."""
+
+    def __call__(self, question: str, hits: Sequence[Hit]) -> tuple[Sentence, ...]:
+        """The words of `hits` that fit `question` best.
+
+        Raises:
+            MissingTableError, DamagedTablesError: The rows among the hits cannot be read.
+        """
+        row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
+        rows = read_row_cells(self.store, self.complete_set, row_ids)
+        return extract(question, hits, most=self.most, rows=rows, units=len(hits))
+
+
+def compose(
+    decomposition: Decomposition, gathered: GatheredUnits, *, writer: SectionWriter, most: int
+) -> ComposedSections:
+    """The sections of a report, in the order of the prompt.
+
+    A prompt with one topic gets a section for each of the first `most` headings of the documents
+    under which its units stand.
+    """
+    sections: list[ReportSection] = []
+    absent: list[NotCovered] = []
+    said: set[str] = set()
+    topic = _topic_reason(decomposition, gathered)
+    for found in gathered.by_part:
+        reason = topic or _reason(found)
+        written = () if reason else _sections(found, writer, said, whole=decomposition, most=most)
+        sections += written
+        if not written:
+            part, reason = found.part, reason or "nothing that was found could be told"
+            absent.append(NotCovered(part.title, part.question, reason, len(found.candidates)))
+    return ComposedSections(tuple(sections), tuple(absent))
+
+
+def by_heading(hits: Sequence[Hit], *, most: int) -> list[tuple[str, list[Hit]]]:
+    """`hits` under the first `most` headings of their documents, as they come.
+
+    The heading is the first one of the section path, or the title where there is none; the hits of
+    one heading are ranked anew.
+    """
+    groups: dict[tuple[str, str, str], list[Hit]] = {}
+    for hit in hits:
+        heading = hit.section.split(" > ")[0] or hit.title or hit.uri
+        of_heading = groups.setdefault((hit.source, hit.uri, heading), [])
+        of_heading.append(replace(hit, rank=len(of_heading) + 1))
+    return [(heading, group) for (_, _, heading), group in [*groups.items()][:most]]
+
+
+def _sections(
+    found: FoundFor, writer: SectionWriter, said: set[str], *, whole: Decomposition, most: int
+) -> tuple[ReportSection, ...]:
+    if len(whole.parts) > 1:
+        groups = [(found.part.title, [*found.hits])]
+    else:
+        groups = by_heading(found.hits, most=most)
+    written = (
+        _section(title, found.part, writer(found.part.question, hits), said)
+        for title, hits in groups
+    )
+    missing = tuple(_missing(found))
+    return tuple(replace(section, missing=missing) for section in written if section.sentences)
+
+
+def _section(
+    title: str, part: SubQuestion, sentences: Sequence[Sentence], said: set[str]
+) -> ReportSection:
+    """A section without what an earlier one says, unless it says nothing else."""
+    fresh = [sentence for sentence in sentences if folded(sentence.text) not in said]
+    said.update(folded(sentence.text) for sentence in sentences)
+    return ReportSection(title, part.question, tuple(fresh or sentences))
+
+
+def _reason(found: FoundFor) -> str:
+    """Why a sub-topic is not covered; empty where it is."""
+    if not found.hits:
+        return "the search found nothing"
+    terms = terms_of(found.part.title)
+    held = [_held(hit) for hit in found.candidates]
+    if max(coverage(terms, [text]) for text in held) >= LEAST_COVERED:
+        return ""
+    absent = [term.text for term in terms if not any(text.has(term) for text in held)]
+    if not absent:
+        return "no passage holds more than a few of its words together"
+    return f"nothing that was found holds {_named(absent)}"
+
+
+def _topic_reason(decomposition: Decomposition, gathered: GatheredUnits) -> str:
+    """Why nothing of a prompt is covered: what was found is about something else."""
+    terms = terms_of(decomposition.title)
+    held = [_held(hit) for found in gathered.by_part for hit in found.candidates]
+    if not held or coverage(terms, held) >= LEAST_COVERED:
+        return ""
+    absent = [term.text for term in terms if not any(text.has(term) for text in held)]
+    return f"nothing that was found holds {_named(absent)}, which the report is about"
+
+
+def _missing(found: FoundFor) -> Iterator[str]:
+    """Strict terms of a sub-topic that no candidate holds."""
+    held = [_held(hit) for hit in found.candidates]
+    for term in terms_of(found.part.title):
+        if term.kind != "word" and not any(text.has(term) for text in held):
+            yield term.text
+
+
+def _held(hit: Hit) -> HeldTerms:
+    return HeldTerms(f"{hit.title} {hit.section} {hit.text}")
+
+
+def _named(words: Sequence[str]) -> str:
+    return " or ".join(f'"{word}"' for word in words)
