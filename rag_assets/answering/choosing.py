@@ -84,6 +84,7 @@ def choose(
     rows: Mapping[str, RowCells],
     most: int,
     units: int = MOST_UNITS,
+    whole: bool = False,
 ) -> ChosenParts:
     """The pieces and rows among `hits` that answer `question` best, `most` of both together.
 
@@ -97,12 +98,15 @@ def choose(
         rows: The cells of those hits that are rows, by their unit.
         most: Pieces and rows, at most.
         units: Units that they are of, at most.
+        whole: Whether halves of sentences are left out where there are whole ones.
     """
     if not hits or most < 1:
         return ChosenParts((), ())
     names = _names(rows)
     links = _links(hits, names)
     documents = _weighed_documents(question, hits, links=links)
+    if whole:
+        documents = _without_fragments(documents)
     weighed = _weighed_rows(question, hits, rows=rows, links=links)
     if (
         documents
@@ -114,6 +118,12 @@ def choose(
     if hits[0].domain == "table":
         return ChosenParts((), weighed[: min(units, most)])
     return ChosenParts(_best(documents[:units], most=most), ())
+
+
+def _without_fragments(documents: list[list[Quotable]]) -> list[list[Quotable]]:
+    """The pieces that can be read alone; all of them where none can."""
+    kept = [[each for each in unit if each.piece.kind != "fragment"] for unit in documents]
+    return [unit for unit in kept if unit] or documents
 
 
 def _follows_a_row(hits: Sequence[Hit]) -> bool:

@@ -23,6 +23,7 @@ def extract(
     most: int,
     rows: Mapping[str, RowCells] | None = None,
     units: int = MOST_UNITS,
+    whole: bool = False,
 ) -> tuple[Sentence, ...]:
     """What the sources themselves say to `question`; nothing where there are no hits.
 
@@ -36,8 +37,9 @@ def extract(
         rows: The cells of the hits that are rows, by their unit. The text of a row that is missing
             here is quoted.
         units: Units that are cited, at most.
+        whole: Whether halves of sentences are left out where there are whole ones.
     """
-    chosen = choose(question, hits, rows=rows or {}, most=most, units=units)
+    chosen = choose(question, hits, rows=rows or {}, most=most, units=units, whole=whole)
     of_pieces = {(piece.hit.rank, piece.piece.start): piece for piece in chosen.pieces}
     of_rows = {(row.hit.rank, 0): row for row in chosen.rows}
     ordered = sorted({**of_pieces, **of_rows}.items())

@@ -19,6 +19,9 @@ class ReportSettings(Section):
     candidates: int = Field(
         15, ge=1, le=100, description="units that are looked at for each sub-question"
     )
+    broad_candidates: int = Field(
+        35, ge=1, le=200, description="the same for a prompt with one topic, which is searched once"
+    )
     units_each: int = Field(5, ge=1, le=50, description="the best of them, which are taken first")
     units: int = Field(20, ge=1, le=100, description="units that a report is made from, at most")
     near: float | None = Field(

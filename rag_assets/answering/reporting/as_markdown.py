@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from rag_assets.answering.reporting.layout import LaidSection, laid_out
 from rag_assets.answering.reporting.report import CitedReport
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
+_SPECIAL = re.compile(r"((?<!\w)_|_(?!\w)|[\\`*\[\]<>|~$])")
 _BEGINS_BLOCK = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s|$)")
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.extracting import extract
 from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
-from rag_assets.answering.reporting.decomposition import Decomposition, SubQuestion
+from rag_assets.answering.reporting.decomposition import Decomposition
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
 from rag_assets.answering.row_cells import read_row_cells
@@ -54,7 +54,7 @@ class ExtractiveWriter:
         """
         row_ids = [hit.unit_id for hit in hits if hit.domain == "table"]
         rows = read_row_cells(self.store, self.complete_set, row_ids)
-        return extract(question, hits, most=self.most, rows=rows, units=len(hits))
+        return extract(question, hits, most=self.most, rows=rows, units=len(hits), whole=True)
 
 
 def compose(
@@ -67,54 +67,75 @@ def compose(
     """
     sections: list[ReportSection] = []
     absent: list[NotCovered] = []
-    said: set[str] = set()
     topic = _topic_reason(decomposition, gathered)
     for found in gathered.by_part:
         reason = topic or _reason(found)
-        written = () if reason else _sections(found, writer, said, whole=decomposition, most=most)
+        written = () if reason else _sections(found, writer, whole=decomposition, most=most)
         sections += written
         if not written:
             part, reason = found.part, reason or "nothing that was found could be told"
             absent.append(NotCovered(part.title, part.question, reason, len(found.candidates)))
-    return ComposedSections(tuple(sections), tuple(absent))
+    return ComposedSections(said_once(sections), tuple(absent))
+
+
+def said_once(sections: Sequence[ReportSection]) -> tuple[ReportSection, ...]:
+    """`sections` without what another one says too, whose title fits it better.
+
+    Of titles that fit equally well the first is taken. A section that would lose all it says keeps
+    it.
+    """
+    owners: dict[str, tuple[float, int]] = {}
+    for place, section in enumerate(sections):
+        terms = terms_of(section.title)
+        for sentence in section.sentences:
+            fit = coverage(terms, [HeldTerms(sentence.text)])
+            told = folded(sentence.text)
+            if told not in owners or fit > owners[told][0]:
+                owners[told] = (fit, place)
+    kept = (
+        tuple(one for one in section.sentences if owners[folded(one.text)][1] == place)
+        for place, section in enumerate(sections)
+    )
+    return tuple(
+        replace(section, sentences=sentences or section.sentences)
+        for section, sentences in zip(sections, kept, strict=True)
+    )
 
 
 def by_heading(hits: Sequence[Hit], *, most: int) -> list[tuple[str, list[Hit]]]:
     """`hits` under the first `most` headings of their documents, as they come.
 
-    The heading is the first one of the section path, or the title where there is none; the hits of
-    one heading are ranked anew.
+    The heading is the first one of the section path. Hits without one join the first of their
+    document, or stand under its title. The hits of one heading are ranked anew.
     """
+    first: dict[tuple[str, str], str] = {}
+    for hit in hits:
+        if hit.section:
+            first.setdefault((hit.source, hit.uri), _chapter(hit))
     groups: dict[tuple[str, str, str], list[Hit]] = {}
     for hit in hits:
-        heading = hit.section.split(" > ")[0] or hit.title or hit.uri
+        heading = _chapter(hit) or first.get((hit.source, hit.uri)) or hit.title or hit.uri
         of_heading = groups.setdefault((hit.source, hit.uri, heading), [])
         of_heading.append(replace(hit, rank=len(of_heading) + 1))
     return [(heading, group) for (_, _, heading), group in [*groups.items()][:most]]
 
 
 def _sections(
-    found: FoundFor, writer: SectionWriter, said: set[str], *, whole: Decomposition, most: int
+    found: FoundFor, writer: SectionWriter, *, whole: Decomposition, most: int
 ) -> tuple[ReportSection, ...]:
     if len(whole.parts) > 1:
         groups = [(found.part.title, [*found.hits])]
     else:
         groups = by_heading(found.hits, most=most)
+    question, missing = found.part.question, tuple(_missing(found))
     written = (
-        _section(title, found.part, writer(found.part.question, hits), said)
-        for title, hits in groups
+        ReportSection(title, question, writer(question, hits), missing) for title, hits in groups
     )
-    missing = tuple(_missing(found))
-    return tuple(replace(section, missing=missing) for section in written if section.sentences)
+    return tuple(section for section in written if section.sentences)
 
 
-def _section(
-    title: str, part: SubQuestion, sentences: Sequence[Sentence], said: set[str]
-) -> ReportSection:
-    """A section without what an earlier one says, unless it says nothing else."""
-    fresh = [sentence for sentence in sentences if folded(sentence.text) not in said]
-    said.update(folded(sentence.text) for sentence in sentences)
-    return ReportSection(title, part.question, tuple(fresh or sentences))
+def _chapter(hit: Hit) -> str:
+    return hit.section.split(" > ")[0]
 
 
 def _reason(found: FoundFor) -> str:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rag_assets.answering.reporting.decomposition import SubQuestion
-from rag_assets.config import Collapse, ReportSettings, Retriever
+from rag_assets.config import Collapse, ReportSettings, Retriever, RetrieverName
 from rag_assets.retrieval.duplicates import UnitContent
 from rag_assets.retrieval.filters import Filters
-from rag_assets.retrieval.hits import Hit, Results
+from rag_assets.retrieval.hits import Hit
 from rag_assets.retrieval.search import VariantIndex
 
 NEVER = 2.0
@@ -51,7 +51,7 @@ def gather(
     parts: Sequence[SubQuestion],
     *,
     settings: ReportSettings,
-    retriever: str | Retriever | None = None,
+    retriever: RetrieverName | None = None,
     filters: Filters | None = None,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> GatheredUnits:
@@ -61,18 +61,25 @@ def gather(
         index: What is searched.
         parts: At least one sub-question. A single one is a broad query: it takes all the units.
         settings: How many units are looked at, taken from each, and taken in all.
-        retriever: What searches; that of the config unless given.
+        retriever: What searches; that of the config unless given. It reranks as many candidates
+            as `settings` says.
         filters: What may be found.
         progress: Is told of each search before it begins.
 
     Raises:
+        ValueError: There is no such retriever.
         EmptyQueryError, ModelMismatchError, MissingTextIndexError, RerankerError,
         OutdatedIndexError: As `VariantIndex.search`.
     """
+    name, chosen = _chosen(index, retriever)
     if len(parts) == 1:
-        whole = settings.units
-        settings = settings.model_copy(update={"candidates": whole, "units_each": whole})
-    found = [*_searched(index, parts, settings, retriever, filters, progress)]
+        alone = {"candidates": settings.broad_candidates, "units_each": settings.units}
+        settings = settings.model_copy(update=alone)
+    chosen = chosen.model_copy(update={"candidates": settings.candidates})
+    found = [
+        index.search(part.question, retriever=chosen, top_k=settings.candidates, filters=filters)
+        for part in _told(parts, progress)
+    ]
     same = _repeats(index, [results.hits for results in found], near=settings.near)
     rankings = [_distinct(results.hits, same) for results in found]
     units = fairly(
@@ -88,7 +95,7 @@ def gather(
             FoundFor(part, results.hits, tuple(hit for hit in ranking if hit.unit_id in {*units}))
             for part, results, ranking in zip(parts, found, rankings, strict=True)
         ),
-        retriever=found[0].retriever,
+        retriever=name,
         searched=len(ranked),
     )
 
@@ -111,19 +118,16 @@ def _in_turn(rankings: Sequence[Sequence[Taken]]) -> Iterator[Taken]:
         yield from (ranking[place] for ranking in rankings if place < len(ranking))
 
 
-def _searched(
-    index: VariantIndex,
-    parts: Sequence[SubQuestion],
-    settings: ReportSettings,
-    retriever: str | Retriever | None,
-    filters: Filters | None,
-    progress: Callable[[str], None],
-) -> Iterator[Results]:
+def _chosen(index: VariantIndex, retriever: RetrieverName | None) -> tuple[str, Retriever]:
+    name = retriever or index.settings.retriever
+    index.settings.check_retriever(name, key="retriever")
+    return name, index.settings.retrievers[name]
+
+
+def _told(parts: Sequence[SubQuestion], progress: Callable[[str], None]) -> Iterator[SubQuestion]:
     for number, part in enumerate(parts, start=1):
         progress(f"{number} of {len(parts)}: {part.title}")
-        yield index.search(
-            part.question, retriever=retriever, top_k=settings.candidates, filters=filters
-        )
+        yield part
 
 
 def _repeats(
