@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 from rag_assets.answering.answer import Sentence
 from rag_assets.answering.extracting import extract
-from rag_assets.answering.refusal.terms import HeldTerms, coverage, terms_of
+from rag_assets.answering.refusal.terms import HeldTerms, SoughtTerm, coverage, terms_of
 from rag_assets.answering.reporting.decomposition import Decomposition
 from rag_assets.answering.reporting.gathering import FoundFor, GatheredUnits
+from rag_assets.answering.reporting.prompt_words import OF_REQUESTS
 from rag_assets.answering.reporting.report import NotCovered, ReportSection
 from rag_assets.answering.row_cells import read_row_cells
 from rag_assets.answering.wording import folded
@@ -142,7 +143,7 @@ def _reason(found: FoundFor) -> str:
     """Why a sub-topic is not covered; empty where it is."""
     if not found.hits:
         return "the search found nothing"
-    terms = terms_of(found.part.title)
+    terms = _sought(found.part.title)
     held = [_held(hit) for hit in found.candidates]
     if max(coverage(terms, [text]) for text in held) >= LEAST_COVERED:
         return ""
@@ -154,7 +155,7 @@ def _reason(found: FoundFor) -> str:
 
 def _topic_reason(decomposition: Decomposition, gathered: GatheredUnits) -> str:
     """Why nothing of a prompt is covered: what was found is about something else."""
-    terms = terms_of(decomposition.title)
+    terms = _sought(decomposition.title)
     held = [_held(hit) for found in gathered.by_part for hit in found.candidates]
     if not held or coverage(terms, held) >= LEAST_COVERED:
         return ""
@@ -165,9 +166,14 @@ def _topic_reason(decomposition: Decomposition, gathered: GatheredUnits) -> str:
 def _missing(found: FoundFor) -> Iterator[str]:
     """Strict terms of a sub-topic that no candidate holds."""
     held = [_held(hit) for hit in found.candidates]
-    for term in terms_of(found.part.title):
+    for term in _sought(found.part.title):
         if term.kind != "word" and not any(text.has(term) for text in held):
             yield term.text
+
+
+def _sought(title: str) -> list[SoughtTerm]:
+    """The terms of a title that name something of its topic."""
+    return [term for term in terms_of(title) if term.text.casefold() not in OF_REQUESTS]
 
 
 def _held(hit: Hit) -> HeldTerms:

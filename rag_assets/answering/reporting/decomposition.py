@@ -156,19 +156,32 @@ def _of_list(before: str, items: Sequence[str]) -> _Read:
 
 def _of_request(sentence: str) -> _Read:
     """The topic of a request, and the parts that it lists."""
+    first, *others = words.AND_DEMAND.split(sentence)
+    if others and not words.COMPARING.match(first):
+        return _of_demands(first, [item for each in others for item in _demanded(each)])
     compared = words.COMPARING.match(_body(sentence)) or words.COMPARING.match(sentence)
     body = compared.string[compared.end() :] if compared else _body(sentence)
     topic, items = _topic_and_list(body)
     if compared and len(sides := words.COMPARED.split(topic, maxsplit=1)) == 2:
         return _Read(topic, items, [cleaned(side) for side in sides])
+    if items and words.BARE.match(topic):
+        return _Read("", items, title=", ".join(items))
     return _Read(topic, items) if items else _of_topics(topic)
+
+
+def _of_demands(first: str, others: Sequence[str]) -> _Read:
+    """Several demands in one sentence; topics of equal rank, unless the first lists parts."""
+    read = _of_request(first)
+    if read.items and read.topic and not read.title:
+        return replace(read, items=[*read.items, *others])
+    items = read.items or [read.topic]
+    return _Read("", [*items, *others], title=read.title or read.topic)
 
 
 def _topic_and_list(body: str) -> tuple[str, list[str]]:
     marker = words.COVERING.search(body)
     if marker and marker.start():
-        topic = cleaned(body[: marker.start()])
-        return "" if words.BARE.match(topic) else topic, listed(body[marker.end() :])
+        return cleaned(body[: marker.start()]), listed(body[marker.end() :])
     if (marker := words.WITH.search(body)) and len(items := listed(body[marker.end() :])) > 2:
         return cleaned(body[: marker.start()]), items
     return cleaned(body), []
@@ -176,7 +189,7 @@ def _topic_and_list(body: str) -> tuple[str, list[str]]:
 
 def _of_topics(topic: str) -> _Read:
     """Topics of equal rank; what the last of them says of a place holds for all."""
-    items = listed(topic)
+    items = [topic] if words.ASKS.match(topic) else listed(topic)
     are_two = len(items) == 2 and all(len(terms_of(item)) >= FEWEST_TERMS for item in items)
     if len(items) < FEWEST_PARTS and not are_two:
         return _Read(topic)

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from rag_assets.answering.reporting.prompt_words import ASKS, ITEM, LEADING, LINE_ITEM
 from rag_assets.answering.wording import terms
 
-_ALWAYS = re.compile(
-    r"\s+(?:as\s+well\s+as|and\s+also|samt)\s+"
-    r"|\s+(?:and|och)\s+(?=(?:how|what|which|why|when|where|hur|vad|vilka|vilken|varför|när)\b)",
+_BEFORE_QUESTION = re.compile(
+    r"\s+(?:and|och)\s+(?=(?:how|what|which|why|when|where|hur|vad|vilka|vilken|varför|när)\b)",
     re.IGNORECASE,
 )
+_AS_WELL = re.compile(r",?\s+(?:as\s+well\s+as|and\s+also|samt)\s+", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:the|an?)\s", re.IGNORECASE)
 _AND = re.compile(r"\s+(?:and|och|&)\s+", re.IGNORECASE)
-_JOINED = re.compile(r"\s*(?:and|och|samt|as\s+well\s+as)\s", re.IGNORECASE)
+_JOINED = re.compile(r"\s*(?:and|och)\s", re.IGNORECASE)
 _PAIRED = re.compile(r"\b(?:between|mellan|both|både)\s", re.IGNORECASE)
 _OPEN, _CLOSE = "([{", ")]}"
 _EDGES = " \t\n.,;:?!"
@@ -31,13 +32,17 @@ def numbered_items(text: str) -> tuple[str, list[str]]:
 
 def listed(text: str) -> list[str]:
     """The members of a list in words, in their order; one where it is no list."""
+    members = (member for part in _AS_WELL.split(text) for member in _members(part))
+    return [item for each in members if (item := cleaned(each))]
+
+
+def _members(text: str) -> list[str]:
     parts = [part for part in _split(text) if part.strip(_EDGES)]
     if not parts:
         return []
     *before, last = parts
-    has_own = len(parts) > 1 and _JOINED.match(last) is not None
-    members = [*before, *([last] if has_own else _halves(last))]
-    return [item for each in members if (item := cleaned(each))]
+    has_own = bool(before) and _JOINED.match(last) is not None
+    return [*before, *([last] if has_own else _halves(last))]
 
 
 def cleaned(item: str) -> str:
@@ -67,9 +72,9 @@ def _split(text: str) -> Iterator[str]:
     for place, letter in enumerate(text):
         depth += (letter in _OPEN) - (letter in _CLOSE)
         if letter == mark and depth <= 0 and not _is_within_number(text, place):
-            yield from _ALWAYS.split(text[start:place])
+            yield from _BEFORE_QUESTION.split(text[start:place])
             start = place + 1
-    yield from _ALWAYS.split(text[start:])
+    yield from _BEFORE_QUESTION.split(text[start:])
 
 
 def _is_within_number(text: str, place: int) -> bool:
@@ -77,10 +82,15 @@ def _is_within_number(text: str, place: int) -> bool:
 
 
 def _halves(text: str) -> list[str]:
-    """`text` cut at its last `and`, if this joins two members of the list."""
+    """`text` cut at one `and`, if this joins two members of the list.
+
+    It is the last one, or the last before an article: `A and the B and C` is `A` and `the B and C`.
+    """
     matches = list(_AND.finditer(text))
     if not matches or _PAIRED.search(text):
         return [text]
-    left, right = text[: matches[-1].start()], text[matches[-1].end() :]
+    articled = [match for match in matches if _ARTICLE.match(text, match.end())]
+    cut = (articled or matches)[-1]
+    left, right = text[: cut.start()], text[cut.end() :]
     is_of_question = ASKS.match(cleaned(left)) is not None and ASKS.match(cleaned(right)) is None
     return [text] if is_of_question else [left, right]

@@ -21,7 +21,7 @@ REQUEST = re.compile(
     | (?:{_MAKING}\s+(?:me\s+|us\s+|mig\s+|oss\s+)?)?(?:(?:an?|the|en|ett)\s+)?
         (?:[\w-]+,?\s+){{0,4}}?{_KIND}\s+(?=comparing\b|som\s+jämför\b)
     | (?:describe|explain|summari[sz]e|discuss|outline|present|review|document|analy[sz]e|cover
-        | report\s+on|write\s+about|tell\s+me\s+about|beskriv|förklara|sammanfatta|redogör\s+för
+        | report\s+on|write\s+about|tell\s+(?:me|us)\s+(?:all\s+|everything\s+)?about|beskriv|förklara|sammanfatta|redogör\s+för
         | diskutera|skriv\s+om|berätta\s+om)\s+
     )""",
     _FLAGS,
@@ -57,21 +57,35 @@ COVERING = re.compile(
     _FLAGS,
 )
 """What stands between the topic and the list of its parts."""
+OF_REQUESTS = frozenset(
+    """
+    about all article brief create describe document everything explain give guide information
+    introduction know like make need overview please prepare produce provide report review section
+    summarise summarize summary survey technical tell us want write
+    allt behöver berätta beskriv förklara ge information rapport redogör sammanfatta
+    sammanfattning skriv teknisk översikt
+    """.split()  # noqa: SIM905 - a column of words
+)
+"""Words that ask for a report and say nothing of its topic."""
 WITH = re.compile(r"\s+(?:with|med)\s+", re.IGNORECASE)
 """The same, where a list of three parts or more follows."""
+_DEMANDING = r"""(?:cover|include|describe|explain|discuss|address|mention|summari[sz]e|outline
+    | contain|state|list|give|show|compare|have\s+sections\s+on|focus\s+on
+    | täcka?|inkludera|beskriv(?:a)?|förklara|diskutera|behandla|nämn(?:a)?|redogör(?:a)?\s+för
+    | ta\s+(?:också\s+|även\s+)?(?:med|upp)|innehålla|omfatta|ange|jämför(?:a)?)"""
 DEMAND = re.compile(
     rf"""^(?:(?:the\s+(?:report|text|document)|it|this|rapporten|texten|den)\s+
         (?:should|must|shall|needs\s+to|has\s+to|ska|bör|måste)\s+)?
     {_ASKING}(?:(?:also|then|finally|further|in\s+addition|be\s+sure\s+to|make\s+sure\s+to|även|också
         |dessutom|slutligen),?\s+)*
-    (?:cover|include|describe|explain|discuss|address|mention|summari[sz]e|outline|contain|state|list
-        | give|show|compare|have\s+sections\s+on|focus\s+on
-        | täcka?|inkludera|beskriv(?:a)?|förklara|diskutera|behandla|nämn(?:a)?|redogör(?:a)?\s+för
-        | ta\s+(?:också\s+|även\s+)?(?:med|upp)|innehålla|omfatta|ange|jämför(?:a)?)\s+
-    (?:(?:also|även|också)\s+)?""",
+    {_DEMANDING}\s+(?:(?:also|även|också)\s+)?""",
     _FLAGS,
 )
 """What begins a sentence that demands more parts."""
+AND_DEMAND = re.compile(
+    rf",?\s+(?:and|och)\s+(?:also\s+|även\s+|then\s+|sedan\s+)?(?={_DEMANDING}\s)", _FLAGS
+)
+"""What stands before a second demand in one sentence: `Describe A and explain B`."""
 OF_FORM = re.compile(
     r"""^(?:please\s+|also\s+)*(?:
       cite | keep | format | limit | write\s+(?:in|it|for|at) | use\s+ | structure\s+ | end\s+with
@@ -87,7 +101,7 @@ LEADING = re.compile(
         | questions?|chapters?|ämnen|punkter|avsnitt|frågor)
         (?:\s+(?:such\s+as|like|on|såsom|om))?\s*:?
     | with\s+(?:an?\s+)?(?:\w+\s+)?(?:focus|emphasis|attention|sections?)\s+(?:on|to|about)
-    | such\s+as | the | a | an)\s+""",
+    | such\s+as | the | a | an | their | its | deras | dess)\s+""",
     _FLAGS,
 )
 """Words before a part that belong to its list and not to it."""
